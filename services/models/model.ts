@@ -1,0 +1,109 @@
+/**
+ * The port to a language model: one request, a stream of parts, and one reply or one ModelFailure.
+ * Adapters in `providers/` translate a vendor's words into these and nothing vendor-shaped leaves them.
+ */
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export type ModelRequest = {
+  /** The provider's own model id, never an alias. */
+  model: string;
+  system: string;
+  prompt: string;
+  /** Structured output: the reply's text must be JSON of this shape. */
+  schema: { name: string; json: JsonSchema } | null;
+  /** Null leaves the provider's default. */
+  effort: Effort | null;
+  maxOutputTokens: number;
+  /** The whole call, from send to last byte. */
+  timeoutMs: number;
+  signal: AbortSignal;
+};
+
+/**
+ * Tokens of one call. Cached input is never also counted as uncached, thinking never as visible.
+ * `source: 'unknown'` means that every count is null: unknown usage is never written as 0.
+ */
+export type UsageRecord = {
+  inputUncached: number | null;
+  inputCached: number | null;
+  cacheWrite: number | null;
+  outputVisible: number | null;
+  outputThinking: number | null;
+  source: 'provider' | 'estimated' | 'unknown';
+};
+
+export const unknownUsage: UsageRecord = {
+  inputUncached: null,
+  inputCached: null,
+  cacheWrite: null,
+  outputVisible: null,
+  outputThinking: null,
+  source: 'unknown',
+};
+
+export type ModelReply = {
+  text: string;
+  usage: UsageRecord;
+  /** Why the model stopped: `length` is a truncated reply, which callers treat as a failure. */
+  finish: 'stop' | 'length';
+  /** The model id that the provider says answered. */
+  answeredBy: string;
+};
+
+export type ModelPart = { type: 'text'; text: string } | { type: 'reply'; reply: ModelReply };
+
+/**
+ * Why a call brought no reply. Retryable are `rate_limited` (429), `timeout` (408 and our own
+ * deadline), `conflict` (409), `unavailable` (5xx) and `connection`; the rest are final.
+ */
+export type FailureClass =
+  | 'rate_limited'
+  | 'timeout'
+  | 'conflict'
+  | 'unavailable'
+  | 'connection'
+  | 'auth'
+  | 'billing'
+  | 'unknown_model'
+  | 'bad_request'
+  | 'refusal'
+  | 'truncated'
+  | 'malformed'
+  | 'aborted';
+
+export const retryableFailures: ReadonlySet<FailureClass> = new Set<FailureClass>([
+  'rate_limited',
+  'timeout',
+  'conflict',
+  'unavailable',
+  'connection',
+]);
+
+export class ModelFailure extends Error {
+  override readonly name = 'ModelFailure';
+  readonly failure: FailureClass;
+  readonly usage: UsageRecord;
+  /** From Retry-After; null when the provider named none. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    failure: FailureClass,
+    message: string,
+    more: { usage?: UsageRecord; retryAfterMs?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.failure = failure;
+    this.usage = more.usage ?? unknownUsage;
+    this.retryAfterMs = more.retryAfterMs ?? null;
+  }
+}
+
+export type ProviderName = 'openai' | 'anthropic' | 'google' | 'mistral' | (string & {});
+
+/** Streams text parts and ends with exactly one reply part, or throws ModelFailure. */
+export type Provider = {
+  name: ProviderName;
+  call(request: ModelRequest): AsyncIterable<ModelPart>;
+};

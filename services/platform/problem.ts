@@ -1,0 +1,27 @@
+/**
+ * A refusal with a stable code. Deciders, routes and tasks throw it; one handler turns it into an
+ * RFC 9457 reply. `message` is the sentence a person may read and never repeats what was sent.
+ */
+export type FieldError = { field: string; message: string };
+
+export type ProblemExtras = {
+  errors?: readonly FieldError[];
+  /** Seconds for the Retry-After header. */
+  retryAfterSeconds?: number;
+  /** Further members of the reply, such as `shortfall`; plain JSON. */
+  members?: Readonly<Record<string, string | number | boolean | null>>;
+};
+
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly status: number;
+  readonly code: string;
+  readonly extras: ProblemExtras;
+
+  constructor(status: number, code: string, message: string, extras: ProblemExtras = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.extras = extras;
+  }
+}
