@@ -1,0 +1,7 @@
+import type { Projection } from './define.ts';
+
+/**
+ * Every read model, in the order in which the append function applies the inline ones. The append
+ * function, the runner, rebuild and verify are driven by this list alone.
+ */
+export const projections: readonly Projection[] = [];
