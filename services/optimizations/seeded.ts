@@ -1,0 +1,105 @@
+import { createHmac } from 'node:crypto';
+
+/**
+ * Everything random in a run is drawn from the run's seed, so that a replay draws the same. Draws are
+ * HMAC-SHA256 of a purpose under the seed: different purposes are independent, and knowing one draw
+ * tells nothing about another.
+ */
+
+/** HMAC-SHA256 of the parts under the seed, as lower-case hex. */
+export function seededHex(seed: string, ...parts: (string | number)[]): string {
+  return digest(seed, parts).toString('hex');
+}
+
+/** A whole number from 0 up to, not including, `bound` (at most 2^32), without modulo bias. */
+export function seededInteger(seed: string, purpose: string, bound: number): number {
+  return draws(seed, purpose)(bound);
+}
+
+/** A number from 0 up to, not including, 1. */
+export function seededFraction(seed: string, purpose: string): number {
+  return digest(seed, [purpose]).readUInt32BE(0) / 2 ** 32;
+}
+
+/** A Fisher–Yates shuffle of a copy of `items`; the same seed, purpose and length shuffle alike. */
+export function seededOrder<Item>(seed: string, purpose: string, items: readonly Item[]): Item[] {
+  const shuffled = [...items];
+  const draw = draws(seed, `shuffle:${purpose}`);
+  for (let last = shuffled.length - 1; last > 0; last -= 1) {
+    const chosen = draw(last + 1);
+    const held = shuffled[last]!;
+    shuffled[last] = shuffled[chosen]!;
+    shuffled[chosen] = held;
+  }
+  return shuffled;
+}
+
+// Letter, digit, letter: recognisable in text, never a word, and free of A, B, C, 1, 2 and 3, whose
+// order models are known to read as a rank. Vowels and look-alikes are left out, too.
+const labelLetters = 'DFGHJKMNPQRTVWXZ';
+const labelDigits = '456789';
+
+/** Matches any label that `labelsFor` can give. */
+export const labelPattern: RegExp = new RegExp(
+  `^[${labelLetters}][${labelDigits}][${labelLetters}]$`,
+);
+
+/**
+ * The label under which one reader sees each answer: random, unique for that reader, and different
+ * for every other reader, so that labels carry neither order nor identity across calls.
+ */
+export function labelsFor(
+  seed: string,
+  reader: string,
+  answers: readonly string[],
+): Record<string, string> {
+  const labels: Record<string, string> = {};
+  const taken = new Set<string>();
+  for (const answer of answers) {
+    const label = firstFreeLabel(seed, reader, answer, taken);
+    taken.add(label);
+    labels[answer] = label;
+  }
+  return labels;
+}
+
+/** A delimiter that text written before the call cannot contain, 16 hex characters. */
+export function dataDelimiter(seed: string, slot: string, attempt: number): string {
+  return seededHex(seed, 'delimiter', slot, attempt).slice(0, 16);
+}
+
+function firstFreeLabel(
+  seed: string,
+  reader: string,
+  answer: string,
+  taken: ReadonlySet<string>,
+): string {
+  for (let probe = 0; probe < maximumLabelProbes; probe += 1) {
+    const bytes = digest(seed, ['label', reader, answer, probe]);
+    const label =
+      labelLetters[bytes[0]! % labelLetters.length]! +
+      labelDigits[bytes[1]! % labelDigits.length]! +
+      labelLetters[bytes[2]! % labelLetters.length]!;
+    if (!taken.has(label)) return label;
+  }
+  throw new RangeError('More answers than labels.');
+}
+
+// 1,536 labels exist and a panel has at most 12 seats: the second probe all but always succeeds.
+const maximumLabelProbes = 64;
+
+function digest(seed: string, parts: readonly (string | number)[]): Buffer {
+  return createHmac('sha256', seed).update(parts.join('\u001f')).digest();
+}
+
+function draws(seed: string, purpose: string): (bound: number) => number {
+  let counter = 0;
+  return (bound) => {
+    const fair = 2 ** 32 - (2 ** 32 % bound);
+    for (;;) {
+      const drawn = digest(seed, [purpose, counter]).readUInt32BE(0);
+      counter += 1;
+      if (drawn < fair) return drawn % bound;
+    }
+  };
+}
