@@ -1,0 +1,378 @@
+import type { Effort, FailureClass, UsageRecord } from '#services/models/model.ts';
+
+/**
+ * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
+ * changed after they ship; a field may be added as optional, anything else is a new type.
+ *
+ * Text that a person wrote or a model answered stands in `sealed` only (AES-256-GCM, see
+ * `platform/seal.ts`); ids, numbers, statuses, usage and times are plain, so that every decision can
+ * be replayed after the text has been erased. Costs are integer micro-dollars, times ISO 8601 UTC.
+ */
+
+export type ChallengeType =
+  | 'business_strategy'
+  | 'marketing'
+  | 'operations'
+  | 'finance'
+  | 'product'
+  | 'sales'
+  | 'hiring'
+  | 'other';
+
+export type SeatRole = 'strategic' | 'risk' | 'implementation';
+
+/** A model in a run: on the panel, or as extractor, synthesiser or verifier. */
+export type CouncilModel = {
+  model: string;
+  provider: string;
+  effort: Effort | null;
+  simulated: boolean;
+};
+
+/** `seat` is the code people see: S1, R2, I3. */
+export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
+
+/** Everything besides the panel that a run's decisions depend on, fixed when it is created. */
+export type Plan = {
+  reviewsPerSeat: number;
+  /** First and second. */
+  extractors: readonly CouncilModel[];
+  /** First and other. */
+  synthesizers: readonly CouncilModel[];
+  /** For each synthesiser the two models that verify its draft. */
+  verifiers: readonly (readonly CouncilModel[])[];
+  minFamilies: number;
+  attempts: number;
+  deadlinesMs: {
+    opinionsSoft: number;
+    opinionsHard: number;
+    claims: number;
+    reviewsSoft: number;
+    reviewsHard: number;
+    synthesis: number;
+    run: number;
+  };
+};
+
+/**
+ * A call's place: `opinion.S1`, `claims.1` and `claims.2` (first and second extractor), `review.S1`,
+ * `draft.1` to `draft.3`, `verify.<round>.<1|2>`. A call is a slot and an attempt.
+ */
+export type Slot = string;
+
+export type Stance = 'agree' | 'disagree' | 'unsure';
+
+export type Rubric = {
+  correctness: number;
+  relevance: number;
+  completeness: number;
+  feasibility: number;
+  riskAwareness: number;
+};
+
+/** One reviewer's answer in plain ids: labels are already turned back into seats. */
+export type Ballot = {
+  /** Best first; seats in one group are tied. Only the seats that were shown. */
+  ranking: readonly (readonly string[])[];
+  scores: Readonly<Record<string, Rubric>>;
+  votes: Readonly<Record<string, { stance: Stance; confidence: number }>>;
+  decision: { optionId: string; seat: string };
+  suspects: readonly string[];
+  /** The scores contradicted the ranking; the ranking counts. */
+  scoresContradict: boolean;
+  fatalFlaws: Readonly<Record<string, number>>;
+};
+
+export type ClaimFixed = {
+  id: string;
+  importance: 1 | 2 | 3;
+  /** Seats whose answer holds this claim. */
+  authors: readonly string[];
+  /** Authors who said that their recommendation flips if this is false. */
+  flips: readonly string[];
+  /** In a fallback ledger: where the text stands. */
+  from?: { seat: string; index: number };
+};
+
+export type OptionFixed = { id: string; seats: readonly string[] };
+
+/** Assumptions or missing information that two or more seats named; the texts are sealed. */
+export type SharedNote = {
+  id: string;
+  kind: 'assumption' | 'missing_info';
+  seats: readonly string[];
+};
+
+export type Ledger = {
+  claims: readonly ClaimFixed[];
+  options: readonly OptionFixed[];
+  notes: readonly SharedNote[];
+};
+
+export type DraftChecks = {
+  /** Share of consensus claim ids that the draft cites, 0–1; 1 when there are none. */
+  consensusCoverage: number;
+  /** Share of disagreement and minority claim ids, 0–1. */
+  disagreementCoverage: number;
+  /** Share of statements without a claim id, 0–1. */
+  uncitedShare: number;
+  /** Numbers in the draft that stand in no source. */
+  unknownNumbers: number;
+  passed: boolean;
+  /** Names of the checks that failed. */
+  failed: readonly string[];
+};
+
+/** What a task found in a reply, checked there because only a task can read the text. */
+export type CallOutcome =
+  | {
+      kind: 'opinion';
+      confidence: number;
+      claims: readonly { importance: 1 | 2 | 3; flips: boolean }[];
+      characters: number;
+      /** Code found an attempt to instruct its reviewers. */
+      injectionFound: boolean;
+    }
+  | ({ kind: 'claims'; rejectedQuotes: number } & Ledger)
+  | { kind: 'review'; ballot: Ballot }
+  | { kind: 'draft'; optionId: string; checks: DraftChecks }
+  | { kind: 'verify'; contradicts: boolean; claimIds: readonly string[] };
+
+/** `excluded` answered, but was left out of the vote. */
+export type MissingSeat = { seat: string; why: FailureClass | 'lost' | 'late' };
+
+export type Settlement = { kind: 'release' } | { kind: 'capture'; capture: number; refund: number };
+
+export type Heading = 'recommendation' | 'best_single_answer';
+
+export type ConclusionReason =
+  | 'quorum'
+  | 'reviews'
+  | 'timeout'
+  | 'not_seatable'
+  | 'person'
+  | 'drafts_failed'
+  | null;
+
+/** Numbers of `ScoresComputed`; formulas in `council.ts`. Shares are 0–1, rounded to 4 decimals. */
+export type Scores = {
+  metricVersion: string;
+  /** Kemeny order, best first. */
+  order: readonly string[];
+  q: Readonly<Record<string, number | null>>;
+  rubricMeans: Readonly<Record<string, number | null>>;
+  condorcetWinner: string | null;
+  clearWinner: boolean | null;
+  clearWinnerReason:
+    | 'clear'
+    | 'tied_orders'
+    | 'narrow_margin'
+    | 'no_rank_agreement'
+    | 'not_enough_comparisons';
+  twoCamps: boolean;
+  agreement: {
+    /** 0–100; null when it could not be scored. */
+    score: number | null;
+    band: 'strong' | 'majority' | 'contested' | 'split' | null;
+    decision: number | null;
+    claims: number | null;
+    rank: number | null;
+    capped: boolean;
+    /** The score with the decision read from answer labels instead of options. */
+    byAnswer: number | null;
+    whyNull: 'no_ledger' | 'too_few_votes' | null;
+  };
+  claims: Readonly<
+    Record<
+      string,
+      {
+        agree: readonly string[];
+        disagree: readonly string[];
+        unsure: readonly string[];
+        /** Family-weighted share of agreement among those who did not abstain. */
+        agreeShare: number | null;
+        a: number | null;
+        scored: boolean;
+      }
+    >
+  >;
+  decision: {
+    modal: string | null;
+    share: number | null;
+    votes: Readonly<Record<string, readonly string[]>>;
+  };
+  consensus: readonly string[];
+  disagreements: readonly {
+    /** A claim id, or `decision`. */
+    about: string;
+    sides: readonly { stance: string; seats: readonly string[] }[];
+    weight: number;
+  }[];
+  minority: { seat: string; optionId: string; against: readonly string[] } | null;
+  uncertainty: readonly {
+    kind: 'unsure_claim' | 'assumption' | 'flips' | 'missing_info' | 'process';
+    /** A claim id, a note id, or the name of a process fact. */
+    ref: string;
+    count: number;
+  }[];
+  confidence: Readonly<
+    Record<string, { value: number; q: number; support: number; stated: number }>
+  >;
+  /** Signed distance from the majority, −1 to 1, for the braid; 0 is with the majority. */
+  placement: Readonly<Record<string, number>>;
+  bias: {
+    positionSlope: number | null;
+    leniency: Readonly<Record<string, number>>;
+    leniencySpread: number | null;
+    verbosityTau: number | null;
+  };
+};
+
+type CallAt = { slot: Slot; attempt: number };
+type CallEnd = CallAt & { usage: UsageRecord; costMicros: number | null; latencyMs: number };
+type Closed = { captured: number; refunded: number; creditsVersion: number };
+
+type Event<Type extends string, Data extends Record<string, unknown>> = Readonly<{
+  type: Type;
+  data: Readonly<Data>;
+}>;
+
+export type OptimizationEvent =
+  | Event<
+      'OptimizationCreated',
+      {
+        userId: string;
+        challengeType: ChallengeType;
+        strategy: string;
+        /** Credits. */
+        price: number;
+        /** The price holds until here. */
+        priceUntil: string;
+        catalogueVersion: string;
+        seats: readonly Seat[];
+        plan: Plan;
+        /** 32 hex characters; everything random in the run is derived from it. */
+        seed: string;
+        retryOf?: string;
+        createdAt: string;
+        sealed: {
+          title: string;
+          challenge: string;
+          context: string;
+          /** JSON arrays of text. */
+          objectives: string;
+          constraints: string;
+        };
+      }
+    >
+  | Event<
+      'ProcessingStarted',
+      {
+        startedAt: string;
+        opinionsSoftAt: string;
+        opinionsHardAt: string;
+        runDeadlineAt: string;
+      }
+    >
+  | Event<'CallStarted', CallAt & CouncilModel & { startedAt: string }>
+  | Event<'CallLost', CallAt & { final: boolean }>
+  | Event<
+      'CallSucceeded',
+      CallEnd & {
+        answeredBy: string;
+        outcome: CallOutcome;
+        /**
+         * `reply`: the model's text. Opinions add `shown`, the scrubbed text that reviewers read;
+         * reviews add `notes`, JSON of {critique, flaws: [{seat, text}]}.
+         */
+        sealed: { reply: string; shown?: string; notes?: string };
+      }
+    >
+  | Event<'CallFailed', CallEnd & { failure: FailureClass; final: boolean; retryAt: string | null }>
+  | Event<'CallCostRecorded', CallEnd>
+  | Event<'SoftPassed', { stage: 'opinions' | 'reviews' }>
+  | Event<
+      'OpinionsClosed',
+      {
+        reason: 'all' | 'soft' | 'hard' | 'quorum';
+        accepted: readonly string[];
+        missing: readonly MissingSeat[];
+        /** Base order of the accepted seats and the offsets of the review design. */
+        order: readonly string[];
+        offsets: readonly number[];
+        /** reviewer → answer → label. */
+        labels: Readonly<Record<string, Readonly<Record<string, string>>>>;
+        claimsHardAt: string;
+      }
+    >
+  | Event<
+      'ClaimsFixed',
+      Ledger & {
+        source: 'extractor' | 'second_extractor' | 'fallback';
+        /** False for a fallback ledger: votes are shown, the score is null. */
+        scored: boolean;
+        reviewsSoftAt: string;
+        reviewsHardAt: string;
+        /** Absent for a fallback, whose texts stand in the opinions. JSON of LedgerTexts. */
+        sealed?: { ledger: string };
+      }
+    >
+  | Event<
+      'ReviewsClosed',
+      {
+        reason: 'all' | 'soft' | 'hard' | 'quorum';
+        reviewers: readonly string[];
+        missing: readonly MissingSeat[];
+        excluded: { seat: string; why: 'injection'; flags: number } | null;
+      }
+    >
+  | Event<
+      'ScoresComputed',
+      Scores & {
+        /** Slots of the ballots that were counted. */
+        inputs: readonly Slot[];
+        synthesisHardAt: string;
+      }
+    >
+  | Event<'DraftChecked', { round: number; checks: DraftChecks }>
+  | Event<
+      'SynthesisJudged',
+      {
+        round: number;
+        verdict: 'accept' | 'repair' | 'other_synthesizer' | 'fallback';
+        verified: 'two' | 'one' | 'none';
+        failed: readonly string[];
+      }
+    >
+  | Event<
+      'RunConcluded',
+      {
+        outcome: 'completed' | 'failed' | 'cancelled' | 'not_started';
+        heading: Heading | null;
+        reason: ConclusionReason;
+        /** The seat whose answer is published under "best single answer". */
+        bestSeat: string | null;
+        callsStarted: number;
+        missing: number;
+        seats: number;
+        price: number;
+        settlement: Settlement;
+      }
+    >
+  | Event<'OptimizationCompleted', Closed>
+  | Event<'OptimizationFailed', Closed>
+  | Event<'OptimizationCancelled', Closed>
+  | Event<'OptimizationHidden', { at: string }>
+  | Event<'OptimizationRestored', { at: string }>
+  | Event<'OptimizationRenamed', { sealed: { title: string } }>;
+
+export type OptimizationEventType = OptimizationEvent['type'];
+
+/** What `ClaimsFixed.sealed.ledger` holds. */
+export type LedgerTexts = {
+  claims: Readonly<
+    Record<string, { text: string; quotes: readonly { seat: string; quote: string }[] }>
+  >;
+  options: Readonly<Record<string, string>>;
+  notes: Readonly<Record<string, string>>;
+};
