@@ -1,0 +1,250 @@
+import type { ClientBase, Pool } from 'pg';
+
+/**
+ * Reading the log without gaps. Positions are handed out when an event is written and become
+ * visible when its transaction commits, so a higher position can be seen before a lower one, and a
+ * reader that remembers "the last position" loses events. Here a reader remembers the pair
+ * (transaction id, position) and takes only events whose transaction id lies below the oldest
+ * transaction that is still open: nothing can be added there any more.
+ *
+ * The price is that any open write transaction hides what was committed after it began. Nobody
+ * rings when such a transaction ends, so a reader that has unsafe events in sight looks again soon
+ * instead of sleeping.
+ *
+ * Every read here is a single statement, or a read-only transaction: neither has a transaction id,
+ * so a reader never hides anything from another one.
+ */
+
+/** A place in the log: everything up to and including it has been read. Digits, as xid8 and bigint. */
+export type Cursor = { readonly transactionId: string; readonly globalPosition: string };
+
+/** Before the first event. */
+export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
+
+const lastPosition = '9223372036854775807';
+
+/** An event as it is stored: `data` and `metadata` are plain JSON, not yet validated or unsealed. */
+export type RecordedEvent = {
+  readonly streamId: string;
+  readonly streamPosition: number;
+  readonly transactionId: string;
+  readonly globalPosition: string;
+  readonly messageId: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+};
+
+/** What one look at the log found, whichever way it was read. */
+export type Look = {
+  /** Where to go on. Beyond the last event when there was nothing more to read. */
+  readonly cursor: Cursor;
+  /** Committed events lie after the cursor that an open transaction still hides. */
+  readonly unsafeInSight: boolean;
+  /** Every safe event has been read; false when the limit cut the page short. */
+  readonly caughtUp: boolean;
+};
+
+export type Page = Look & { readonly events: readonly RecordedEvent[] };
+
+/** A range of the log, without its events: for statements that read them where they are. */
+export type Range = Look & { readonly count: number };
+
+export type ReadOptions = {
+  /** The most events to read. */
+  limit?: number;
+  /** Only these event types; all of them when left out. */
+  types?: readonly string[];
+};
+
+/** What pages are read through: the pool, or a client inside its own transaction. */
+export type Queryable = Pool | ClientBase;
+
+/** Events a page, by default. At 5,000 a page takes some 50 ms and 10 MB. */
+export const pageLimit = 5_000;
+
+/**
+ * Reads the safe events after `cursor`, in the order (transaction id, position), which is also the
+ * order inside each stream. When it caught up, the returned cursor lies at the end of everything
+ * safe, so that the next look does not go over events of other types again.
+ */
+export async function readPage(
+  client: Queryable,
+  cursor: Cursor,
+  { limit = pageLimit, types }: ReadOptions = {},
+): Promise<Page> {
+  const { rows } = await client.query<PageRow>(pageStatement, [
+    cursor.transactionId,
+    cursor.globalPosition,
+    limit,
+    types ?? null,
+  ]);
+  const events = rows.flatMap((row) => (row.stream_id === null ? [] : [recordedEvent(row)]));
+  return { ...lookOf(cursor, rows[0], events.at(-1), events.length, limit), events };
+}
+
+/** Like `readPage`, but only says how far a page of `limit` events reaches and how many it holds. */
+export async function readRange(
+  client: Queryable,
+  cursor: Cursor,
+  { limit = pageLimit, types }: ReadOptions = {},
+): Promise<Range> {
+  const { rows } = await client.query<RangeRow>(rangeStatement, [
+    cursor.transactionId,
+    cursor.globalPosition,
+    limit,
+    types ?? null,
+  ]);
+  const row = rows[0];
+  const count = Number(row?.count ?? 0);
+  const last =
+    row?.transaction_id && row.global_position
+      ? { transactionId: row.transaction_id, globalPosition: row.global_position }
+      : undefined;
+  return { ...lookOf(cursor, row, last, count, limit), count };
+}
+
+/** Negative when `left` comes first in the log. */
+export function compareCursors(left: Cursor, right: Cursor): number {
+  const byTransaction = BigInt(left.transactionId) - BigInt(right.transactionId);
+  const difference = byTransaction || BigInt(left.globalPosition) - BigInt(right.globalPosition);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/**
+ * Reads several things as of one moment, together with the place in the log that they stand for:
+ * a reader that goes on from `cursor` misses nothing and may see again what is already in the
+ * tables. The tables are locked against a swap before the snapshot is taken, because a table that
+ * a rebuild put in place later would look empty to it. The transaction is read-only and REPEATABLE
+ * READ; it has no id and hides nothing from other readers.
+ */
+export async function readAsOfOneMoment<Result>(
+  pool: Pool,
+  tables: readonly string[],
+  read: (client: ClientBase, cursor: Cursor) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  let failed: Error | undefined;
+  try {
+    await client.query('begin isolation level repeatable read, read only');
+    if (tables.length > 0)
+      await client.query(
+        `lock table ${tables.map((table) => client.escapeIdentifier(table)).join(', ')} in access share mode`,
+      );
+    const result = await read(client, await endOfLog(client));
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    failed = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    // A client whose transaction failed is not handed on: closing it ends the transaction, too.
+    client.release(failed);
+  }
+}
+
+/** The end of everything that is safe to read now. */
+export async function endOfLog(client: Queryable): Promise<Cursor> {
+  const { rows } = await client.query<{ horizon: string }>(
+    'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
+  );
+  return justBefore(rows[0]!.horizon);
+}
+
+type HeaderRow = { horizon: string; unsafe: boolean };
+type RangeRow = HeaderRow & {
+  count: string | null;
+  transaction_id: string | null;
+  global_position: string | null;
+};
+type EventRow = {
+  stream_id: string;
+  stream_position: string;
+  transaction_id: string;
+  global_position: string;
+  message_id: string;
+  message_type: string;
+  message_data: Record<string, unknown>;
+  message_metadata: Record<string, unknown>;
+};
+type PageRow = HeaderRow & (EventRow | { stream_id: null });
+
+const afterCursor = `(m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
+      and ($4::text[] is null or m.message_type = any($4::text[]))`;
+
+// One snapshot serves horizon and rows. The unsafe rows themselves are never read: a transaction
+// that stays open for an hour must not make every look carry an hour of events.
+const header = `with horizon as materialized (
+    select pg_snapshot_xmin(pg_current_snapshot()) as xmin
+  ), header as materialized (
+    select xmin, exists (
+      select from emt_messages m where ${afterCursor} and m.transaction_id >= horizon.xmin
+    ) as unsafe from horizon
+  )`;
+
+const pageStatement = `${header}
+  select header.xmin::text as horizon, header.unsafe, e.stream_id, e.stream_position::text,
+    e.transaction_id::text, e.global_position::text, e.message_id, e.message_type, e.message_data,
+    e.message_metadata
+  from header left join lateral (
+    select m.* from emt_messages m
+    where ${afterCursor} and m.transaction_id < header.xmin
+    order by m.transaction_id, m.global_position
+    limit $3
+  ) e on true
+  order by e.transaction_id, e.global_position`;
+
+const rangeStatement = `${header}
+  select header.xmin::text as horizon, header.unsafe, e.count::text, e.transaction_id::text,
+    e.global_position::text
+  from header left join lateral (
+    select count(*) over () as count, p.transaction_id, p.global_position
+    from (
+      select m.transaction_id, m.global_position
+      from emt_messages m
+      where ${afterCursor} and m.transaction_id < header.xmin
+      order by m.transaction_id, m.global_position
+      limit $3
+    ) p
+    order by p.transaction_id desc, p.global_position desc
+    limit 1
+  ) e on true`;
+
+function lookOf(
+  cursor: Cursor,
+  row: HeaderRow | undefined,
+  last: Cursor | undefined,
+  count: number,
+  limit: number,
+): Look {
+  if (!row) throw new Error('The log answered without a horizon');
+  const caughtUp = count < limit;
+  const reached = caughtUp ? justBefore(row.horizon) : last;
+  return {
+    cursor: later(cursor, reached),
+    unsafeInSight: row.unsafe,
+    caughtUp,
+  };
+}
+
+function later(cursor: Cursor, reached: Cursor | undefined): Cursor {
+  if (!reached || compareCursors(reached, cursor) <= 0) return cursor;
+  return { transactionId: reached.transactionId, globalPosition: reached.globalPosition };
+}
+
+function justBefore(horizon: string): Cursor {
+  return { transactionId: String(BigInt(horizon) - 1n), globalPosition: lastPosition };
+}
+
+function recordedEvent(row: EventRow): RecordedEvent {
+  return {
+    streamId: row.stream_id,
+    streamPosition: Number(row.stream_position),
+    transactionId: row.transaction_id,
+    globalPosition: row.global_position,
+    messageId: row.message_id,
+    type: row.message_type,
+    data: row.message_data,
+    metadata: row.message_metadata,
+  };
+}
