@@ -43,6 +43,8 @@ export type Plan = {
   verifiers: readonly (readonly CouncilModel[])[];
   minFamilies: number;
   attempts: number;
+  /** What a run of this strategy usually takes, for the estimate that people see. */
+  typicalSeconds: number;
   deadlinesMs: {
     opinionsSoft: number;
     opinionsHard: number;
@@ -76,7 +78,8 @@ export type Ballot = {
   ranking: readonly (readonly string[])[];
   scores: Readonly<Record<string, Rubric>>;
   votes: Readonly<Record<string, { stance: Stance; confidence: number }>>;
-  decision: { optionId: string; seat: string };
+  /** `seat`: whose answer argues best for it; null when none of those shown does. */
+  decision: { optionId: string; seat: string | null };
   suspects: readonly string[];
   /** The scores contradicted the ranking; the ranking counts. */
   scoresContradict: boolean;

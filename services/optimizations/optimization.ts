@@ -761,9 +761,10 @@ export function owedSlots(state: RunState): Slot[] {
     case 'synthesis': {
       const round = state.judged + 1;
       const draft = state.calls[draftSlot(round)]?.outcome;
-      const slots =
-        draft?.kind === 'draft' ? [verifySlot(round, 1), verifySlot(round, 2)] : [draftSlot(round)];
-      return slots.filter((slot) => isWaiting(state, slot));
+      if (draft?.kind !== 'draft')
+        return [draftSlot(round)].filter((slot) => isWaiting(state, slot));
+      const verifiers = draft.checks.passed ? [verifySlot(round, 1), verifySlot(round, 2)] : [];
+      return verifiers.filter((slot) => isWaiting(state, slot));
     }
     case 'none':
     case 'draft':

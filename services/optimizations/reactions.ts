@@ -12,10 +12,11 @@ export function reactions(event: OptimizationEvent, streamId: string, state: Run
   const runId = runIdOf(streamId);
   switch (event.type) {
     case 'ProcessingStarted':
+      return owedJobs(runId, state);
     case 'OpinionsClosed':
     case 'ClaimsFixed':
     case 'ScoresComputed':
-      return owedJobs(runId, state);
+      return owedJobs(runId, state).filter((job) => job.task !== 'run-deadline');
     case 'CallFailed':
       return event.data.final
         ? secondExtractor(runId, state, event.data.slot)
@@ -55,11 +56,15 @@ export function owedJobs(runId: string, state: RunState): JobSpec[] {
         ...calls,
         ...(state.softPassed ? [] : [deadlineJob(runId, state.stage, 'soft', state.softAt)]),
         deadlineJob(runId, state.stage, 'hard', state.hardAt),
-        ...(state.stage === 'opinions' ? [runDeadlineJob(runId, state.runDeadlineAt)] : []),
+        runDeadlineJob(runId, state.runDeadlineAt),
       ];
     case 'claims':
     case 'synthesis':
-      return [...calls, deadlineJob(runId, state.stage, 'hard', state.hardAt)];
+      return [
+        ...calls,
+        deadlineJob(runId, state.stage, 'hard', state.hardAt),
+        runDeadlineJob(runId, state.runDeadlineAt),
+      ];
     case 'settling':
       return [settleJob(runId)];
     case 'none':
