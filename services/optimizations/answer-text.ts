@@ -1,0 +1,182 @@
+import type { Opinion } from './replies.ts';
+
+/**
+ * The text of an answer as its reviewers read it: plain, without Markdown (style is the largest
+ * measured bias of model judges) and without what tells which model wrote it.
+ */
+
+/**
+ * The canonical plain text of an opinion, before `scrub`. Stated confidence, importance and what
+ * would flip the recommendation stay out of it: a reviewer should weigh arguments, not their volume.
+ */
+export function opinionText(opinion: Opinion): string {
+  const { option_label, one_line } = opinion.recommendation;
+  return [
+    `Recommendation: ${sentence(option_label)} ${one_line}`,
+    section('Reasoning', opinion.reasoning),
+    section(
+      'Claims',
+      opinion.claims.map((claim) => claim.text),
+    ),
+    section('Assumptions', opinion.assumptions),
+    section('Missing information', opinion.missing_info),
+    section('Risks', opinion.risks),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Plain text without self-identification; scrubbing twice changes nothing. */
+export function scrub(text: string): string {
+  let scrubbed = text;
+  // Removing one thing can uncover another (a name behind a bullet, say), so repeat until stable.
+  for (let pass = 0; pass < maximumScrubPasses; pass += 1) {
+    const next = dropSelfIdentification(flattenMarkdown(scrubbed));
+    if (next === scrubbed) break;
+    scrubbed = next;
+  }
+  return scrubbed;
+}
+
+/**
+ * Whether an answer speaks to its reviewers instead of to the question: names labels or ranks,
+ * instructs who judges it, or imitates the markers of a prompt.
+ */
+export function findsInjection(text: string): boolean {
+  const plain = text.normalize('NFKC').replace(/\s+/g, ' ');
+  return injectionPatterns.some((pattern) => pattern.test(plain));
+}
+
+/** Text with whitespace runs as one space and typographic quotes and dashes as plain ones. */
+export function normalizeSpace(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[\u2018\u2019\u201b]/g, "'")
+    .replace(/[\u201c\u201d\u201f]/g, '"')
+    .replace(/[\u2010-\u2015]/g, '-')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Markdown and HTML taken away, the words kept; lists become one line per item. */
+export function flattenMarkdown(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/^[ \t]*(?:```|~~~)[^\n]*$/gm, '')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .replace(/<\/?[A-Za-z][^<>\n]{0,300}>/g, '')
+    .replace(/!?\[([^\]\n]*)\]\([^)\n]*\)/g, '$1')
+    .replace(/^[ \t]{0,3}#{1,6}[ \t]+/gm, '')
+    .replace(/^[ \t]*(?:>[ \t]?)+/gm, '')
+    .replace(/^[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+/gm, '')
+    .replace(/^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$/gm, '')
+    .replace(/^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)+\|?[ \t]*$/gm, '')
+    .replace(/^[ \t]*\|(.*)\|[ \t]*$/gm, (_row, cells: string) => cells.replace(/\|/g, ', '))
+    .replace(/(\*\*|__|~~)(?=\S)([\s\S]*?\S)\1/g, '$2')
+    .replace(/(^|[\s(])[*_](?=\S)([^*_\n]*\S)[*_](?=[\s).,;:!?]|$)/gm, '$1$2')
+    .replace(/`([^`\n]*)`/g, '$1')
+    .replace(/[ \t]+$/gm, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+const maximumScrubPasses = 4;
+
+const modelNames =
+  '(?:chat\\s?gpt|gpt|claude|gemini|mistral|ministral|mixtral|magistral|llama|grok|deepseek|qwen|kimi|command r|sonnet|opus|haiku|bard|copilot)(?:[- ]?[\\w.-]*)?';
+const makers =
+  '(?:open\\s?ai|anthropic|google(?: deepmind)?|deepmind|mistral(?: ai)?|meta(?: ai)?|xai|alibaba|cohere|microsoft)';
+const machine =
+  '(?:an?\\s+|the\\s+)?(?:large\\s+)?(?:ai|a\\.i\\.|artificial intelligence|language|generative)(?:[- ](?:language|based|powered))?\\s*(?:model|assistant|system|chatbot)?';
+const made = `(?:,?\\s*(?:an?\\s+[\\w ]{0,30})?(?:made|built|created|developed|trained|designed)\\s+by\\s+${makers})`;
+
+const selfIdentification: readonly RegExp[] = [
+  // "As an AI model made by X," and "Speaking as Claude, ..." at the head of a clause.
+  new RegExp(
+    `\\b(?:speaking\\s+)?as\\s+(?:${machine}|${modelNames})(?:,?\\s+(?:an?\\s+)?${machine})?${made}?,\\s*`,
+    'gi',
+  ),
+  // "I am Claude, made by Anthropic." and "My name is …" up to the end of the sentence or clause.
+  new RegExp(
+    `\\b(?:hi[,!]?\\s+|hello[,!]?\\s+)?(?:i['\u2019]?m|i am|my name is|this is)\\s+(?:${modelNames}|${machine}\\b)${made}?[^.;\\n]{0,80}?(?:[.;!]|(?:,?\\s+and\\s+)(?=i\\b)|\\n|$)\\s*`,
+    'gim',
+  ),
+  new RegExp(
+    `\\b(?:i was|i have been)\\s+(?:made|built|created|developed|trained|designed)\\s+by\\s+${makers}[^.\\n]{0,80}(?:[.!]|$)\\s*`,
+    'gim',
+  ),
+  new RegExp(`\\bhere at\\s+${makers},\\s*`, 'gi'),
+  /\b(?:based on|according to|given)\s+my\s+training(?:\s+data)?(?:\s+and[^,.\n]{0,40})?,\s*/gi,
+  /[^.\n]{0,80}\bmy\s+(?:knowledge|training)(?:\s+data)?\s+(?:cut-?off|ends?|stops?)\b[^.\n]{0,120}(?:[.!]|$)\s*/gim,
+  // A signature on a line of its own.
+  new RegExp(
+    `^[ \\t]*(?:[-\u2013\u2014]{1,2}|signed:?|answer by:?|model:)[ \\t]*${modelNames}[ \\t]*$`,
+    'gim',
+  ),
+];
+
+function dropSelfIdentification(text: string): string {
+  let result = text;
+  for (const pattern of selfIdentification) result = result.replace(pattern, '');
+  if (result === text) return text;
+  return result
+    .replace(
+      /(^|\n)([a-z])/g,
+      (_match, lead: string, letter: string) => lead + letter.toUpperCase(),
+    )
+    .replace(
+      /([.!?]\s+)([a-z])/g,
+      (_match, lead: string, letter: string) => lead + letter.toUpperCase(),
+    )
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+const judges = '(?:reviewers?|evaluators?|judges?|graders?|raters?|rankers?)';
+const answerWord = '(?:answer|response|opinion|submission|reply|proposal text)';
+
+const injectionPatterns: readonly RegExp[] = [
+  new RegExp(
+    `\\b${answerWord}s?\\s+(?:labell?ed\\s+)?["'(]?[DFGHJKMNPQRTVWXZ][4-9][DFGHJKMNPQRTVWXZ]\\b`,
+    'i',
+  ),
+  /\b(?:labell?ed|label)\s+["'(]?[DFGHJKMNPQRTVWXZ][4-9][DFGHJKMNPQRTVWXZ]\b/i,
+  new RegExp(
+    `\\b(?:rank|rate|score|grade|place|put|choose|prefer|vote for|pick)\\s+(?:only\\s+)?(?:this|my)\\s+${answerWord}`,
+    'i',
+  ),
+  new RegExp(
+    `\\b(?:this|my)\\s+${answerWord}\\s+(?:should|must|deserves?|needs|has|ought|is)\\s+(?:to\\s+)?(?:be\\s+)?(?:ranked|rated|scored|graded|placed|first|the\\s+(?:best|winner|highest|top)|win|receive|get)`,
+    'i',
+  ),
+  new RegExp(
+    `\\b(?:other|remaining|competing|all)\\s+${answerWord}s\\s+(?:should|must|are to)\\s+be\\s+(?:ranked|rated|scored|placed|marked|ignored)`,
+    'i',
+  ),
+  new RegExp(
+    `\\b(?:note|message|instructions?|attention|notice|reminder)\\s*(?:to|for|:)?\\s*(?:the\\s+|all\\s+|any\\s+)?(?:ai\\s+|peer\\s+|model\\s+)?${judges}\\b`,
+    'i',
+  ),
+  new RegExp(`\\b(?:dear|attention)\\s+(?:ai\\s+|peer\\s+)?${judges}\\b`, 'i'),
+  new RegExp(
+    `\\b(?:if|when|since)\\s+you\\s+are\\s+(?:a|an|the|one of the)\\s+(?:ai\\s+|peer\\s+|model\\s+)?${judges}\\b`,
+    'i',
+  ),
+  new RegExp(`\\b(?:peer|ai|model)\\s+${judges}\\s+(?:should|must|are|will|please)\\b`, 'i'),
+  /\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+)*(?:previous|prior|above|earlier|preceding|foregoing|system)\s+(?:instructions?|prompts?|rules|messages?|answers?)/i,
+  new RegExp(
+    `\\b(?:give|award|assign)\\s+(?:this|my|it|every other|all other)\\s*${answerWord}?s?\\s+(?:a\\s+|the\\s+)?(?:score|rating|rank|10|ten|1|one|highest|lowest|top|maximum|minimum)\\b`,
+    'i',
+  ),
+  /\b(?:set|leave|keep|return)\s+(?:the\s+)?["']?(?:injection_suspected|fatal_flaws|decision_vote|ranking)["']?\b/i,
+  /\[(?:begin|end)\s+[0-9a-f]{8,}/i,
+  /<\/?\s*(?:system|instructions?|prompt)\s*>|\bsystem prompt\b.{0,40}\b(?:reveal|print|repeat|is)\b/i,
+];
+
+function section(heading: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${heading}:\n${lines.join('\n')}`;
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
