@@ -267,7 +267,7 @@ const keys32 = v.pipe(
   v.transform((parts) => parts.map((part) => Buffer.from(part, 'base64'))),
 );
 
-const origins = v.pipe(commaSeparated, v.array(origin));
+const origins = v.pipe(commaSeparated, v.array(originUrl));
 
 /** `name|baseUrl|key|model,model;…`; the key may be left empty. */
 const compatibleEndpoints = v.pipe(

@@ -1,0 +1,241 @@
+import { defineConfig, type OxlintOverride } from 'oxlint';
+
+/**
+ * Which way imports point. A rule of an override replaces the one above it, so each folder's list is
+ * built whole here. `asType` lets `import type` pass: types carry no behaviour.
+ */
+type Ban = { regex?: string; group?: string[]; allowTypeImports?: boolean; message: string };
+
+const asType = { allowTypeImports: true };
+const slices = ['credits', 'optimizations', 'identity', 'recipes', 'onboarding'];
+const anySlice = slices.join('|');
+
+const upwards: Ban = {
+  regex: String.raw`(^|/)\.\.(/|$)`,
+  message: 'Leave a folder through #services, #db, #projections, #tests or #web.',
+};
+const eventStore: Ban = {
+  ...asType,
+  regex: '^@event-driven-io/emmett-postgresql',
+  message: 'Only db/ talks to the event store; everyone else appends through platform/command.ts.',
+};
+const sandbox: Ban = {
+  regex: '^#services/sandbox/',
+  message: 'The sandbox is reached over its wire formats and never loaded by the app.',
+};
+const outside: Ban[] = [
+  { regex: '^#tests/', message: 'What runs does not import tests.' },
+  { regex: '^#web/', message: 'The server does not import web/.' },
+  {
+    regex: String.raw`^#services/((api|worker|start)\.ts$|cli/)`,
+    message: 'Nothing imports an entry file: it wires, others are wired.',
+  },
+];
+const server = [upwards, eventStore, sandbox, ...outside];
+
+const noSlice: Ban = {
+  regex: `^#services/(${anySlice}|live|cli|app)(/|\\.)`,
+  message: 'db, platform and models know no slice; what they need of one arrives as an argument.',
+};
+const foreignSlice: Ban = {
+  ...asType,
+  regex: `^#services/(${anySlice})/`,
+  message:
+    "Another slice's events may be named with import type; its behaviour arrives as a parameter.",
+};
+const connections: Ban = {
+  ...asType,
+  regex: '^#db/',
+  message: 'Connections are handed over by the entry file; their types may be named.',
+};
+const browser: Ban[] = [
+  upwards,
+  {
+    group: ['#db/**', '#projections/**', '#services/**', '!#services/*/contract.ts'],
+    message: 'web/ imports the contract.ts of a slice and nothing else of the server.',
+  },
+  {
+    regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
+    message: 'This package belongs to the server.',
+  },
+  { regex: '^#tests/', message: 'What runs does not import tests.' },
+];
+
+const imports = (files: string[], patterns: Ban[]): OxlintOverride => ({
+  files,
+  rules: { 'no-restricted-imports': ['error', { patterns }] },
+});
+
+const boundaries = [
+  imports(
+    ['db/**'],
+    [
+      upwards,
+      sandbox,
+      ...outside,
+      noSlice,
+      {
+        ...asType,
+        group: ['#projections/**', '!#projections/define.ts'],
+        message: 'db is handed the list of projections; it may know what a projection is.',
+      },
+    ],
+  ),
+  imports(
+    ['projections/**'],
+    [
+      ...server,
+      {
+        ...asType,
+        regex: '^#services/',
+        message: 'Projections name the types of deciders and nothing else of services/.',
+      },
+    ],
+  ),
+  imports(['services/platform/**'], [...server, noSlice]),
+  imports(
+    ['services/models/**'],
+    [...server, noSlice, { regex: '^#(db|projections)/', message: 'Models know no database.' }],
+  ),
+  imports(
+    slices.map((slice) => `services/${slice}/**`),
+    [...server, foreignSlice, connections],
+  ),
+  imports(['services/live/**'], [...server, foreignSlice]),
+  imports(
+    ['services/sandbox/**'],
+    [
+      upwards,
+      eventStore,
+      ...outside,
+      {
+        ...asType,
+        regex: `^#(services/(${anySlice}|live|cli)/|db/|projections/)`,
+        message: 'The sandbox is the outside world: it may know our types, not our code.',
+      },
+    ],
+  ),
+  imports(
+    ['services/credits/account.ts', 'services/optimizations/optimization.ts'],
+    [
+      ...server,
+      {
+        ...asType,
+        group: ['*', '#*/**', '!./*', '!#services/platform/problem.ts'],
+        message: 'A decider is pure: beside its own folder and Problem it imports types only.',
+      },
+    ],
+  ),
+  imports(
+    ['services/*/contract.ts'],
+    [
+      ...server,
+      {
+        ...asType,
+        group: ['*', '#*/**', '!./*', '!valibot', '!#services/*/contract.ts'],
+        message: 'web/ loads contracts, so they import valibot and other contracts only.',
+      },
+    ],
+  ),
+  imports(['web/src/**'], browser),
+  imports(
+    ['web/src/features/**'],
+    [
+      ...browser,
+      {
+        regex: '^#web/(features|routes)/',
+        message: 'Features do not import each other; a route composes them.',
+      },
+    ],
+  ),
+  imports(
+    ['web/src/ui/**'],
+    [
+      ...browser,
+      {
+        regex: '^(#services/|#web/(features|routes|api|live)(/|\\.))',
+        message: 'ui/ knows nothing of the domain.',
+      },
+    ],
+  ),
+  imports(['tests/**'], [upwards]),
+];
+
+export default defineConfig({
+  plugins: [
+    'typescript',
+    'unicorn',
+    'oxc',
+    'import',
+    'promise',
+    'node',
+    'react',
+    'jsx-a11y',
+    'vitest',
+  ],
+  categories: { correctness: 'error', suspicious: 'error' },
+  options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
+  env: { builtin: true },
+  ignorePatterns: ['web/dist', 'web/src/route-tree.gen.ts'],
+  rules: {
+    'no-restricted-imports': ['error', { patterns: server }],
+    'import/no-cycle': 'error',
+    'import/no-default-export': 'error',
+    'typescript/ban-ts-comment': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/await-thenable': 'error',
+    'typescript/only-throw-error': 'error',
+    'typescript/return-await': ['error', 'error-handling-correctness-only'],
+    'typescript/use-unknown-in-catch-callback-variable': 'error',
+    'typescript/switch-exhaustiveness-check': [
+      'error',
+      // A vendor's union may end in `default`; deciders may not, see below.
+      { considerDefaultExhaustiveForUnions: true },
+    ],
+    'typescript/no-unsafe-argument': 'error',
+    'typescript/no-unsafe-assignment': 'error',
+    'typescript/no-unsafe-call': 'error',
+    'typescript/no-unsafe-member-access': 'error',
+    'typescript/no-unsafe-return': 'error',
+    eqeqeq: 'error',
+    'no-empty': 'error',
+    'prefer-const': 'error',
+
+    // The compiler's noImplicitReturns says it without refusing exhaustive switches.
+    'typescript/consistent-return': 'off',
+    // Narrowing a parsed value is what `as` is for; widening through unknown is not seen here.
+    'typescript/no-unsafe-type-assertion': 'off',
+    // `pg` is CommonJS: its default import is the one that Node resolves.
+    'import/no-named-as-default-member': 'off',
+    // Meant for windows; worker threads and BroadcastChannel have no origin to name.
+    'unicorn/require-post-message-target-origin': 'off',
+  },
+  overrides: [
+    { files: ['*.config.ts', 'web/*.config.ts'], rules: { 'import/no-default-export': 'off' } },
+    {
+      // Plain JavaScript has no types to be safe about.
+      files: ['**/*.mjs'],
+      rules: {
+        'typescript/no-unsafe-argument': 'off',
+        'typescript/no-unsafe-assignment': 'off',
+        'typescript/no-unsafe-call': 'off',
+        'typescript/no-unsafe-member-access': 'off',
+        'typescript/no-unsafe-return': 'off',
+      },
+    },
+    {
+      // A new event or command has to be named everywhere, so that the linter lists what it touches.
+      files: ['services/credits/account.ts', 'services/optimizations/optimization.ts'],
+      rules: {
+        'typescript/switch-exhaustiveness-check': [
+          'error',
+          { considerDefaultExhaustiveForUnions: false },
+        ],
+      },
+    },
+    ...boundaries,
+  ],
+});
