@@ -107,3 +107,16 @@ export type Provider = {
   name: ProviderName;
   call(request: ModelRequest): AsyncIterable<ModelPart>;
 };
+
+/** How to reach a provider; `baseUrl` null means the vendor's own address. */
+export type ProviderConnection = { apiKey: string; baseUrl: string | null };
+
+/** What `providers/<name>.ts` exports and the registry lists. */
+export type ProviderDefinition = {
+  name: ProviderName;
+  /** The variable that holds the key, to name it where a model is missing. */
+  keyVariable: string;
+  /** Where the sandbox serves this vendor's wire format, below its own origin. */
+  sandboxPath: string;
+  connect(connection: ProviderConnection): Provider;
+};

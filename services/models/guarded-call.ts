@@ -1,0 +1,100 @@
+import { ModelFailure, unknownUsage } from './model.ts';
+import type { ModelPart, ModelReply, ModelRequest, UsageRecord } from './model.ts';
+import { failureOf } from './transport.ts';
+
+/**
+ * What every adapter's call has in common: one signal for abort and deadline, every error turned
+ * into a ModelFailure, exactly one reply at the end, and JSON where a schema was asked for.
+ *
+ * The signals are asked first, because each SDK dresses an abort differently and one of them ends
+ * its stream as if nothing had happened.
+ *
+ * @param stream translates the vendor's stream; it yields text parts and one reply.
+ */
+export async function* guardedCall(
+  provider: string,
+  request: ModelRequest,
+  stream: (signal: AbortSignal) => AsyncIterable<ModelPart>,
+): AsyncIterable<ModelPart> {
+  const deadline = AbortSignal.timeout(request.timeoutMs);
+  const signal = AbortSignal.any([request.signal, deadline]);
+  let reply: ModelReply | null = null;
+  try {
+    signal.throwIfAborted();
+    for await (const part of stream(signal)) {
+      signal.throwIfAborted();
+      if (part.type === 'reply') reply = part.reply;
+      else if (part.text !== '') yield part;
+    }
+    signal.throwIfAborted();
+  } catch (error) {
+    if (request.signal.aborted) {
+      throw new ModelFailure('aborted', `The call to ${provider} was aborted`, { cause: error });
+    }
+    if (deadline.aborted) {
+      throw new ModelFailure(
+        'timeout',
+        `${provider} did not finish within ${request.timeoutMs} ms`,
+        { cause: error },
+      );
+    }
+    throw failureOf(provider, error);
+  }
+  if (reply === null) {
+    throw new ModelFailure('connection', `The stream of ${provider} ended before its reply`);
+  }
+  assertReadable(provider, request, reply);
+  yield { type: 'reply', reply };
+}
+
+/** A refusal, with the tokens it cost. */
+export function refusal(provider: string, usage: UsageRecord = unknownUsage): ModelFailure {
+  return new ModelFailure('refusal', `${provider} refused to answer`, { usage });
+}
+
+/** A truncated reply is handed on as such: its JSON cannot be whole. */
+function assertReadable(provider: string, request: ModelRequest, reply: ModelReply): void {
+  if (reply.finish === 'length') return;
+  if (reply.text.trim() === '') {
+    throw new ModelFailure('malformed', `The reply of ${provider} has no text`, {
+      usage: reply.usage,
+    });
+  }
+  if (request.schema === null) return;
+  try {
+    JSON.parse(reply.text);
+  } catch (error) {
+    throw new ModelFailure('malformed', `The reply of ${provider} is not JSON`, {
+      usage: reply.usage,
+      cause: error,
+    });
+  }
+}
+
+/** Token counts of one call as vendors name them; null where a vendor does not say. */
+export type ReportedUsage = {
+  /** All input, cached included. */
+  input: number | null;
+  cached: number | null;
+  cacheWrite: number | null;
+  /** All output, thinking included. */
+  output: number | null;
+  thinking: number | null;
+};
+
+/**
+ * One record from inclusive counts: cached and written input are taken out of the input, thinking
+ * out of the output, so that no token is counted twice. Unknown when input or output is.
+ */
+export function usageFromTotals(reported: ReportedUsage): UsageRecord {
+  const { input, cached, cacheWrite, output, thinking } = reported;
+  if (input === null || output === null) return unknownUsage;
+  return {
+    inputUncached: Math.max(0, input - (cached ?? 0) - (cacheWrite ?? 0)),
+    inputCached: cached,
+    cacheWrite,
+    outputVisible: Math.max(0, output - (thinking ?? 0)),
+    outputThinking: thinking,
+    source: 'provider',
+  };
+}

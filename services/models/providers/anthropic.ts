@@ -1,0 +1,114 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
+import type {
+  MessageCreateParamsStreaming,
+  MessageDeltaUsage,
+  StopReason,
+  Usage,
+} from '@anthropic-ai/sdk/resources/messages';
+import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
+import type { ModelPart, ModelRequest, ProviderDefinition, UsageRecord } from '../model.ts';
+import { guardedFetch } from '../transport.ts';
+
+/** Anthropic by its Messages API. */
+export const anthropic: ProviderDefinition = {
+  name: 'anthropic',
+  keyVariable: 'ANTHROPIC_API_KEY',
+  sandboxPath: '/anthropic',
+  connect({ apiKey, baseUrl }) {
+    const client = new Anthropic({
+      apiKey,
+      authToken: null,
+      baseURL: baseUrl ?? 'https://api.anthropic.com',
+      maxRetries: 0,
+      fetch: guardedFetch,
+      logLevel: 'off',
+    });
+    return {
+      name: 'anthropic',
+      call: (request) =>
+        guardedCall('anthropic', request, (signal) => partsOf(client, request, signal)),
+    };
+  },
+};
+
+async function* partsOf(
+  client: Anthropic,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncIterable<ModelPart> {
+  const events = await client.messages.create(messageParams(request), {
+    signal,
+    timeout: request.timeoutMs,
+  });
+  let text = '';
+  let answeredBy = request.model;
+  let start: Usage | null = null;
+  let last: MessageDeltaUsage | null = null;
+  let reason: StopReason | null = null;
+  for await (const event of events) {
+    if (event.type === 'message_start') {
+      answeredBy = event.message.model;
+      start = event.message.usage;
+    } else if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') {
+      // Blocks are told apart by type: the first one may be thinking.
+      text += event.delta.text;
+      yield { type: 'text', text: event.delta.text };
+    } else if (event.type === 'message_delta') {
+      last = event.usage;
+      reason = event.delta.stop_reason ?? reason;
+    }
+  }
+  if (reason === null) return;
+  const usage = usageOfMessage(start, last);
+  if (reason === 'refusal') throw refusal('anthropic', usage);
+  yield { type: 'reply', reply: { text, usage, finish: finishOf(reason), answeredBy } };
+}
+
+export function messageParams(request: ModelRequest): MessageCreateParamsStreaming {
+  const effort = request.effort === 'minimal' ? 'low' : request.effort;
+  const outputConfig = {
+    ...(effort === null || effort === 'none' ? {} : { effort }),
+    ...(request.schema === null
+      ? {}
+      : {
+          format: {
+            type: 'json_schema' as const,
+            schema: {
+              ...transformJSONSchema({ ...request.schema.json, title: request.schema.name }),
+            },
+          },
+        }),
+  };
+  return {
+    model: request.model,
+    system: request.system,
+    messages: [{ role: 'user', content: request.prompt }],
+    max_tokens: request.maxOutputTokens,
+    stream: true,
+    ...(effort === 'none' ? { thinking: { type: 'disabled' } } : {}),
+    ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
+  } satisfies MessageCreateParamsStreaming;
+}
+
+function finishOf(reason: StopReason): 'stop' | 'length' {
+  return reason === 'max_tokens' || reason === 'model_context_window_exceeded' ? 'length' : 'stop';
+}
+
+/**
+ * Anthropic's input excludes what was cached or written, so the total is their sum. The start names
+ * the input, the last delta the whole output and, on newer models, the input again.
+ */
+export function usageOfMessage(start: Usage | null, last: MessageDeltaUsage | null): UsageRecord {
+  const input = last?.input_tokens ?? start?.input_tokens ?? null;
+  const cached = last?.cache_read_input_tokens ?? start?.cache_read_input_tokens ?? null;
+  const cacheWrite =
+    last?.cache_creation_input_tokens ?? start?.cache_creation_input_tokens ?? null;
+  return usageFromTotals({
+    input: input === null ? null : input + (cached ?? 0) + (cacheWrite ?? 0),
+    cached,
+    cacheWrite,
+    output: last?.output_tokens ?? null,
+    thinking: last?.output_tokens_details?.thinking_tokens ?? null,
+  });
+}

@@ -1,0 +1,116 @@
+import { FinishReason, GoogleGenAI } from '@google/genai';
+import type {
+  GenerateContentParameters,
+  GenerateContentResponseUsageMetadata,
+  ThinkingLevel,
+} from '@google/genai';
+import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
+import { unknownUsage } from '../model.ts';
+import type { Effort, ModelPart, ModelRequest, ProviderDefinition, UsageRecord } from '../model.ts';
+import { guardedFetch } from '../transport.ts';
+
+/** Google by the Gemini API. */
+export const google: ProviderDefinition = {
+  name: 'google',
+  keyVariable: 'GOOGLE_API_KEY',
+  sandboxPath: '/google',
+  connect({ apiKey, baseUrl }) {
+    const client = new GoogleGenAI({
+      apiKey,
+      vertexai: false,
+      apiVersion: 'v1beta',
+      httpOptions: {
+        baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
+        fetch: guardedFetch,
+      },
+    });
+    return {
+      name: 'google',
+      call: (request) =>
+        guardedCall('google', request, (signal) => partsOf(client, request, signal)),
+    };
+  },
+};
+
+async function* partsOf(
+  client: GoogleGenAI,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncIterable<ModelPart> {
+  const chunks = await client.models.generateContentStream(contentParams(request, signal));
+  let text = '';
+  let usage = unknownUsage;
+  let answeredBy = request.model;
+  let reason: FinishReason | null = null;
+  for await (const chunk of chunks) {
+    if (chunk.usageMetadata !== undefined) usage = usageOfContent(chunk.usageMetadata);
+    if (chunk.modelVersion) answeredBy = chunk.modelVersion;
+    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', usage);
+    const candidate = chunk.candidates?.[0];
+    reason = candidate?.finishReason ?? reason;
+    for (const part of candidate?.content?.parts ?? []) {
+      if (part.thought === true || part.text === undefined) continue;
+      text += part.text;
+      yield { type: 'text', text: part.text };
+    }
+  }
+  if (reason === null) return;
+  const finish = finishOf(reason);
+  if (finish === null) throw refusal('google', usage);
+  yield { type: 'reply', reply: { text, usage, finish, answeredBy } };
+}
+
+export function contentParams(
+  request: ModelRequest,
+  signal: AbortSignal,
+): GenerateContentParameters {
+  return {
+    model: request.model,
+    contents: [{ role: 'user', parts: [{ text: request.prompt }] }],
+    config: {
+      abortSignal: signal,
+      systemInstruction: request.system,
+      maxOutputTokens: request.maxOutputTokens,
+      ...(request.effort === null
+        ? {}
+        : { thinkingConfig: { thinkingLevel: thinkingLevelOf(request.effort) } }),
+      ...(request.schema === null
+        ? {}
+        : {
+            responseMimeType: 'application/json',
+            responseJsonSchema: { ...request.schema.json, title: request.schema.name },
+          }),
+    },
+  } satisfies GenerateContentParameters;
+}
+
+/** The API knows XHIGH, which this SDK's list of levels does not name yet; it sends what it gets. */
+function thinkingLevelOf(effort: Effort): ThinkingLevel {
+  const level: string = { none: 'minimal', max: 'xhigh' }[effort as string] ?? effort;
+  return level.toUpperCase() as ThinkingLevel;
+}
+
+/** Null is a stop for safety, recitation or policy, which is a refusal in our words. */
+function finishOf(reason: FinishReason): 'stop' | 'length' | null {
+  if (reason === FinishReason.STOP) return 'stop';
+  return reason === FinishReason.MAX_TOKENS ? 'length' : null;
+}
+
+/** The prompt's count includes the cached part, the candidates' count excludes thoughts. */
+export function usageOfContent(
+  usage: Pick<
+    GenerateContentResponseUsageMetadata,
+    'promptTokenCount' | 'cachedContentTokenCount' | 'candidatesTokenCount' | 'thoughtsTokenCount'
+  >,
+): UsageRecord {
+  const thoughts = usage.thoughtsTokenCount ?? null;
+  const visible = usage.candidatesTokenCount ?? null;
+  return usageFromTotals({
+    input: usage.promptTokenCount ?? null,
+    cached: usage.cachedContentTokenCount ?? null,
+    cacheWrite: null,
+    // A reply that spent its whole allowance on thoughts has no count of candidates.
+    output: visible === null && thoughts === null ? null : (visible ?? 0) + (thoughts ?? 0),
+    thinking: thoughts,
+  });
+}

@@ -1,0 +1,153 @@
+import OpenAI from 'openai';
+import type {
+  Response as OpenAIResponse,
+  ResponseCreateParamsStreaming,
+  ResponseUsage,
+} from 'openai/resources/responses/responses';
+import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
+import { ModelFailure, unknownUsage } from '../model.ts';
+import type {
+  JsonSchema,
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  ProviderDefinition,
+  UsageRecord,
+} from '../model.ts';
+import { classOfStatus, guardedFetch } from '../transport.ts';
+
+/** OpenAI by its Responses API, the one in which the current models combine effort and schemas. */
+export const openai: ProviderDefinition = {
+  name: 'openai',
+  keyVariable: 'OPENAI_API_KEY',
+  sandboxPath: '/openai/v1',
+  connect({ apiKey, baseUrl }) {
+    const client = new OpenAI({
+      apiKey,
+      baseURL: baseUrl ?? 'https://api.openai.com/v1',
+      organization: null,
+      project: null,
+      maxRetries: 0,
+      fetch: guardedFetch,
+      logLevel: 'off',
+    });
+    return {
+      name: 'openai',
+      call: (request) =>
+        guardedCall('openai', request, (signal) => partsOf(client, request, signal)),
+    };
+  },
+};
+
+async function* partsOf(
+  client: OpenAI,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncIterable<ModelPart> {
+  const events = await client.responses.create(responsesParams(request), {
+    signal,
+    timeout: request.timeoutMs,
+  });
+  for await (const event of events) {
+    switch (event.type) {
+      case 'response.output_text.delta':
+        yield { type: 'text', text: event.delta };
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        yield { type: 'reply', reply: replyOfResponse(event.response) };
+        break;
+      case 'response.failed':
+        throw new ModelFailure(
+          classOfStatus(500, event.response.error?.code ?? null),
+          'openai broke off its reply',
+          { usage: usageOfResponse(event.response.usage) },
+        );
+      case 'error':
+        throw new ModelFailure(classOfStatus(500, event.code), 'openai broke off its reply');
+      default:
+        break;
+    }
+  }
+}
+
+export function responsesParams(request: ModelRequest): ResponseCreateParamsStreaming {
+  return {
+    model: request.model,
+    instructions: request.system,
+    input: request.prompt,
+    max_output_tokens: request.maxOutputTokens,
+    stream: true,
+    store: false,
+    ...(request.effort === null ? {} : { reasoning: { effort: request.effort } }),
+    ...(request.schema === null
+      ? {}
+      : {
+          text: {
+            format: {
+              type: 'json_schema',
+              name: request.schema.name,
+              schema: strictSchema(request.schema.json),
+              strict: true,
+            },
+          },
+        }),
+  } satisfies ResponseCreateParamsStreaming;
+}
+
+/** Strict mode refuses these keywords. The caller validates the reply against the full schema. */
+const refusedKeywords: ReadonlySet<string> = new Set(['$schema', 'minLength', 'maxLength']);
+
+/** The schema as strict mode takes it; the keys of `properties` are names, not keywords. */
+export function strictSchema(schema: JsonSchema): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => !refusedKeywords.has(key))
+      .map(([key, value]) => [
+        key,
+        namesOfSchemas.has(key) && isRecord(value)
+          ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, strict(each)]))
+          : strict(value),
+      ]),
+  );
+}
+
+const namesOfSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+
+function strict(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(strict);
+  return isRecord(value) ? strictSchema(value) : value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** @throws ModelFailure `refusal`, with the usage it cost */
+export function replyOfResponse(response: OpenAIResponse): ModelReply {
+  const usage = usageOfResponse(response.usage);
+  const content = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
+  const filtered = response.incomplete_details?.reason === 'content_filter';
+  if (filtered || content.some((part) => part.type === 'refusal')) throw refusal('openai', usage);
+  return {
+    text: content.map((part) => (part.type === 'output_text' ? part.text : '')).join(''),
+    usage,
+    finish: response.status === 'incomplete' ? 'length' : 'stop',
+    answeredBy: response.model,
+  };
+}
+
+/** Input includes what was cached and written, output includes reasoning. */
+export function usageOfResponse(usage: ResponseUsage | null | undefined): UsageRecord {
+  if (usage === null || usage === undefined) return unknownUsage;
+  // The details are always there in OpenAI's own replies, yet not in those of every imitation.
+  const input: Partial<ResponseUsage.InputTokensDetails> = usage.input_tokens_details ?? {};
+  const output: Partial<ResponseUsage.OutputTokensDetails> = usage.output_tokens_details ?? {};
+  return usageFromTotals({
+    input: usage.input_tokens,
+    cached: input.cached_tokens ?? null,
+    cacheWrite: input.cache_write_tokens ?? null,
+    output: usage.output_tokens,
+    thinking: output.reasoning_tokens ?? null,
+  });
+}

@@ -1,0 +1,212 @@
+import { ModelFailure } from './model.ts';
+import type { FailureClass } from './model.ts';
+
+/**
+ * The one way out to a provider. Every SDK is handed `guardedFetch`, so that redirects, refused
+ * requests and lost connections are decided here once and alike, whatever the SDK would have made of
+ * them. An SDK wraps what its fetch throws; `failureOf` finds it again in the chain of causes.
+ */
+
+/** The provider answered, but not with a reply: `status` outside 200–299. */
+export class HttpFailure extends Error {
+  override readonly name = 'HttpFailure';
+  readonly status: number;
+  /** The vendor's own word for it, such as `insufficient_quota`; null when the body has none. */
+  readonly code: string | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(status: number, code: string | null, retryAfterMs: number | null) {
+    // An SDK may take any message with "timeout" in it for its own deadline, so ours has no words.
+    super(code === null ? `HTTP ${status}` : `HTTP ${status} ${code}`);
+    this.status = status;
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The request never got an answer: no address, no connection, a reset. */
+export class ConnectionFailure extends Error {
+  override readonly name = 'ConnectionFailure';
+}
+
+/** Bytes read of a refusal's body; what is longer is not a word that we know. */
+const errorBodyBytes = 64 * 1024;
+
+/**
+ * `fetch` that follows no redirect and throws HttpFailure for anything but a success, so that a base
+ * URL cannot be bounced to another address with our key in the header.
+ */
+export async function guardedFetch(
+  input: string | URL | Request,
+  init?: RequestInit,
+): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(input, { ...init, redirect: 'manual' });
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ConnectionFailure('No connection', { cause: error });
+  }
+  if (response.ok) return response;
+  if (response.status >= 300 && response.status < 400) {
+    await response.body?.cancel();
+    throw new HttpFailure(response.status, 'redirect', null);
+  }
+  const body = await refusalBody(response);
+  const nowMs = Date.now();
+  throw new HttpFailure(
+    response.status,
+    codeIn(body),
+    retryAfterHeaderMs(response.headers, nowMs) ?? retryDelayMs(body),
+  );
+}
+
+/**
+ * What went wrong, in our words. Anything that is neither an answer with a status nor a lost
+ * connection is a reply that could not be read, which asking again does not mend.
+ *
+ * @param provider names the provider in the message; the message never repeats what was sent.
+ */
+export function failureOf(provider: string, error: unknown): ModelFailure {
+  const chain = causesOf(error);
+  const known = chain.find((cause) => cause instanceof ModelFailure);
+  if (known !== undefined) return known;
+  const http = chain.find((cause) => cause instanceof HttpFailure);
+  if (http !== undefined) {
+    return new ModelFailure(
+      classOfStatus(http.status, http.code),
+      `${provider} answered ${http.message}`,
+      { retryAfterMs: http.retryAfterMs, cause: error },
+    );
+  }
+  const named = chain.map(classOfStreamError).find((failure) => failure !== null);
+  if (named !== undefined) {
+    return new ModelFailure(named, `${provider} broke off its reply`, { cause: error });
+  }
+  if (chain.some(isLostConnection)) {
+    return new ModelFailure('connection', `The connection to ${provider} was lost`, {
+      cause: error,
+    });
+  }
+  return new ModelFailure('malformed', `The reply of ${provider} could not be read`, {
+    cause: error,
+  });
+}
+
+/** An error that arrived inside a stream: the SDKs put the vendor's word or status on the error. */
+function classOfStreamError(error: unknown): FailureClass | null {
+  if (!(error instanceof Error)) return null;
+  const words = ['code' in error ? error.code : null, 'type' in error ? error.type : null].filter(
+    (word) => typeof word === 'string',
+  );
+  const word = words.find((each) => each.toLowerCase() in classOfCode);
+  if (word !== undefined) return classOfStatus(0, word);
+  const status = 'status' in error ? error.status : null;
+  return typeof status === 'number' && status >= 400 ? classOfStatus(status, null) : null;
+}
+
+/** The class of an HTTP status, refined by the vendor's own word where the status alone misleads. */
+export function classOfStatus(status: number, code: string | null): FailureClass {
+  const named = code === null ? undefined : classOfCode[code.toLowerCase()];
+  if (named !== undefined) return named;
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 402) return 'billing';
+  if (status === 404) return 'unknown_model';
+  if (status === 408) return 'timeout';
+  if (status === 409) return 'conflict';
+  if (status === 429) return 'rate_limited';
+  if (status >= 500) return 'unavailable';
+  return 'bad_request';
+}
+
+/**
+ * An empty account answers 429 at OpenAI and 400 at Anthropic, a wrong key 400 at Google: waiting
+ * does not help, so the word decides and not the status.
+ */
+const classOfCode: Readonly<Record<string, FailureClass>> = {
+  insufficient_quota: 'billing',
+  billing_not_active: 'billing',
+  billing_hard_limit_reached: 'billing',
+  billing_error: 'billing',
+  credit_balance_too_low: 'billing',
+  api_key_invalid: 'auth',
+  invalid_api_key: 'auth',
+  authentication_error: 'auth',
+  permission_error: 'auth',
+  model_not_found: 'unknown_model',
+  rate_limit_exceeded: 'rate_limited',
+  rate_limit_error: 'rate_limited',
+  overloaded_error: 'unavailable',
+  server_error: 'unavailable',
+  api_error: 'unavailable',
+  timeout_error: 'timeout',
+  content_policy_violation: 'refusal',
+  content_filter: 'refusal',
+  invalid_prompt: 'refusal',
+  bio_policy: 'refusal',
+  misalignment_policy_violation: 'refusal',
+  redirect: 'bad_request',
+};
+
+/**
+ * Milliseconds to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
+ * Null when there is no such header or it makes no sense.
+ */
+export function retryAfterHeaderMs(headers: Headers, nowMs: number): number | null {
+  const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
+  if (milliseconds >= 0) return Math.ceil(milliseconds);
+  const text = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  const at = text === '' ? Number.NaN : Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/** Google names its delay in the body: `details: [{"retryDelay": "34s"}]`. */
+function retryDelayMs(body: string): number | null {
+  const match = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body);
+  return match?.[1] === undefined ? null : Math.ceil(Number(match[1]) * 1000);
+}
+
+/**
+ * The vendor's word in an error body. Read by pattern, because four vendors nest it four ways, and
+ * the most telling of several words wins.
+ */
+function codeIn(body: string): string | null {
+  if (/credit balance is too low/i.test(body)) return 'credit_balance_too_low';
+  const words = [...body.matchAll(/"(?:code|type|status|reason)"\s*:\s*"([A-Za-z0-9_.-]{1,60})"/g)]
+    .map((match) => match[1])
+    .filter((word) => word !== undefined && word !== 'error');
+  const telling = words.find((word) => word !== undefined && word.toLowerCase() in classOfCode);
+  return telling ?? words[0] ?? null;
+}
+
+async function refusalBody(response: Response): Promise<string> {
+  try {
+    return (await response.text()).slice(0, errorBodyBytes);
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    // The status line arrived, and it alone decides the class; a body cut short adds nothing.
+    return '';
+  }
+}
+
+function causesOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let cause = error; cause !== undefined && chain.length < 8;) {
+    chain.push(cause);
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return chain;
+}
+
+const lostConnectionCodes = /^(?:UND_ERR_|ECONN|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|EHOST|ENET)/;
+
+function isLostConnection(error: unknown): boolean {
+  if (error instanceof ConnectionFailure) return true;
+  if (!(error instanceof Error)) return false;
+  return 'code' in error && typeof error.code === 'string' && lostConnectionCodes.test(error.code);
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
+}
