@@ -62,7 +62,7 @@ export function startListening({
       } catch (error) {
         onReconnect?.(error);
       } finally {
-        await session.end();
+        await session.end().catch((error: unknown) => onReconnect?.(error));
       }
       await pause(retryMs, closing.signal);
       retryMs = Math.min(retryMs * 2, lastRetryMs);

@@ -1,4 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
+import type { Queryable } from './connect.ts';
+import { beginReading, inTransaction } from './transaction.ts';
 
 /**
  * Reading the log without gaps. Positions are handed out when an event is written and become
@@ -56,9 +58,6 @@ export type ReadOptions = {
   /** Only these event types; all of them when left out. */
   types?: readonly string[];
 };
-
-/** What pages are read through: the pool, or a client inside its own transaction. */
-export type Queryable = Pool | ClientBase;
 
 /** Events a page, by default. At 5,000 a page takes some 50 ms and 10 MB. */
 export const pageLimit = 5_000;
@@ -123,24 +122,17 @@ export async function readAsOfOneMoment<Result>(
   tables: readonly string[],
   read: (client: ClientBase, cursor: Cursor) => Promise<Result>,
 ): Promise<Result> {
-  const client = await pool.connect();
-  let failed: Error | undefined;
-  try {
-    await client.query('begin isolation level repeatable read, read only');
-    if (tables.length > 0)
-      await client.query(
-        `lock table ${tables.map((table) => client.escapeIdentifier(table)).join(', ')} in access share mode`,
-      );
-    const result = await read(client, await endOfLog(client));
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    failed = error instanceof Error ? error : new Error(String(error));
-    throw error;
-  } finally {
-    // A client whose transaction failed is not handed on: closing it ends the transaction, too.
-    client.release(failed);
-  }
+  return inTransaction(
+    pool,
+    async (client) => {
+      if (tables.length > 0)
+        await client.query(
+          `lock table ${tables.map((table) => client.escapeIdentifier(table)).join(', ')} in access share mode`,
+        );
+      return read(client, await endOfLog(client));
+    },
+    beginReading,
+  );
 }
 
 /** The end of everything that is safe to read now. */

@@ -1,0 +1,71 @@
+import pg from 'pg';
+
+/** The statement that opens a transaction which reads as of one moment and has no id. */
+export const beginReading = 'begin isolation level repeatable read, read only';
+
+/**
+ * Runs `work` in one transaction on a client of its own and commits it. Rejects with the first
+ * error; when that came from the commit itself, the transaction may have happened all the same.
+ */
+export async function inTransaction<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+  begin = 'begin',
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    const result = await transact(client, () => work(client), begin);
+    client.release();
+    return result;
+  } catch (error) {
+    // Whatever state it is in, closing it is the surest end of its transaction.
+    client.release(true);
+    throw error;
+  }
+}
+
+/** The same on a client that has further use, such as one that holds a session lock. */
+export async function transact<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+  begin = 'begin',
+): Promise<Result> {
+  await client.query(begin);
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    // Without a connection this fails too, and the server has rolled back by itself; the first
+    // error says more.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The SQLSTATE of a database error; undefined for anything else, such as a lost connection. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/**
+ * Whether the same statement may well succeed later: the connection, the server, a lock or a
+ * deadlock was the trouble, and not what the statement says. Errors that are not the driver's or
+ * the network's are nobody's weather.
+ */
+export function isPassing(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return passingStates.test(state) && state !== queryCanceled;
+  return error instanceof Error && (networkCodes.test(codeOf(error)) || lost.test(error.message));
+}
+
+// Connection, transaction rollback, insufficient resources, lock not available, operator
+// intervention, system error; an idle or overlong transaction is a matter of its size.
+const passingStates = /^(08|40|53|55P03|57|58)/;
+const queryCanceled = '57014';
+const networkCodes = /^(E[A-Z]+|CONN[A-Z_]+)$/;
+const lost = /connection|timeout|not queryable/i;
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

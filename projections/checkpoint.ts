@@ -1,0 +1,180 @@
+import type { Queryable } from '#db/connect.ts';
+import { type Cursor, logStart } from '#db/reader.ts';
+import { type Projection, usedEventTypes } from './define.ts';
+
+/**
+ * How far a table has been brought: a row of `projection_checkpoint`, written in the transaction
+ * that writes the table. Asynchronous projections have one, and every copy that is being built.
+ */
+export type Checkpoint = {
+  readonly cursor: Cursor;
+  readonly status: 'running' | 'failed';
+  /** The event that the last attempt failed at, and why; null after a page that went well. */
+  readonly failedMessageId: string | null;
+  readonly error: string | null;
+};
+
+/** The checkpoint of a table, made first if need be: at the beginning of the log. */
+export async function readCheckpoint(client: Queryable, table: string): Promise<Checkpoint> {
+  return (await findCheckpoint(client, table)) ?? (await createCheckpoint(client, table));
+}
+
+/** Reads a checkpoint and locks it until the transaction ends, so that one at a time moves it. */
+export async function lockCheckpoint(client: Queryable, table: string): Promise<Checkpoint> {
+  const found = await findCheckpoint(client, table, 'for update');
+  if (!found) throw new Error(`The table ${table} has no checkpoint`);
+  return found;
+}
+
+/** Moves a checkpoint with its table: it is running from now on, whatever it was. */
+export async function saveCursor(client: Queryable, table: string, cursor: Cursor): Promise<void> {
+  await client.query(
+    `update projection_checkpoint set transaction_id = $2::xid8, global_position = $3,
+       ${withoutFault} where name = $1`,
+    [table, cursor.transactionId, cursor.globalPosition],
+  );
+}
+
+export async function removeCheckpoint(client: Queryable, table: string): Promise<void> {
+  await client.query('delete from projection_checkpoint where name = $1', [table]);
+}
+
+export type Fault = { at: Cursor; messageId: string; reason: string };
+
+/**
+ * Counts a failed attempt at one event, across processes and restarts; the one that makes it `tries`
+ * stops the projection. Changes nothing when the checkpoint is no longer there.
+ */
+export async function recordFault(
+  client: Queryable,
+  table: string,
+  { at, messageId, reason }: Fault,
+  tries: number,
+): Promise<Checkpoint['status']> {
+  const { rows } = await client.query<Pick<Checkpoint, 'status'>>(
+    `update projection_checkpoint set attempts = attempts + 1, failed_message_id = $4, error = $5,
+       status = case when attempts + 1 >= $6 then 'failed' else status end, updated_at = now()
+     where name = $1 and transaction_id = $2::xid8 and global_position = $3
+     returning status`,
+    [table, at.transactionId, at.globalPosition, messageId, reason, tries],
+  );
+  return rows[0]?.status ?? 'running';
+}
+
+/**
+ * Lets a failed projection go on with the event that stopped it, and rings for its runner. Returns
+ * false when it had not failed.
+ */
+export async function resume(client: Queryable, name: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update projection_checkpoint set ${withoutFault} where name = $1 and status = 'failed'`,
+    [name],
+  );
+  await client.query(`select pg_notify('events', '')`);
+  return rowCount === 1;
+}
+
+export type ProjectionStatus = {
+  readonly name: string;
+  readonly kind: Projection['kind'];
+  readonly status: Checkpoint['status'];
+  readonly failedMessageId: string | null;
+  readonly error: string | null;
+  /** Events that are committed and not yet in the table, counted up to `pendingLimit`. */
+  readonly pending: number;
+  /** Seconds since the oldest of them was written; 0 when there is none. */
+  readonly lagSeconds: number;
+};
+
+/** Where counting what a table still has to read ends. */
+export const pendingLimit = 10_000;
+
+/**
+ * Every projection and its lag. Inline ones have none by construction. Events that an open
+ * transaction still hides count as pending: a reader that is held back is late all the same.
+ */
+export async function projectionStatus(
+  client: Queryable,
+  projections: readonly Projection[],
+): Promise<ProjectionStatus[]> {
+  const statuses: ProjectionStatus[] = [];
+  for (const projection of projections) {
+    const { name, kind } = projection;
+    const checkpoint = kind === 'async' ? await findCheckpoint(client, name) : undefined;
+    const { cursor, ...state } = checkpoint ?? fresh;
+    const behind = kind === 'async' ? await pendingEvents(client, projection, cursor) : upToDate;
+    statuses.push({ name, kind, ...state, ...behind });
+  }
+  return statuses;
+}
+
+/** Counts the visible events that a projection reads after a cursor, safe or not. */
+export async function pendingEvents(
+  client: Queryable,
+  projection: Projection,
+  cursor: Cursor,
+): Promise<Pick<ProjectionStatus, 'pending' | 'lagSeconds'>> {
+  const { rows } = await client.query<{ pending: string; lag_seconds: number }>(
+    `select count(*) as pending,
+       coalesce(extract(epoch from clock_timestamp() - min(p.created)), 0)::float8 as lag_seconds
+     from (
+       select m.created from emt_messages m
+       where (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
+         and m.message_type = any($3::text[])
+       order by m.transaction_id, m.global_position
+       limit $4
+     ) p`,
+    [cursor.transactionId, cursor.globalPosition, usedEventTypes(projection), pendingLimit],
+  );
+  return { pending: Number(rows[0]!.pending), lagSeconds: Math.max(0, rows[0]!.lag_seconds) };
+}
+
+const upToDate = { pending: 0, lagSeconds: 0 };
+
+const fresh: Checkpoint = {
+  cursor: logStart,
+  status: 'running',
+  failedMessageId: null,
+  error: null,
+};
+
+const withoutFault = `status = 'running', attempts = 0, failed_message_id = null, error = null,
+       updated_at = now()`;
+
+async function findCheckpoint(
+  client: Queryable,
+  table: string,
+  lock: 'for update' | '' = '',
+): Promise<Checkpoint | undefined> {
+  const { rows } = await client.query<CheckpointRow>(
+    `select transaction_id::text, global_position::text, status, failed_message_id, error
+     from projection_checkpoint where name = $1 ${lock}`,
+    [table],
+  );
+  return rows[0] && checkpointOf(rows[0]);
+}
+
+async function createCheckpoint(client: Queryable, table: string): Promise<Checkpoint> {
+  await client.query(
+    'insert into projection_checkpoint (name) values ($1) on conflict (name) do nothing',
+    [table],
+  );
+  return (await findCheckpoint(client, table)) ?? fresh;
+}
+
+type CheckpointRow = {
+  transaction_id: string;
+  global_position: string;
+  status: Checkpoint['status'];
+  failed_message_id: string | null;
+  error: string | null;
+};
+
+function checkpointOf(row: CheckpointRow): Checkpoint {
+  return {
+    cursor: { transactionId: row.transaction_id, globalPosition: row.global_position },
+    status: row.status,
+    failedMessageId: row.failed_message_id,
+    error: row.error,
+  };
+}
