@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { RunView } from './view.ts';
 
 /**
  * Requests and replies of the optimization calls (`spec` names kept, new fields snake_case). Units:
@@ -291,7 +292,6 @@ export const RunResult = v.object({
   verified: v.picklist(['two', 'one', 'none']),
   /** The seat that wrote the best single answer, when that is what this is. */
   seat: v.nullable(v.string()),
-  markdown: v.string(),
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
 
@@ -310,8 +310,6 @@ export const Optimization = v.object({
   /** In words, when the run failed or was cancelled. */
   ended_because: v.nullable(v.string()),
   /** The run's parts by key, to which the stream's facts are applied (`view.ts`). */
-  council: v.custom<unknown>((value) => typeof value === 'object' && value !== null),
+  council: v.custom<RunView>((value) => typeof value === 'object' && value !== null),
 });
-
-export const OptimizationReply = Optimization;
-export const CreatedReply = Optimization;
+export type Optimization = v.InferOutput<typeof Optimization>;
