@@ -69,7 +69,10 @@ const modelEntry = v.strictObject({
   prices: v.pipe(
     v.array(priceRow),
     v.minLength(1),
-    v.check(isContiguous, 'must follow each other in time without a gap or an overlap'),
+    v.check(
+      (rows) => isContiguous(rows),
+      'must follow each other in time without a gap or an overlap',
+    ),
   ),
   /** The provider's date of retirement; null when none is announced. */
   deprecatedAfter: v.nullable(isoTime),

@@ -4,7 +4,8 @@ import { failureOf } from './transport.ts';
 
 /**
  * What every adapter's call has in common: one signal for abort and deadline, every error turned
- * into a ModelFailure, exactly one reply at the end, and JSON where a schema was asked for.
+ * into a ModelFailure, and exactly one reply at the end. Whether its text is what a schema asked for is
+ * for the caller to judge, who knows the schema.
  *
  * The signals are asked first, because each SDK dresses an abort differently and one of them ends
  * its stream as if nothing had happened.
@@ -43,32 +44,17 @@ export async function* guardedCall(
   if (reply === null) {
     throw new ModelFailure('connection', `The stream of ${provider} ended before its reply`);
   }
-  assertReadable(provider, request, reply);
+  if (reply.finish === 'stop' && reply.text.trim() === '') {
+    throw new ModelFailure('malformed', `The reply of ${provider} has no text`, {
+      usage: reply.usage,
+    });
+  }
   yield { type: 'reply', reply };
 }
 
 /** A refusal, with the tokens it cost. */
 export function refusal(provider: string, usage: UsageRecord = unknownUsage): ModelFailure {
   return new ModelFailure('refusal', `${provider} refused to answer`, { usage });
-}
-
-/** A truncated reply is handed on as such: its JSON cannot be whole. */
-function assertReadable(provider: string, request: ModelRequest, reply: ModelReply): void {
-  if (reply.finish === 'length') return;
-  if (reply.text.trim() === '') {
-    throw new ModelFailure('malformed', `The reply of ${provider} has no text`, {
-      usage: reply.usage,
-    });
-  }
-  if (request.schema === null) return;
-  try {
-    JSON.parse(reply.text);
-  } catch (error) {
-    throw new ModelFailure('malformed', `The reply of ${provider} is not JSON`, {
-      usage: reply.usage,
-      cause: error,
-    });
-  }
 }
 
 /** Token counts of one call as vendors name them; null where a vendor does not say. */

@@ -11,7 +11,10 @@ export type ModelRequest = {
   model: string;
   system: string;
   prompt: string;
-  /** Structured output: the reply's text must be JSON of this shape. */
+  /**
+   * Structured output: the provider is told to answer with JSON of this shape, in the subset of JSON
+   * Schema that every provider takes. The caller still parses the text, since a model may fail at it.
+   */
   schema: { name: string; json: JsonSchema } | null;
   /** Null leaves the provider's default. */
   effort: Effort | null;

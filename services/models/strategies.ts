@@ -80,6 +80,12 @@ export type Seat = v.InferOutput<typeof seat>;
 export type SeatRole = Seat['role'];
 export type ModelUse = v.InferOutput<typeof modelUse>;
 
+const letterOf: Readonly<Record<SeatRole, string>> = {
+  strategic: 'S',
+  risk: 'R',
+  implementation: 'I',
+};
+
 /** Raised as the module loads; each line names the strategy and what is wrong with it. */
 export class StrategyError extends Error {
   override readonly name = 'StrategyError';
@@ -123,12 +129,6 @@ export function strategyOf(id: string): Strategy | null {
 export function modelsOf(each: Strategy): string[] {
   return [...new Set(usesOf(each).map((use) => use.model))];
 }
-
-const letterOf: Readonly<Record<SeatRole, string>> = {
-  strategic: 'S',
-  risk: 'R',
-  implementation: 'I',
-};
 
 function panelProblems({ panel, reviewsPerSeat, minFamilies }: Strategy): string[] {
   const models = panel.map((each) => each.model);

@@ -1,14 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
 import type {
   MessageCreateParamsStreaming,
   MessageDeltaUsage,
   StopReason,
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
-import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
-import type { ModelPart, ModelRequest, ProviderDefinition, UsageRecord } from '../model.ts';
-import { guardedFetch } from '../transport.ts';
+import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import type {
+  ModelPart,
+  ModelRequest,
+  ProviderDefinition,
+  UsageRecord,
+} from '#services/models/model.ts';
+import { guardedFetch } from '#services/models/transport.ts';
 
 /** Anthropic by its Messages API. */
 export const anthropic: ProviderDefinition = {
@@ -74,9 +78,7 @@ export function messageParams(request: ModelRequest): MessageCreateParamsStreami
       : {
           format: {
             type: 'json_schema' as const,
-            schema: {
-              ...transformJSONSchema({ ...request.schema.json, title: request.schema.name }),
-            },
+            schema: { ...request.schema.json, title: request.schema.name },
           },
         }),
   };

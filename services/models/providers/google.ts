@@ -1,13 +1,19 @@
-import { FinishReason, GoogleGenAI } from '@google/genai';
+import { FinishReason, GoogleGenAI, ThinkingLevel } from '@google/genai';
 import type {
+  GenerateContentConfig,
   GenerateContentParameters,
   GenerateContentResponseUsageMetadata,
-  ThinkingLevel,
 } from '@google/genai';
-import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
-import { unknownUsage } from '../model.ts';
-import type { Effort, ModelPart, ModelRequest, ProviderDefinition, UsageRecord } from '../model.ts';
-import { guardedFetch } from '../transport.ts';
+import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import { unknownUsage } from '#services/models/model.ts';
+import type {
+  Effort,
+  ModelPart,
+  ModelRequest,
+  ProviderDefinition,
+  UsageRecord,
+} from '#services/models/model.ts';
+import { guardedFetch } from '#services/models/transport.ts';
 
 /** Google by the Gemini API. */
 export const google: ProviderDefinition = {
@@ -71,9 +77,7 @@ export function contentParams(
       abortSignal: signal,
       systemInstruction: request.system,
       maxOutputTokens: request.maxOutputTokens,
-      ...(request.effort === null
-        ? {}
-        : { thinkingConfig: { thinkingLevel: thinkingLevelOf(request.effort) } }),
+      ...(request.effort === null ? {} : thinkingOf(request.effort)),
       ...(request.schema === null
         ? {}
         : {
@@ -84,11 +88,25 @@ export function contentParams(
   } satisfies GenerateContentParameters;
 }
 
-/** The API knows XHIGH, which this SDK's list of levels does not name yet; it sends what it gets. */
-function thinkingLevelOf(effort: Effort): ThinkingLevel {
-  const level: string = { none: 'minimal', max: 'xhigh' }[effort as string] ?? effort;
-  return level.toUpperCase() as ThinkingLevel;
+/**
+ * The API knows XHIGH, which this SDK's list of levels does not name yet, so that one goes in as an
+ * extra member of the body. There is no level for none and max, which become the nearest one.
+ */
+function thinkingOf(effort: Effort): GenerateContentConfig {
+  if (effort === 'xhigh' || effort === 'max') {
+    const generationConfig = { thinkingConfig: { thinkingLevel: 'XHIGH' } };
+    return { httpOptions: { extraBody: { generationConfig } } };
+  }
+  return { thinkingConfig: { thinkingLevel: thinkingLevels[effort] } };
 }
+
+const thinkingLevels: Readonly<Record<Exclude<Effort, 'xhigh' | 'max'>, ThinkingLevel>> = {
+  none: ThinkingLevel.MINIMAL,
+  minimal: ThinkingLevel.MINIMAL,
+  low: ThinkingLevel.LOW,
+  medium: ThinkingLevel.MEDIUM,
+  high: ThinkingLevel.HIGH,
+};
 
 /** Null is a stop for safety, recitation or policy, which is a refusal in our words. */
 function finishOf(reason: FinishReason): 'stop' | 'length' | null {

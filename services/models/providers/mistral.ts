@@ -5,10 +5,15 @@ import type {
   UsageInfo,
 } from '@mistralai/mistralai/models/components';
 import * as v from 'valibot';
-import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
-import { ModelFailure, unknownUsage } from '../model.ts';
-import type { ModelPart, ModelRequest, ProviderDefinition, UsageRecord } from '../model.ts';
-import { guardedFetch } from '../transport.ts';
+import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type {
+  ModelPart,
+  ModelRequest,
+  ProviderDefinition,
+  UsageRecord,
+} from '#services/models/model.ts';
+import { guardedFetch } from '#services/models/transport.ts';
 
 /** Mistral by its chat completions. */
 export const mistral: ProviderDefinition = {

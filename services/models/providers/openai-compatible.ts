@@ -4,16 +4,16 @@ import type {
   ChatCompletionCreateParamsStreaming,
 } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
-import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
-import { unknownUsage } from '../model.ts';
+import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import { unknownUsage } from '#services/models/model.ts';
 import type {
   ModelPart,
   ModelRequest,
   Provider,
   ProviderConnection,
   UsageRecord,
-} from '../model.ts';
-import { guardedFetch } from '../transport.ts';
+} from '#services/models/model.ts';
+import { guardedFetch } from '#services/models/transport.ts';
 
 /**
  * Any endpoint that speaks Chat Completions: Ollama, vLLM, OpenRouter and most others. Usage comes

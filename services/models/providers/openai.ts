@@ -4,17 +4,16 @@ import type {
   ResponseCreateParamsStreaming,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
-import { guardedCall, refusal, usageFromTotals } from '../guarded-call.ts';
-import { ModelFailure, unknownUsage } from '../model.ts';
+import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type {
-  JsonSchema,
   ModelPart,
   ModelReply,
   ModelRequest,
   ProviderDefinition,
   UsageRecord,
-} from '../model.ts';
-import { classOfStatus, guardedFetch } from '../transport.ts';
+} from '#services/models/model.ts';
+import { classOfStatus, guardedFetch } from '#services/models/transport.ts';
 
 /** OpenAI by its Responses API, the one in which the current models combine effort and schemas. */
 export const openai: ProviderDefinition = {
@@ -87,40 +86,12 @@ export function responsesParams(request: ModelRequest): ResponseCreateParamsStre
             format: {
               type: 'json_schema',
               name: request.schema.name,
-              schema: strictSchema(request.schema.json),
+              schema: { ...request.schema.json },
               strict: true,
             },
           },
         }),
   } satisfies ResponseCreateParamsStreaming;
-}
-
-/** Strict mode refuses these keywords. The caller validates the reply against the full schema. */
-const refusedKeywords: ReadonlySet<string> = new Set(['$schema', 'minLength', 'maxLength']);
-
-/** The schema as strict mode takes it; the keys of `properties` are names, not keywords. */
-export function strictSchema(schema: JsonSchema): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([key]) => !refusedKeywords.has(key))
-      .map(([key, value]) => [
-        key,
-        namesOfSchemas.has(key) && isRecord(value)
-          ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, strict(each)]))
-          : strict(value),
-      ]),
-  );
-}
-
-const namesOfSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
-
-function strict(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(strict);
-  return isRecord(value) ? strictSchema(value) : value;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** @throws ModelFailure `refusal`, with the usage it cost */
