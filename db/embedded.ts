@@ -423,7 +423,10 @@ async function start(
   const child = spawn(
     binaries.postgres,
     [
-      ...['-D', folders.cluster, '-p', String(port)],
+      '-D',
+      folders.cluster,
+      '-p',
+      String(port),
       ...[...fixedSettings, ...(options.settings ?? [])].flatMap((setting) => ['-c', setting]),
     ],
     {

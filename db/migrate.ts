@@ -1,0 +1,392 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
+import { runMigrations as migrateWorker } from 'graphile-worker';
+import type pg from 'pg';
+import type { Projection } from '#projections/define.ts';
+import { appendFunction, schema } from './append-function.ts';
+import { createPool } from './connect.ts';
+import { transact } from './transaction.ts';
+
+/**
+ * Brings a database to what this version of the code expects: emmett's schema, the worker's, our
+ * numbered migrations, the indexes and guards on the events, the read models' tables, the append
+ * function, and who may do what. Run as the owner, before the application starts; a second run finds
+ * nothing to do. Several at once wait for each other.
+ */
+export type MigrateOptions = {
+  ownerUrl: string;
+  /** The application's role. The owner's own name, or null, means one role does both. */
+  appRole: string | null;
+  auditorRole: string | null;
+  projections: readonly Projection[];
+  log: (message: string) => void;
+};
+
+export type MigrateResult = {
+  /** What `execute` calls. */
+  functionName: string;
+  /** Numbered migrations that were applied by this run. */
+  applied: readonly string[];
+  /**
+   * Inline read models whose table is new beside events that are there already, or was made by
+   * another definition: `projections rebuild` brings them up.
+   */
+  toRebuild: readonly string[];
+};
+
+/** A database that does not fit this code; the message says what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+/** Any number; session-wide, so that it outlives the transactions of the steps. */
+const migrateLock = 7_305_010;
+
+const migrationsFolder = join(import.meta.dirname, 'migrations');
+
+/** @throws MigrationError */
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
+  const pool = createPool(options.ownerUrl, {
+    max: 3,
+    applicationName: 'sevenfold migrate',
+    onError: (error) => options.log(`A connection was lost: ${error.message}`),
+    longTransactions: true,
+  });
+  const client = await pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [migrateLock]);
+    return await migrateLocked(options, pool, client);
+  } finally {
+    // Ends the session and with it the lock, also after a failure in the middle of a transaction.
+    client.release(true);
+    await pool.end();
+  }
+}
+
+async function migrateLocked(
+  options: MigrateOptions,
+  pool: pg.Pool,
+  client: pg.PoolClient,
+): Promise<MigrateResult> {
+  await migrateEvents(options.ownerUrl, pool);
+  await migrateJobs(pool);
+  const applied = await applyMigrations(client, options.log);
+  await guardMessages(client);
+  const toRebuild = await createReadModels(client, options.projections);
+  const functionName = await installAppendFunction(client, options);
+  await grantRights(client, options);
+  for (const name of toRebuild)
+    options.log(`The read model ${name} is not complete; run: projections rebuild ${name}`);
+  return { functionName, applied, toRebuild };
+}
+
+async function migrateEvents(ownerUrl: string, pool: pg.Pool): Promise<void> {
+  const store = getPostgreSQLEventStore(ownerUrl, { connectionOptions: { pool } });
+  await store.schema.migrate();
+}
+
+async function migrateJobs(pool: pg.Pool): Promise<void> {
+  await migrateWorker({ pgPool: pool });
+}
+
+// --- numbered migrations ---
+
+type Migration = { name: string; sql: string; hash: string };
+
+function readMigrations(): Migration[] {
+  const names = readdirSync(migrationsFolder).filter((name) => name.endsWith('.sql'));
+  return names.toSorted().map((name) => {
+    const sql = readFileSync(join(migrationsFolder, name), 'utf8');
+    return { name, sql, hash: createHash('sha256').update(sql).digest('hex') };
+  });
+}
+
+async function applyMigrations(
+  client: pg.PoolClient,
+  log: (message: string) => void,
+): Promise<string[]> {
+  await client.query(
+    `create table if not exists migration (
+       name text primary key, hash text not null, applied_at timestamptz not null default now())`,
+  );
+  const { rows } = await client.query<{ name: string; hash: string }>(
+    'select name, hash from migration',
+  );
+  const known = new Map(rows.map((row) => [row.name, row.hash]));
+  const migrations = readMigrations();
+  for (const { name, hash } of migrations)
+    if (known.has(name) && known.get(name) !== hash)
+      throw new MigrationError(
+        `Migration ${name} was edited after it had been applied; restore its text and add a new one`,
+      );
+  const unknown = [...known.keys()].filter(
+    (name) => !migrations.some((file) => file.name === name),
+  );
+  if (unknown.length > 0)
+    log(`The database is newer than this version: it knows ${unknown.join(', ')}`);
+
+  const pending = migrations.filter(({ name }) => !known.has(name));
+  for (const { name, sql, hash } of pending)
+    await transact(client, async () => {
+      await client.query(sql);
+      await client.query('insert into migration (name, hash) values ($1, $2)', [name, hash]);
+    });
+  return pending.map(({ name }) => name);
+}
+
+// --- the events ---
+
+/**
+ * On every leaf of emmett's partitioned table: what readers page by, and the index that makes a
+ * message id unique in its stream, which emmett does not.
+ */
+async function guardMessages(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ leaf: string }>(
+    `select relid::regclass::text as leaf from pg_partition_tree('emt_messages') where isleaf`,
+  );
+  for (const { leaf } of rows)
+    await client.query(
+      `create index if not exists ${leaf}_by_transaction
+         on ${leaf} (transaction_id, global_position);
+       create index if not exists ${leaf}_by_position on ${leaf} (global_position);
+       create unique index if not exists ${leaf}_message_id_once on ${leaf} (stream_id, message_id)`,
+    );
+}
+
+// --- read models ---
+
+/** Creates the missing tables. Returns the names of inline ones that a rebuild has to fill. */
+async function createReadModels(
+  client: pg.PoolClient,
+  projections: readonly Projection[],
+): Promise<string[]> {
+  await client.query(
+    `create table if not exists read_model (name text primary key, definition text not null)`,
+  );
+  const { rows } = await client.query<{ name: string; definition: string; there: boolean }>(
+    `select name, definition, to_regclass(name) is not null as there from read_model`,
+  );
+  const known = new Map(rows.filter((row) => row.there).map((row) => [row.name, row.definition]));
+  const missing = projections.filter(({ name }) => !known.has(name));
+  const changed = projections.filter(
+    (projection) => ![undefined, definitionOf(projection)].includes(known.get(projection.name)),
+  );
+  const incomplete = new Set(changed);
+  for (const projection of missing) {
+    const filled = await transact(client, async () => {
+      await client.query(projection.create(projection.name));
+      await client.query(
+        `insert into read_model (name, definition) values ($1, $2)
+           on conflict (name) do update set definition = excluded.definition`,
+        [projection.name, definitionOf(projection)],
+      );
+      const { rows: events } = await client.query('select from emt_messages limit 1');
+      return events.length === 0;
+    });
+    if (!filled && projection.kind === 'inline') incomplete.add(projection);
+  }
+  return [...incomplete].map(({ name }) => name);
+}
+
+/**
+ * What a table was made and filled by. Rebuild records it anew when it has swapped the table, so that
+ * a changed statement or column is noticed until then.
+ */
+export function definitionOf(projection: Projection): string {
+  const text = [projection.create('target'), projection.apply('target', 'events')].join('\n');
+  return createHash('sha256').update(text).digest('hex');
+}
+
+// --- the append function ---
+
+/** Older versions stay callable for processes that still run them; two are enough for a deploy. */
+const keptFunctions = 3;
+
+async function installAppendFunction(
+  client: pg.PoolClient,
+  options: MigrateOptions,
+): Promise<string> {
+  const { name, sql, signature } = appendFunction(options.projections);
+  const { rows } = await client.query('select from pg_proc where proname = $1', [name]);
+  if (rows.length === 0)
+    await transact(client, async () => {
+      await client.query(sql);
+      // Before the commit: a function is open to everyone when it is created, and this one writes.
+      await client.query(`revoke all on function ${signature} from public`);
+      await client.query(
+        `create table if not exists append_function (
+           name text primary key, installed_at timestamptz not null default now())`,
+      );
+      await client.query(
+        `insert into append_function (name) values ($1)
+           on conflict (name) do update set installed_at = now()`,
+        [name],
+      );
+      const { rows: outdated } = await client.query<{ name: string }>(
+        `delete from append_function where name in (
+           select name from append_function order by installed_at desc offset $1)
+         returning name`,
+        [keptFunctions],
+      );
+      for (const old of outdated)
+        await client.query(`drop function if exists ${schema}.${old.name}(text[], text[])`);
+    });
+  const app = separateRole(options.appRole, await ownName(client));
+  if (app !== null)
+    await client.query(`grant execute on function ${signature} to ${client.escapeIdentifier(app)}`);
+  return name;
+}
+
+// --- who may do what ---
+
+/** Tables that the application only reads, or reads and adds to. It has every right on the others. */
+const guarded: Readonly<Record<string, string>> = {
+  emt_messages: 'select',
+  emt_streams: 'select',
+  stream_snapshot: 'select',
+  epoch: 'select',
+  migration: 'select',
+  read_model: 'select',
+  append_function: 'select',
+  audit_log: 'select, insert',
+  erasure: 'select, insert',
+};
+
+/** emmett's bookkeeping for parts of it that are not used. */
+const closed = ['dmb_migrations', 'emt_processors', 'emt_projections'];
+
+/** What an auditor reads beside the read models; no keys, no sessions, no passwords. */
+const audited = [
+  'emt_messages',
+  'emt_streams',
+  'stream_snapshot',
+  'audit_log',
+  'erasure',
+  'epoch',
+  'migration',
+  'read_model',
+  'projection_checkpoint',
+];
+
+/**
+ * In one transaction, so that nobody ever sees a half-closed database. Only what differs is written:
+ * granting takes locks that a running application would have to wait for.
+ */
+async function grantRights(client: pg.PoolClient, options: MigrateOptions): Promise<void> {
+  const owner = await ownName(client);
+  const app = separateRole(options.appRole, owner);
+  const auditor = separateRole(options.auditorRole, owner);
+  const tables = await ownTables(client);
+  const inline = options.projections
+    .filter(({ kind }) => kind === 'inline')
+    .map(({ name }) => name);
+  const readModels = options.projections.map(({ name }) => name);
+  const statements: string[] = [];
+  if (app !== null) {
+    const wanted = new Map<string, string>();
+    for (const table of tables) {
+      const rights = inline.includes(table) ? 'select' : guarded[table];
+      wanted.set(table, rights ?? 'select, insert, update, delete');
+    }
+    statements.push(
+      ...(await tableGrants(client, app, wanted)),
+      ...(await workerRights(client, app)),
+    );
+  }
+  if (auditor !== null) {
+    const readable = new Set([...audited, ...readModels]);
+    const wanted = new Map(
+      tables.filter((table) => readable.has(table)).map((table) => [table, 'select'] as const),
+    );
+    statements.push(...(await tableGrants(client, auditor, wanted)));
+  }
+  if (statements.length === 0) return;
+  await transact(client, async () => {
+    await client.query(statements.join(';\n'));
+  });
+}
+
+/** Our tables and emmett's, partitions under the name of their root. */
+async function ownTables(client: pg.PoolClient): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class
+       where relnamespace = $1::regnamespace and relkind in ('r', 'p') and not relispartition
+       order by relname`,
+    [schema],
+  );
+  return rows.map(({ name }) => name).filter((name) => !closed.includes(name));
+}
+
+const everyRight = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
+
+/** The statements that give a role exactly these rights on the tables of the schema. */
+async function tableGrants(
+  client: pg.PoolClient,
+  role: string,
+  wanted: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; rights: string[] }>(
+    `select relname as name, array(
+         select right_name from unnest($2::text[]) with ordinality as rights (right_name, n)
+         where has_table_privilege($1, pg_class.oid, right_name) order by n) as rights
+       from pg_class
+       where relnamespace = $3::regnamespace and relkind in ('r', 'p')`,
+    [role, everyRight, schema],
+  );
+  const name = client.escapeIdentifier(role);
+  return rows.flatMap((row) => {
+    const rights = wanted.get(row.name) ?? '';
+    if (row.rights.join(', ') === rights) return [];
+    const table = `${schema}.${client.escapeIdentifier(row.name)}`;
+    const revoke = `revoke all on ${table} from ${name}`;
+    return rights === '' ? [revoke] : [revoke, `grant ${rights} on ${table} to ${name}`];
+  });
+}
+
+/**
+ * The worker's tables have row-level security without a policy, which shuts out everyone but their
+ * owner; a worker under another role would find no jobs and say nothing.
+ */
+async function workerRights(client: pg.PoolClient, role: string): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; has_policy: boolean; granted: boolean }>(
+    `select relname as name,
+            exists (select from pg_policy where polrelid = pg_class.oid and polname = 'app'
+                      and polroles = array[$1::regrole::oid]) as has_policy,
+            has_schema_privilege($1, 'graphile_worker', 'usage')
+              and has_table_privilege($1, pg_class.oid, 'delete') as granted
+       from pg_class
+       where relnamespace = 'graphile_worker'::regnamespace and relkind in ('r', 'p')
+       order by relname`,
+    [client.escapeIdentifier(role)],
+  );
+  const name = client.escapeIdentifier(role);
+  const policies = rows
+    .filter((row) => !row.has_policy)
+    .flatMap((row) => {
+      const table = `graphile_worker.${client.escapeIdentifier(row.name)}`;
+      return [
+        `drop policy if exists app on ${table}`,
+        `create policy app on ${table} to ${name} using (true) with check (true)`,
+      ];
+    });
+  const grants = rows.every((row) => row.granted)
+    ? []
+    : [
+        `grant usage on schema graphile_worker to ${name}`,
+        `grant select, insert, update, delete on all tables in schema graphile_worker to ${name}`,
+        `grant usage, select on all sequences in schema graphile_worker to ${name}`,
+        `grant execute on all functions in schema graphile_worker to ${name}`,
+      ];
+  return [...policies, ...grants];
+}
+
+async function ownName(client: pg.PoolClient): Promise<string> {
+  const { rows } = await client.query<{ name: string }>('select current_user as name');
+  return rows[0]!.name;
+}
+
+function separateRole(role: string | null, owner: string): string | null {
+  return role === owner ? null : role;
+}

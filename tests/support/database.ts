@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { appendFunction } from '#db/append-function.ts';
+import { createPool } from '#db/connect.ts';
+import { migrate } from '#db/migrate.ts';
+import type { Projection } from '#projections/define.ts';
+import { projections as allProjections } from '#projections/index.ts';
+import { roleOf } from './postgres.ts';
+
+/** A database of one test file's own, with everything migrated and nothing in it. */
+export type TestDatabase = {
+  ownerUrl: string;
+  appUrl: string;
+  auditorUrl: string;
+  /** As the application. */
+  pool: pg.Pool;
+  ownerPool: pg.Pool;
+  /** The append function, for the command bus. */
+  functionName: string;
+  /** Connections that the pools lost, as tests of lost connections want to see. */
+  lost: Error[];
+  /** Closes both pools and removes the database. */
+  drop(): Promise<void>;
+};
+
+export type TestDatabaseOptions = {
+  /** Read models of a test's own, beside the product's. */
+  projections?: readonly Projection[];
+  /** Connections in each pool. */
+  max?: number;
+};
+
+/** Clones the migrated template. Call it in `beforeAll`, and `drop` in `afterAll`. */
+export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const server = inject('postgres');
+  const name = `${server.template}_${randomBytes(5).toString('hex')}`;
+  await asOwner((client) => client.query(`create database ${name} template ${server.template}`));
+  const [ownerUrl, appUrl, auditorUrl] = [server.ownerUrl, server.appUrl, server.auditorUrl].map(
+    (url) => withDatabase(url, name),
+  ) as [string, string, string];
+  const own = options.projections ?? [];
+  const projections = [...allProjections, ...own];
+  if (own.length > 0)
+    await migrate({
+      ownerUrl,
+      appRole: roleOf(appUrl),
+      auditorRole: roleOf(auditorUrl),
+      projections,
+      log: () => undefined,
+    });
+
+  const lost: Error[] = [];
+  const poolOptions = {
+    max: options.max ?? 5,
+    applicationName: 'test',
+    onError: (error: Error) => lost.push(error),
+  };
+  const pool = createPool(appUrl, poolOptions);
+  const ownerPool = createPool(ownerUrl, poolOptions);
+  return {
+    ownerUrl,
+    appUrl,
+    auditorUrl,
+    pool,
+    ownerPool,
+    functionName: appendFunction(projections).name,
+    lost,
+    async drop() {
+      await Promise.all([pool.end(), ownerPool.end()]);
+      await asOwner((client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+/** On the server's maintenance database: a template cannot be cloned while somebody is in it. */
+async function asOwner(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({
+    connectionString: withDatabase(inject('postgres').ownerUrl, 'postgres'),
+  });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = name;
+  return changed.href;
+}
