@@ -69,7 +69,10 @@ create unlogged table live_text (
   slot text not null,
   attempt integer not null,
   user_id text not null,
+  -- Readable characters so far.
   chars integer not null,
+  -- How much of a usual reply has arrived, 0-100.
+  progress smallint not null,
   -- Sealed; at most 600 bytes of text.
   tail text not null,
   changed timestamptz not null default clock_timestamp(),
