@@ -1,0 +1,99 @@
+/**
+ * Every weight, cut-off and band of the council's figures, under one version that each result carries.
+ * A changed number is a new version, because figures of different versions must not be compared.
+ * Shares are 0–1, confidences 0–100.
+ */
+export type Metric = {
+  version: string;
+  /** A seat's vote weighs (seats of its family)^−exponent: 0.5 is 1/√size, 1 is 1/size. */
+  familyExponent: number;
+  /** Votes with a stance below which a question is not counted at all. */
+  minimumVotes: number;
+  /** Share of voters who took a stance below which a claim is called uncertain and not scored. */
+  minimumParticipation: number;
+  /** Weights of the three parts; `withoutRank` holds when the order's agreement is not measurable. */
+  weights: {
+    all: PartWeights;
+    withoutRank: PartWeights;
+  };
+  /** The score is at most `score` when a claim of that importance has such a minority. */
+  cap: { score: number; importance: number; minorityShare: number };
+  /** Lowest score of each band. */
+  bands: { strong: number; majority: number; contested: number };
+  rank: {
+    /** Answers that two reviewers must both have ranked for their orders to be compared. */
+    commonAnswers: number;
+    /** Pairs of reviewers that can be compared below which nothing is said. */
+    minimumPairs: number;
+  };
+  clearWinner: {
+    /** Reviewers who compared the first two answers below which nothing is said. */
+    comparisons: number;
+    /** The best answers of which each pair must have been compared by somebody. */
+    amongFirst: number;
+    margin: number;
+    rankAgreement: number;
+  };
+  camps: {
+    /** Fewest reviewers of a camp, and the least share of all weight that it holds. */
+    seats: number;
+    share: number;
+    /** Mean τ that each camp needs within itself, and that the two may at most have between them. */
+    within: number;
+    between: number;
+  };
+  consensus: { agreeShare: number; voterShare: number; families: number; firmDissent: number };
+  disagreement: {
+    minorityShare: number;
+    dissenters: number;
+    families: number;
+    firmDissent: number;
+    firmImportance: number;
+    /** The decision has no importance of its own; it weighs like the most important claim. */
+    decisionImportance: number;
+  };
+  uncertainty: { unsureShare: number; seats: number };
+  confidence: {
+    q: number;
+    support: number;
+    stated: number;
+    /** How much of a stated confidence is believed, until its model is calibrated on outcomes. */
+    shrinkage: number;
+  };
+  bias: {
+    /** Degrees of freedom of the residuals below which a slope is not given. */
+    residualDegrees: number;
+    /** Answers below which no τ between length and q could be told from chance. */
+    verbosityAnswers: number;
+  };
+};
+
+export type PartWeights = { decision: number; claims: number; rank: number };
+
+export const agreementV1: Metric = {
+  version: 'agreement_v1',
+  familyExponent: 0.5,
+  minimumVotes: 3,
+  minimumParticipation: 1 / 2,
+  weights: {
+    all: { decision: 0.45, claims: 0.4, rank: 0.15 },
+    withoutRank: { decision: 0.53, claims: 0.47, rank: 0 },
+  },
+  cap: { score: 60, importance: 3, minorityShare: 1 / 3 },
+  bands: { strong: 80, majority: 60, contested: 40 },
+  rank: { commonAnswers: 3, minimumPairs: 3 },
+  clearWinner: { comparisons: 3, amongFirst: 3, margin: 0.34, rankAgreement: 0.2 },
+  camps: { seats: 3, share: 1 / 3, within: 0.5, between: -0.25 },
+  consensus: { agreeShare: 2 / 3, voterShare: 2 / 3, families: 3, firmDissent: 80 },
+  disagreement: {
+    minorityShare: 1 / 3,
+    dissenters: 2,
+    families: 2,
+    firmDissent: 80,
+    firmImportance: 3,
+    decisionImportance: 3,
+  },
+  uncertainty: { unsureShare: 1 / 2, seats: 2 },
+  confidence: { q: 0.5, support: 0.3, stated: 0.2, shrinkage: 0.5 },
+  bias: { residualDegrees: 3, verbosityAnswers: 5 },
+};
