@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { compareCursors, type Cursor, readRange } from '#db/reader.ts';
+import { sqlState, transact } from '#db/transaction.ts';
+import {
+  lockCheckpoint,
+  pendingEvents,
+  readCheckpoint,
+  removeCheckpoint,
+  saveCursor,
+} from './checkpoint.ts';
+import { type Projection, usedEventTypes } from './define.ts';
+import { eventRange } from './range.ts';
+
+/**
+ * A read model built anew beside the one in use, from the first event, with a checkpoint of its own.
+ * It is brought up in ranges, each in a short transaction: a long one would hide every new event from
+ * every reader until it ended.
+ */
+export type Copy = { readonly projection: Projection; readonly table: string };
+
+/** Events a range: some hundred milliseconds. */
+export const rangeLimit = 50_000;
+
+/** So few events may be left to a transaction that others wait for. */
+const nearEvents = 2_000;
+const nearTimeoutMs = 120_000;
+
+/** Makes an empty copy; what an earlier, broken attempt left is dropped. */
+export async function createCopy(client: pg.ClientBase, copy: Copy): Promise<void> {
+  await dropCopy(client, copy);
+  await transact(client, async () => {
+    await client.query(copy.projection.create(copy.table));
+    await readCheckpoint(client, copy.table);
+  });
+}
+
+export async function dropCopy(client: pg.ClientBase, { table }: Copy): Promise<void> {
+  await transact(client, async () => {
+    await client.query(`drop table if exists ${table}`);
+    await removeCheckpoint(client, table);
+  });
+}
+
+/**
+ * Brings a copy up to `until`, or to everything that is safe to read. Resolves with the number of
+ * events that it took in.
+ */
+export async function advanceCopy(
+  client: pg.ClientBase,
+  copy: Copy,
+  until?: Cursor,
+  onProgress?: (events: number) => void,
+): Promise<number> {
+  let events = 0;
+  for (;;) {
+    const { count, caughtUp } = await transact(client, () => bringRange(client, copy, until));
+    events += count;
+    if (count > 0) onProgress?.(events);
+    if (caughtUp) return events;
+  }
+}
+
+/** Takes in one range of safe events, inside the caller's transaction. */
+export async function bringRange(
+  client: pg.ClientBase,
+  copy: Copy,
+  until?: Cursor,
+): Promise<{ count: number; caughtUp: boolean; cursor: Cursor }> {
+  const { cursor: from } = await lockCheckpoint(client, copy.table);
+  const range = await readRange(client, from, {
+    limit: rangeLimit,
+    types: usedEventTypes(copy.projection),
+  });
+  const reachesUntil = until !== undefined && compareCursors(range.cursor, until) >= 0;
+  const cursor = reachesUntil ? until : range.cursor;
+  if (compareCursors(cursor, from) > 0) {
+    if (range.count > 0) await apply(client, copy, from, cursor);
+    await saveCursor(client, copy.table, cursor);
+  }
+  return { count: range.count, caughtUp: range.caughtUp || reachesUntil, cursor };
+}
+
+/**
+ * Takes in every event that is visible, safe or not, inside the caller's transaction. Only right
+ * while the table in use is locked against its writers: whoever still has events under way waits for
+ * that lock and will write them itself.
+ */
+export async function bringEverythingVisible(client: pg.ClientBase, copy: Copy): Promise<void> {
+  const { cursor } = await lockCheckpoint(client, copy.table);
+  await apply(client, copy, cursor);
+}
+
+/**
+ * Advances a copy until hardly anything visible is missing, so that the locked step after it is
+ * short. Rejects when an open transaction keeps hiding too much for too long.
+ */
+export async function bringNear(
+  client: pg.ClientBase,
+  copy: Copy,
+  onProgress?: (events: number) => void,
+): Promise<number> {
+  const deadline = Date.now() + nearTimeoutMs;
+  let events = 0;
+  for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 250)) {
+    events += await advanceCopy(client, copy, undefined, (more) => onProgress?.(events + more));
+    const { cursor } = await readCheckpoint(client, copy.table);
+    const { pending } = await pendingEvents(client, copy.projection, cursor);
+    if (pending <= nearEvents) return events;
+    if (Date.now() > deadline)
+      throw new Error(
+        `${copy.table}: a transaction that has been open for ${nearTimeoutMs / 1000} s hides ${pending} events; end it and try again`,
+      );
+    await sleep(waitMs);
+  }
+}
+
+export const lockTimeoutMs = 50;
+const lockAttempts = 200;
+
+/**
+ * Runs a transaction that locks what others are writing to. They queue behind a lock that waits, so
+ * it waits for 50 ms at most, gives way, and is tried again after `between`.
+ */
+export async function withShortLocks<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+  between: () => Promise<unknown>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transact(client, async () => {
+        await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+        return work();
+      });
+    } catch (error) {
+      if (!givesWay.has(sqlState(error) ?? '') || attempt >= lockAttempts) throw error;
+      await sleep(Math.random() * Math.min(20 * attempt, 500));
+      await between();
+    }
+  }
+}
+
+// Lock not available, deadlock detected.
+const givesWay = new Set(['55P03', '40P01']);
+
+/** Runs `work` while no other rebuild or verification of the same projection runs. */
+export async function alone<Result>(
+  pool: pg.Pool,
+  { name }: Projection,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ alone: boolean }>(
+      `select pg_try_advisory_lock(hashtextextended('copy of ' || $1, 0)) as alone`,
+      [name],
+    );
+    if (!rows[0]?.alone) throw new Error(`${name} is being rebuilt or verified by another process`);
+    return await work(client);
+  } finally {
+    // Closing the session gives the lock back, whatever state it is in.
+    client.release(true);
+  }
+}
+
+async function apply(
+  client: pg.ClientBase,
+  { projection, table }: Copy,
+  after: Cursor,
+  until?: Cursor,
+): Promise<void> {
+  await client.query(projection.apply(table, eventRange(projection, after, until)));
+}

@@ -1,0 +1,95 @@
+import type pg from 'pg';
+import { definitionOf } from '#db/migrate.ts';
+import { compareCursors } from '#db/reader.ts';
+import { lockCheckpoint, readCheckpoint, removeCheckpoint, saveCursor } from './checkpoint.ts';
+import {
+  alone,
+  bringEverythingVisible,
+  bringNear,
+  bringRange,
+  type Copy,
+  createCopy,
+  dropCopy,
+  withShortLocks,
+} from './copy.ts';
+import type { Projection } from './define.ts';
+import { takeOver } from './take-over.ts';
+
+export type RebuildOptions = {
+  /** Called after each range with the events read so far. */
+  onProgress?: (events: number) => void;
+};
+
+export type Rebuilt = { name: string; events: number; seconds: number; swapMs: number };
+
+/**
+ * Builds a read model anew from the first event and puts it in the place of the one in use, while
+ * everyone goes on reading and writing; they wait for the last step only, some milliseconds. `pool`
+ * is the owner's. Also the way to bring a read model to a changed definition, and to restart one that
+ * failed. When it rejects, the table in use is as it was.
+ */
+export async function rebuild(
+  pool: pg.Pool,
+  projection: Projection,
+  { onProgress }: RebuildOptions = {},
+): Promise<Rebuilt> {
+  const begun = performance.now();
+  const copy: Copy = { projection, table: `${projection.name}_next` };
+  return alone(pool, projection, async (client) => {
+    try {
+      await createCopy(client, copy);
+      let events = await bringNear(client, copy, onProgress);
+      await client.query(`analyze ${copy.table}`);
+      events += await bringNear(client, copy);
+      const swapMs = await swap(client, copy);
+      const seconds = (performance.now() - begun) / 1000;
+      return { name: projection.name, events, seconds, swapMs };
+    } catch (error) {
+      // The first error says why; what is left behind is dropped by the next attempt at the latest.
+      await dropCopy(client, copy).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+/** Returns the milliseconds from the lock to the commit, in which writers wait. */
+async function swap(client: pg.ClientBase, copy: Copy): Promise<number> {
+  const { projection } = copy;
+  let lockedAt = 0;
+  if (projection.kind === 'async') await readCheckpoint(client, projection.name);
+  await withShortLocks(
+    client,
+    async () => {
+      if (projection.kind === 'async') await lockCheckpoint(client, projection.name);
+      await client.query(`lock table ${projection.name} in access exclusive mode`);
+      lockedAt = performance.now();
+      await bringUpTheRest(client, copy);
+      await takeOver(client, projection.name, copy.table);
+      await removeCheckpoint(client, copy.table);
+      await client.query(
+        `insert into read_model (name, definition) values ($1, $2)
+         on conflict (name) do update set definition = excluded.definition`,
+        [projection.name, definitionOf(projection)],
+      );
+    },
+    () => bringNear(client, copy),
+  );
+  return performance.now() - lockedAt;
+}
+
+/**
+ * The isolation level is READ COMMITTED, so this statement sees what was committed while the lock was
+ * waited for. An inline table gets everything visible: writers who wait for the lock apply their own
+ * events to the new table afterwards. An asynchronous one gets everything safe, and its runner goes
+ * on from there.
+ */
+async function bringUpTheRest(client: pg.ClientBase, copy: Copy): Promise<void> {
+  if (copy.projection.kind === 'inline') return bringEverythingVisible(client, copy);
+  let range = await bringRange(client, copy);
+  while (!range.caughtUp) range = await bringRange(client, copy);
+  const { cursor: reached } = await lockCheckpoint(client, copy.projection.name);
+  // The horizon never moves back, so the copy stands where the runner left off or beyond.
+  if (compareCursors(range.cursor, reached) < 0)
+    throw new Error(`${copy.table} is behind the table that it should replace`);
+  await saveCursor(client, copy.projection.name, range.cursor);
+}

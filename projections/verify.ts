@@ -1,0 +1,148 @@
+import type pg from 'pg';
+import type { Cursor } from '#db/reader.ts';
+import { beginReading, transact } from '#db/transaction.ts';
+import { lockCheckpoint, readCheckpoint } from './checkpoint.ts';
+import { type Comparison, comparisonOf, type Difference } from './compare.ts';
+import {
+  advanceCopy,
+  alone,
+  bringEverythingVisible,
+  bringNear,
+  bringRange,
+  type Copy,
+  createCopy,
+  dropCopy,
+  withShortLocks,
+} from './copy.ts';
+import type { Projection } from './define.ts';
+import { dropTouched, takeTouched, watchTouched } from './touched.ts';
+
+export type Verification = {
+  name: string;
+  events: number;
+  seconds: number;
+  /** Empty when the table is what the events say. */
+  differences: readonly Difference[];
+  /** There are more differences than these. */
+  more: boolean;
+  /** Rows that were compared while their writers waited, because they kept changing. */
+  lockedRows: number;
+  lockedMs: number;
+};
+
+/** So many differences are not explained by events that are under way. */
+const mostDifferences = 10_000;
+/** So few rows are compared while their writers wait. */
+const fewRows = 500;
+const passes = 6;
+const comparingTimeout = '15min';
+
+/**
+ * Builds a read model anew beside the one in use and compares the two, row by row and in both
+ * directions, while everyone goes on reading and writing. `pool` is the owner's.
+ *
+ * Rows are compared as of one moment, in a transaction that only reads. The copy is a few events
+ * behind then, so a row that differs, and any row that those events touch, is left to another pass;
+ * each pass is shorter than the one before, and the last few rows are compared under a lock that
+ * holds writers back for some milliseconds. An asynchronous table is compared with the events up to
+ * its own checkpoint, and only its runner is held back.
+ */
+export async function verify(pool: pg.Pool, projection: Projection): Promise<Verification> {
+  const begun = performance.now();
+  const copy: Copy = { projection, table: `${projection.name}_check` };
+  return alone(pool, projection, async (client) => {
+    try {
+      await dropTouched(client, copy).catch(() => undefined);
+      await createCopy(client, copy);
+      const found = await compareInPasses(client, copy);
+      return { name: projection.name, seconds: (performance.now() - begun) / 1000, ...found };
+    } finally {
+      await dropCopy(client, copy);
+      await dropTouched(client, copy);
+    }
+  });
+}
+
+type Found = Omit<Verification, 'name' | 'seconds'>;
+
+async function compareInPasses(client: pg.ClientBase, copy: Copy): Promise<Found> {
+  // Only the comparing takes long, and it has no transaction id.
+  await client.query(`set transaction_timeout = '${comparingTimeout}'`);
+  let events = await approach(client, copy);
+  await client.query(`analyze ${copy.table}`);
+  const comparison = await comparisonOf(client, copy.projection, copy.table);
+  await watchTouched(client, copy);
+  events += await approach(client, copy);
+  await takeTouched(client, copy);
+
+  let suspects = await asOfOneMoment(client, () => comparison.all(mostDifferences + 1));
+  if (suspects.length > mostDifferences)
+    return { events, differences: suspects, more: true, lockedRows: 0, lockedMs: 0 };
+  for (let pass = 2; ; pass += 1) {
+    events += await approach(client, copy);
+    const keys = union(suspects, await takeTouched(client, copy));
+    if (keys.length <= fewRows || pass > passes)
+      return { events, ...(await compareUnderLock(client, copy, comparison, keys)) };
+    suspects = await asOfOneMoment(client, () => comparison.of(keys));
+  }
+}
+
+/** Brings the copy close to the table in use: never beyond it when that is an asynchronous one. */
+async function approach(client: pg.ClientBase, copy: Copy): Promise<number> {
+  if (copy.projection.kind === 'inline') return bringNear(client, copy);
+  const { cursor } = await readCheckpoint(client, copy.projection.name);
+  return advanceCopy(client, copy, cursor);
+}
+
+function asOfOneMoment<Result>(
+  client: pg.ClientBase,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  return transact(client, read, beginReading);
+}
+
+async function compareUnderLock(
+  client: pg.ClientBase,
+  copy: Copy,
+  comparison: Comparison,
+  keys: readonly string[][],
+): Promise<Omit<Found, 'events'>> {
+  let open = keys;
+  let lockedAt = 0;
+  const found = await withShortLocks(
+    client,
+    async () => {
+      const end = await holdWriters(client, copy);
+      lockedAt = performance.now();
+      await bringTo(client, copy, end);
+      const rows = union(open, await takeTouched(client, copy));
+      return { differences: await comparison.of(rows), lockedRows: rows.length };
+    },
+    async () => {
+      await approach(client, copy);
+      open = union(open, await takeTouched(client, copy));
+    },
+  );
+  return { ...found, more: false, lockedMs: performance.now() - lockedAt };
+}
+
+/** Keeps the table in use as it is, and says up to where; readers go on. */
+async function holdWriters(client: pg.ClientBase, { projection }: Copy): Promise<Cursor | null> {
+  if (projection.kind === 'async') return (await lockCheckpoint(client, projection.name)).cursor;
+  await client.query(`lock table ${projection.name} in share mode`);
+  return null;
+}
+
+async function bringTo(client: pg.ClientBase, copy: Copy, end: Cursor | null): Promise<void> {
+  if (end === null) return bringEverythingVisible(client, copy);
+  let range = await bringRange(client, copy, end);
+  while (!range.caughtUp) range = await bringRange(client, copy, end);
+}
+
+function union(
+  left: readonly (readonly string[] | Difference)[],
+  right: readonly string[][],
+): string[][] {
+  const keys = [...left.map((item) => ('key' in item ? item.key : item)), ...right];
+  return [...new Map(keys.map((key) => [JSON.stringify(key), [...key]])).values()];
+}
