@@ -1,3 +1,4 @@
+import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { retryableFailures } from '#services/models/model.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
@@ -15,6 +16,8 @@ import type {
 } from './events.ts';
 import { computeScores } from './council.ts';
 import { answersQuorum, reviewsQuorum } from './quorum.ts';
+import { isDead, isWaiting, owedSlots } from './owed.ts';
+import { reactions } from './reactions.ts';
 import { reviewOffsets, reviewSchedule } from './schedule.ts';
 import { labelsFor, seededOrder } from './seeded.ts';
 import { settlement } from './settlement.ts';
@@ -721,16 +724,6 @@ function isClosed(state: RunState): state is At<'closed'> {
   return state.stage === 'closed';
 }
 
-function isDead(state: OpenState, slot: Slot): boolean {
-  return (state.calls[slot]?.dead ?? null) !== null;
-}
-
-/** Neither answered nor given up: the slot may still bring something. */
-function isWaiting(state: OpenState, slot: Slot): boolean {
-  const call = state.calls[slot];
-  return !call || (call.outcome === null && call.dead === null);
-}
-
 const fresh: CallState = {
   attempts: 0,
   open: false,
@@ -743,45 +736,6 @@ const fresh: CallState = {
 /** The call of a slot that the state waits for; null when the state owes no such call. */
 function owedCall(state: OpenState, slot: Slot): CallState | null {
   return owedSlots(state).includes(slot) ? (state.calls[slot] ?? fresh) : null;
-}
-
-/** The slots of the open stage that still wait for an answer. */
-export function owedSlots(state: RunState): Slot[] {
-  switch (state.stage) {
-    case 'opinions':
-      return state.seats
-        .map((seat) => opinionSlot(seat.seat))
-        .filter((slot) => isWaiting(state, slot));
-    case 'claims':
-      return [isDead(state, claimsSlot(1)) ? claimsSlot(2) : claimsSlot(1)].filter((slot) =>
-        isWaiting(state, slot),
-      );
-    case 'reviews':
-      return state.accepted.map(reviewSlot).filter((slot) => isWaiting(state, slot));
-    case 'synthesis': {
-      const round = state.judged + 1;
-      const draft = state.calls[draftSlot(round)]?.outcome;
-      if (draft?.kind !== 'draft')
-        return [draftSlot(round)].filter((slot) => isWaiting(state, slot));
-      const verifiers = draft.checks.passed ? [verifySlot(round, 1), verifySlot(round, 2)] : [];
-      return verifiers.filter((slot) => isWaiting(state, slot));
-    }
-    case 'none':
-    case 'draft':
-    case 'settling':
-    case 'closed':
-      return [];
-  }
-}
-
-/** The attempt that the next call of a slot would be. */
-export function nextAttempt(state: RunState, slot: Slot): number {
-  return ('calls' in state ? (state.calls[slot]?.attempts ?? 0) : 0) + 1;
-}
-
-/** When a slot may be called again; null means now. */
-export function retryTime(state: RunState, slot: Slot): string | null {
-  return 'calls' in state ? (state.calls[slot]?.retryAt ?? null) : null;
 }
 
 function withSynthesizers(state: OpenState) {
@@ -980,3 +934,13 @@ function priced(state: Known, end: { slot: Slot; attempt: number }): Known {
   const call = state.calls[end.slot] ?? fresh;
   return withCall(state, end.slot, { priced: [...call.priced, end.attempt] });
 }
+
+/** As the command bus runs it. */
+export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
+  name: 'optimization',
+  version: 1,
+  initialState,
+  decide,
+  evolve,
+  reactions,
+};

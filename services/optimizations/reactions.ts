@@ -1,6 +1,6 @@
 import type { JobSpec } from '#services/platform/command.ts';
 import type { OptimizationEvent } from './events.ts';
-import { owedSlots, retryTime } from './optimization.ts';
+import { owedSlots, retryTime } from './owed.ts';
 import type { RunState } from './optimization.ts';
 import { claimsSlot } from './slots.ts';
 

@@ -1,0 +1,73 @@
+/**
+ * The words of a JSON reply as it streams in: keys, ids and punctuation are left out, text values
+ * come one per line. A value is shown from its first space on, so that labels and ids never are.
+ */
+export function createReadable(): { push: (chunk: string) => string } {
+  let inText = false;
+  let escaped = '';
+  let isKey = true;
+  let held = '';
+  let shown = false;
+  const depth: ('object' | 'array')[] = [];
+
+  const open = (character: string): string => {
+    if (inText) return inside(character);
+    if (character === '"') {
+      inText = true;
+      held = '';
+      shown = false;
+    } else if (character === '{') {
+      depth.push('object');
+      isKey = true;
+    } else if (character === '[') {
+      depth.push('array');
+      isKey = false;
+    } else if (character === '}' || character === ']') {
+      depth.pop();
+      isKey = false;
+    } else if (character === ':') isKey = false;
+    else if (character === ',') isKey = depth.at(-1) === 'object';
+    return '';
+  };
+
+  const inside = (character: string): string => {
+    if (escaped !== '') {
+      escaped += character;
+      if (escaped[1] === 'u' && escaped.length < 6) return '';
+      const text = unescaped(escaped);
+      escaped = '';
+      return emit(text);
+    }
+    if (character === '\\') {
+      escaped = '\\';
+      return '';
+    }
+    if (character !== '"') return emit(character);
+    inText = false;
+    return shown ? '\n' : '';
+  };
+
+  const emit = (text: string): string => {
+    if (isKey) return '';
+    if (shown) return text;
+    held += text;
+    if (!held.includes(' ')) return '';
+    shown = true;
+    return held;
+  };
+
+  return {
+    push(chunk) {
+      let words = '';
+      for (const character of chunk) words += open(character);
+      return words;
+    },
+  };
+}
+
+function unescaped(sequence: string): string {
+  const simple: Record<string, string> = { n: '\n', t: ' ', r: '', b: '', f: '' };
+  const kind = sequence[1] ?? '';
+  if (kind === 'u') return String.fromCharCode(Number.parseInt(sequence.slice(2), 16));
+  return simple[kind] ?? kind;
+}

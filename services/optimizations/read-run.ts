@@ -1,0 +1,59 @@
+import { readStream } from '#db/event-store.ts';
+import type { RecordedEvent } from '#db/event-store.ts';
+import type { Queryable } from '#db/connect.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import type { OptimizationEvent } from './events.ts';
+import { streamOf } from './reactions.ts';
+import { foldRun, sealedFields } from './run-texts.ts';
+import type { OpenRun } from './run-texts.ts';
+import type { EventTexts } from './view.ts';
+
+/** A run's whole stream with its texts opened; null for a run that does not exist. */
+export async function readRun(
+  client: Queryable,
+  sealer: Sealer,
+  runId: string,
+): Promise<OpenRun | null> {
+  const { events } = await readStream(client, streamOf(runId));
+  const opened = await Promise.all(
+    events.map(async (recorded) => ({
+      event: runEventOf(recorded),
+      position: recorded.streamPosition,
+      at: occurredAt(recorded),
+      texts: await openTexts(sealer, recorded),
+    })),
+  );
+  return foldRun(runId, opened);
+}
+
+/** The sealed fields of one event in clear; null where the key is gone. */
+export async function openTexts(
+  sealer: Sealer,
+  recorded: Pick<RecordedEvent, 'streamId' | 'type' | 'data'>,
+): Promise<EventTexts> {
+  const fields = fieldsOf(recorded.type);
+  const sealed = recorded.data['sealed'];
+  if (fields.length === 0 || typeof sealed !== 'object' || sealed === null) return {};
+  const entries = await Promise.all(
+    fields.map(async (field) => {
+      const value = (sealed as Record<string, unknown>)[field];
+      if (typeof value !== 'string') return [];
+      const opened = await sealer.open(value, { stream: recorded.streamId, field });
+      return [[field, 'erased' in opened ? null : opened.text] as const];
+    }),
+  );
+  return Object.fromEntries(entries.flat());
+}
+
+/** Events of this stream are written by its decider alone, whose types they have. */
+export function runEventOf(recorded: Pick<RecordedEvent, 'type' | 'data'>): OptimizationEvent {
+  return { type: recorded.type, data: recorded.data } as OptimizationEvent;
+}
+
+export function occurredAt(recorded: Pick<RecordedEvent, 'metadata'>): string {
+  return String(recorded.metadata['occurredAt']);
+}
+
+function fieldsOf(type: string): readonly string[] {
+  return type in sealedFields ? sealedFields[type as keyof typeof sealedFields] : [];
+}
