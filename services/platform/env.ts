@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
-import { localKeys } from './local-keys.ts';
+import { localKeys, type LocalKeys } from './local-keys.ts';
 
 /**
  * Every variable the processes read, parsed once at the edge. The schema says what a value must look
@@ -54,7 +54,8 @@ export type Env = {
   migrateDatabaseUrl: string | null;
   productName: string;
   contactEmail: string | null;
-  providerKeys: Readonly<Record<'openai' | 'anthropic' | 'google' | 'mistral', string | null>>;
+  /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
+  providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
   sandboxProfile: 'realistic' | 'instant';
   sandboxSeed: string;
@@ -93,13 +94,16 @@ export type Env = {
   chromiumPath: string | null;
 };
 
-/** One line per bad variable, each naming it. Whoever catches it prints the lines and exits with 2. */
+/**
+ * Settings that cannot be used: one line each, naming its variable and never repeating its value.
+ * Whoever catches it prints the lines and ends the process with 2.
+ */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly lines: readonly string[];
 
-  constructor(lines: readonly string[]) {
-    super(lines.join('\n'));
+  constructor(lines: readonly string[], options?: ErrorOptions) {
+    super(lines.join('\n'), options);
     this.lines = lines;
   }
 }
@@ -114,8 +118,11 @@ export type EnvSource = Readonly<Record<string, string | undefined>>;
  * @throws SettingsError
  */
 export function readEnv(source: EnvSource): Env {
-  const parsed = v.safeParse(envSchema, withoutEmpty(source));
-  if (!parsed.success) throw new SettingsError(linesOf(parsed.issues));
+  const variables = withoutEmpty(source);
+  const parsed = v.safeParse(envSchema, variables);
+  const badKeys = keyLines(variables);
+  if (!parsed.success) throw new SettingsError([...linesOf(parsed.issues), ...badKeys]);
+  if (badKeys.length > 0) throw new SettingsError(badKeys);
   const values = parsed.output;
   const mode = modeOf(values);
   const env: Env = {
@@ -131,12 +138,7 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
-    providerKeys: {
-      openai: values.OPENAI_API_KEY ?? null,
-      anthropic: values.ANTHROPIC_API_KEY ?? null,
-      google: values.GOOGLE_API_KEY ?? null,
-      mistral: values.MISTRAL_API_KEY ?? null,
-    },
+    providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
     sandboxProfile: values.SANDBOX_PROFILE,
     sandboxSeed: values.SANDBOX_SEED,
@@ -185,7 +187,7 @@ export function loadEnv(directory: string = process.cwd()): Env {
   const env = readEnv({ ...fileVariables(directory), ...process.env });
   if (env.mode === 'production') return env;
   if (env.dataKeys.length > 0 && env.jwtKeys.length > 0) return env;
-  const keys = localKeys(env.dataDir);
+  const keys = keysIn(env.dataDir);
   return {
     ...env,
     dataKeys: env.dataKeys.length > 0 ? env.dataKeys : [keys.dataKey],
@@ -193,7 +195,13 @@ export function loadEnv(directory: string = process.cwd()): Env {
   };
 }
 
-/** The variables that the schema knows, for the test that compares them with `.env.example`. */
+/** The database of a process that cannot start one itself. @throws SettingsError */
+export function databaseUrlOf(env: Env): string {
+  if (env.databaseUrl === null) throw new SettingsError(['DATABASE_URL must be set']);
+  return env.databaseUrl;
+}
+
+/** The variables that the schema names (`<PROVIDER>_API_KEY` are beside it), for the test that compares them with `.env.example`. */
 export function knownVariables(): readonly string[] {
   return Object.keys(envSchema.entries);
 }
@@ -247,10 +255,9 @@ const email = v.pipe(
   v.maxLength(254, 'must be an e-mail address'),
 );
 
-const secret = v.pipe(
-  v.string(),
-  v.regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces'),
-);
+const secretMessage = 'must be visible ASCII characters without spaces';
+
+const secret = v.pipe(v.string(), v.regex(/^[\x21-\x7e]+$/, secretMessage));
 
 /** Comma-separated text, trimmed, without empty parts. */
 const commaSeparated = v.pipe(
@@ -329,10 +336,6 @@ const envSchema = v.object({
     'Sevenfold',
   ),
   CONTACT_EMAIL: v.optional(email),
-  OPENAI_API_KEY: v.optional(secret),
-  ANTHROPIC_API_KEY: v.optional(secret),
-  GOOGLE_API_KEY: v.optional(secret),
-  MISTRAL_API_KEY: v.optional(secret),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   SANDBOX_PROFILE: v.optional(oneOf(['realistic', 'instant']), 'realistic'),
   SANDBOX_SEED: v.optional(
@@ -435,6 +438,29 @@ function pairLines(values: Values): string[] {
 }
 
 // --- small parts ---
+
+function keysIn(dataDir: string): LocalKeys {
+  try {
+    return localKeys(dataDir);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown';
+    throw new SettingsError([`DATA_DIR: ${reason}`], { cause: error });
+  }
+}
+
+function providerKeys(variables: Readonly<Record<string, string>>): Record<string, string> {
+  const keys = Object.entries(variables).flatMap(([name, value]) => {
+    const provider = /^([A-Z][A-Z0-9]*)_API_KEY$/.exec(name)?.[1];
+    return provider === undefined ? [] : [[provider.toLowerCase(), value] as const];
+  });
+  return Object.fromEntries(keys);
+}
+
+function keyLines(variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(providerKeys(variables)).flatMap(([provider, value]) =>
+    v.is(secret, value) ? [] : [`${provider.toUpperCase()}_API_KEY ${secretMessage}`],
+  );
+}
 
 function linesOf(issues: readonly v.BaseIssue<unknown>[]): string[] {
   const lines = issues.map((issue) => `${String(issue.path?.[0]?.key)} ${issue.message}`);

@@ -9,7 +9,11 @@ import { join } from 'node:path';
  */
 export type LocalKeys = { dataKey: Buffer; jwtKey: Buffer };
 
-/** Reads the keys of a data folder (absolute path), creating what is missing. 32 bytes each. */
+/**
+ * Reads the keys of a data folder (absolute path), creating what is missing. 32 bytes each.
+ *
+ * @throws Error whose message names the folder or the file
+ */
 export function localKeys(dataDir: string): LocalKeys {
   const directory = join(dataDir, 'keys');
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -1,0 +1,259 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import cluster from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReadyDetails, ReadyMessage } from './lifecycle.ts';
+import type { Log } from './log.ts';
+
+/**
+ * Keeps services alive and stops them in reverse order. A service that ends without having been told
+ * to is launched again after 1 s, 2 s, 4 s …; five ends within a minute, or one that says that
+ * launching again would not help, and the supervisor gives up: the caller then stops everything.
+ */
+export type Running = {
+  details: ReadyDetails;
+  /** Resolves when it is gone, whatever the reason; never rejects. */
+  ended: Promise<Ending>;
+  stop(): Promise<void>;
+};
+
+export type Ending =
+  /** `how` is for people: `exit code 1`, `SIGKILL`. */
+  | { final: false; how: string }
+  /** Launching it again would end the same way. `line` is null when it has said why itself. */
+  | { final: true; line: string | null };
+
+export type Service = {
+  name: string;
+  /** Resolves when it does its work. Rejects with ServiceEnded; when aborted, leaves nothing behind. */
+  launch(signal: AbortSignal): Promise<Running>;
+};
+
+export class ServiceEnded extends Error {
+  override readonly name = 'ServiceEnded';
+  readonly ending: Ending;
+
+  constructor(ending: Ending) {
+    super(ending.final ? (ending.line ?? 'ended for good') : ending.how);
+    this.ending = ending;
+  }
+}
+
+export type RestartPolicy = {
+  firstDelayMs: number;
+  windowMs: number;
+  endsInWindow: number;
+};
+
+export const restartPolicy: RestartPolicy = {
+  firstDelayMs: 1000,
+  windowMs: 60_000,
+  endsInWindow: 5,
+};
+
+/** Milliseconds to wait before the next launch, or null to give up; `endsMs` are times, newest last. */
+export function restartDelay(
+  endsMs: readonly number[],
+  nowMs: number,
+  policy: RestartPolicy = restartPolicy,
+): number | null {
+  const recent = endsMs.filter((endMs) => endMs > nowMs - policy.windowMs).length;
+  if (recent >= policy.endsInWindow) return null;
+  return policy.firstDelayMs * 2 ** Math.max(0, recent - 1);
+}
+
+/** `line` is null when the service has said it already. */
+export type GivenUp = { line: string | null; exitCode: 1 | 2 };
+
+export type Supervisor = {
+  /**
+   * Starts services side by side; resolves with their details once all do their work. Waits for ever
+   * when one never does; `givenUp` says so.
+   */
+  start(...services: readonly Service[]): Promise<ReadyDetails[]>;
+  /** Stops and launches again, without counting it as an end. Unknown and waiting ones are left. */
+  restart(name: string): Promise<void>;
+  /** Stops what was started last first. */
+  stop(): Promise<void>;
+  /** Resolves when a service cannot be kept alive. */
+  givenUp: Promise<GivenUp>;
+};
+
+type Kept = {
+  service: Service;
+  running: Running | null;
+  abort: AbortController;
+  restarting: boolean;
+  endsMs: number[];
+  done: Promise<void>;
+};
+
+export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy): Supervisor {
+  const groups: Kept[][] = [];
+  const givenUp = Promise.withResolvers<GivenUp>();
+
+  function keep(service: Service): { kept: Kept; ready: Promise<ReadyDetails> } {
+    const ready = Promise.withResolvers<ReadyDetails>();
+    const kept: Kept = {
+      service,
+      running: null,
+      abort: new AbortController(),
+      restarting: false,
+      endsMs: [],
+      done: Promise.resolve(),
+    };
+    kept.done = keepAlive(kept, ready.resolve);
+    return { kept, ready: ready.promise };
+  }
+
+  async function keepAlive(kept: Kept, onReady: (details: ReadyDetails) => void): Promise<void> {
+    const { service, abort } = kept;
+    while (!abort.signal.aborted) {
+      const ending = await runOnce(kept, onReady);
+      if (abort.signal.aborted) return;
+      if (kept.restarting) {
+        kept.restarting = false;
+        continue;
+      }
+      if (ending.final) {
+        givenUp.resolve({ line: ending.line, exitCode: 2 });
+        return;
+      }
+      kept.endsMs.push(Date.now());
+      const delayMs = restartDelay(kept.endsMs, Date.now(), policy);
+      if (delayMs === null) {
+        const seconds = policy.windowMs / 1000;
+        const line = `${service.name} ended ${policy.endsInWindow} times within ${seconds} seconds (${ending.how})`;
+        givenUp.resolve({ line, exitCode: 1 });
+        return;
+      }
+      log.warn({ child: service.name, reason: ending.how, duration_ms: delayMs }, 'ended; again');
+      await pause(delayMs, abort.signal);
+    }
+  }
+
+  async function runOnce(kept: Kept, onReady: (details: ReadyDetails) => void): Promise<Ending> {
+    try {
+      kept.running = await kept.service.launch(kept.abort.signal);
+      onReady(kept.running.details);
+      return await kept.running.ended;
+    } catch (error) {
+      if (error instanceof ServiceEnded) return error.ending;
+      if (kept.abort.signal.aborted) return { how: 'stopped', final: false };
+      log.error({ child: kept.service.name, err: error }, 'could not be launched');
+      return { how: 'could not be launched', final: false };
+    } finally {
+      kept.running = null;
+    }
+  }
+
+  async function stopOne(kept: Kept): Promise<void> {
+    kept.abort.abort();
+    await kept.running?.stop();
+    await kept.done;
+  }
+
+  return {
+    async start(...services) {
+      const group = services.map(keep);
+      groups.push(group.map(({ kept }) => kept));
+      return Promise.all(group.map(({ ready }) => ready));
+    },
+    async restart(name) {
+      const kept = groups.flat().find(({ service }) => service.name === name);
+      if (kept === undefined || kept.running === null) return;
+      kept.restarting = true;
+      await kept.running.stop();
+    },
+    async stop() {
+      for (const group of groups.toReversed()) await Promise.all(group.map(stopOne));
+    },
+    givenUp: givenUp.promise,
+  };
+}
+
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(delayMs, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+export type ProcessServiceOptions = {
+  name: string;
+  /** The file that Node runs; absolute path. */
+  file: string;
+  /** Read at each launch: variables on top of our own. */
+  variables: () => Readonly<Record<string, string>>;
+  /** Several processes listen on one port, which the supervisor holds for them. */
+  sharesPort?: boolean;
+  /** From SIGTERM to SIGKILL. */
+  stopTimeoutMs?: number;
+};
+
+/** A Node process with a channel, which sends ReadyMessage; see `lifecycle.ts` for its side. */
+export function processService(options: ProcessServiceOptions): Service {
+  return {
+    name: options.name,
+    async launch(signal) {
+      signal.throwIfAborted();
+      const child = options.sharesPort === true ? forkSharing(options) : forkAlone(options);
+      const ended = endOf(child);
+      const stop = async (): Promise<void> => {
+        child.kill('SIGTERM');
+        const timer = setTimeout(() => child.kill('SIGKILL'), options.stopTimeoutMs ?? 15_000);
+        await ended;
+        clearTimeout(timer);
+      };
+      const stopEarly = (): void => void stop();
+      signal.addEventListener('abort', stopEarly, { once: true });
+      try {
+        const details = await Promise.race([readyOf(child), ended.then(raise)]);
+        return { details, ended, stop };
+      } finally {
+        signal.removeEventListener('abort', stopEarly);
+      }
+    },
+  };
+}
+
+function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
+  return fork(file, [], { env: { ...process.env, ...variables() } });
+}
+
+/** `cluster` keeps its settings for all forks, so they are set before each. */
+function forkSharing({ file, variables }: ProcessServiceOptions): ChildProcess {
+  cluster.setupPrimary({ exec: file, args: [] });
+  return cluster.fork({ ...process.env, ...variables() }).process;
+}
+
+async function readyOf(child: ChildProcess): Promise<ReadyDetails> {
+  const { promise, resolve } = Promise.withResolvers<ReadyDetails>();
+  child.on('message', (message) => {
+    if (isReadyMessage(message)) resolve(message.details);
+  });
+  return promise;
+}
+
+async function endOf(child: ChildProcess): Promise<Ending> {
+  const { promise, resolve } = Promise.withResolvers<Ending>();
+  child.once('error', (error) => resolve({ how: error.message, final: false }));
+  child.once('exit', (code, signal) =>
+    resolve(
+      code === 2
+        ? { final: true, line: null }
+        : { final: false, how: signal ?? `exit code ${code}` },
+    ),
+  );
+  return promise;
+}
+
+function isReadyMessage(message: unknown): message is ReadyMessage {
+  return typeof message === 'object' && message !== null && 'type' in message
+    ? message.type === 'ready' && 'details' in message
+    : false;
+}
+
+function raise(ending: Ending): never {
+  throw new ServiceEnded(ending);
+}
