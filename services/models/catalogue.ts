@@ -52,7 +52,7 @@ const modelEntry = v.strictObject({
     v.string(),
     v.regex(/^[a-z0-9][a-z0-9.-]{1,79}$/),
     // An alias moves to another model, and its price with it.
-    v.check((id) => !/-latest$/.test(id), 'must be the id of one model, not an alias'),
+    v.check((id) => !id.endsWith('-latest'), 'must be the id of one model, not an alias'),
   ),
   provider: v.picklist(['openai', 'anthropic', 'google', 'mistral']),
   displayName: v.pipe(v.string(), v.minLength(1)),

@@ -15,22 +15,22 @@ const allEfforts: Effort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /** OpenAI above 272k input: the whole request costs twice the input and 1.5 times the output. */
 function openaiRow(
-  row: Pick<PriceRow, 'inputPerMTok' | 'cachedInputPerMTok' | 'outputPerMTok' | 'source'> &
+  rates: Pick<PriceRow, 'inputPerMTok' | 'cachedInputPerMTok' | 'outputPerMTok' | 'source'> &
     Partial<PriceRow>,
 ): PriceRow {
   return {
     validFrom: null,
     validTo: null,
     readOn,
-    cacheWritePerMTok: times(row.inputPerMTok, 1.25),
+    cacheWritePerMTok: times(rates.inputPerMTok, 1.25),
     longContext: {
       aboveInputTokens: 272_000,
-      inputPerMTok: times(row.inputPerMTok, 2),
-      cachedInputPerMTok: row.cachedInputPerMTok === null ? null : times(row.cachedInputPerMTok, 2),
-      cacheWritePerMTok: times(row.inputPerMTok, 2.5),
-      outputPerMTok: times(row.outputPerMTok, 1.5),
+      inputPerMTok: times(rates.inputPerMTok, 2),
+      cachedInputPerMTok: rates.cachedInputPerMTok === null ? null : times(rates.cachedInputPerMTok, 2),
+      cacheWritePerMTok: times(rates.inputPerMTok, 2.5),
+      outputPerMTok: times(rates.outputPerMTok, 1.5),
     },
-    ...row,
+    ...rates,
   };
 }
 

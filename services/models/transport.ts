@@ -134,6 +134,7 @@ const classOfCode: Readonly<Record<string, FailureClass>> = {
   authentication_error: 'auth',
   permission_error: 'auth',
   model_not_found: 'unknown_model',
+  invalid_model: 'unknown_model',
   rate_limit_exceeded: 'rate_limited',
   rate_limit_error: 'rate_limited',
   overloaded_error: 'unavailable',

@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ValiError } from 'valibot';
+import { anthropicMessages } from './anthropic.ts';
+import { googleContent } from './google.ts';
+import { mistralChat } from './mistral.ts';
+import { compatibleChat, openaiChat } from './openai-chat.ts';
+import { openaiResponses } from './openai-responses.ts';
+import { paceOf, piecesOf } from './pace.ts';
+import type { Pace, Profile } from './pace.ts';
+import { callCounter, turnOf } from './personas.ts';
+import type { TurnSettings } from './personas.ts';
+import { idOf } from './wire.ts';
+import type { StreamedTurn, WireCall, WireFailure, WireFormat, WireStream } from './wire.ts';
+
+/**
+ * The model providers on loopback, in their own wire formats, one origin with a path for each. The
+ * app reaches it with the vendors' SDKs and knows no difference but the address.
+ */
+export type ProviderSandbox = {
+  /** The origin, such as `http://127.0.0.1:41234`; `sandboxPath` of a provider goes behind it. */
+  url: string;
+  close(): Promise<void>;
+};
+
+export type ProviderSandboxSettings = TurnSettings & {
+  profile: Profile;
+  /** 0 or absent takes a free port. */
+  port?: number;
+};
+
+const formats: readonly WireFormat[] = [
+  openaiResponses,
+  openaiChat,
+  compatibleChat,
+  anthropicMessages,
+  googleContent,
+  mistralChat,
+];
+
+const bodyLimitBytes = 8 * 1024 * 1024;
+
+/** With this key a caller finds out what a wrong key does. */
+export const refusedKey = 'invalid';
+
+export async function startProviderSandbox(
+  settings: ProviderSandboxSettings,
+): Promise<ProviderSandbox> {
+  const count = callCounter();
+  const server = createServer((request, response) => {
+    answer(request, response, settings, count).catch((error: unknown) => {
+      // A request that cannot be read has lost its caller, too; the next one must not be lost.
+      response.destroy(error instanceof Error ? error : undefined);
+    });
+  });
+  server.listen(settings.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The sandbox has no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  settings: ProviderSandboxSettings,
+  count: (call: WireCall) => number,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const found = formatOf(url.pathname);
+  if (request.method !== 'POST' || found === null) {
+    sendJson(response, 404, { error: { message: 'No such address in the sandbox.' } });
+    return;
+  }
+  const { format, match } = found;
+  const body = await bodyOf(request);
+  const key = format.keyOf(headersOf(request), url);
+  if (key === null || key === refusedKey) {
+    sendFailure(response, format, invalid('auth', 'The key is not valid.'));
+    return;
+  }
+  const call = readCall(format, body, match);
+  if ('failure' in call) {
+    sendFailure(response, format, call);
+    return;
+  }
+  const calls = count(call);
+  const turn = turnOf(call, calls, settings);
+  if (turn.kind === 'failure') {
+    sendFailure(response, format, turn);
+    return;
+  }
+  const ids = {
+    id: idOf(settings.seed, call.model, call.prompt, calls),
+    createdAtSeconds: Math.floor(Date.now() / 1000),
+  };
+  const pace = paceOf(call, settings.personas[call.model] ?? null, settings.profile);
+  await stream(response, format.begin(call, turn, ids), turn, pace);
+}
+
+function formatOf(pathname: string): { format: WireFormat; match: RegExpExecArray } | null {
+  for (const format of formats) {
+    const match = format.path.exec(pathname);
+    if (match !== null) return { format, match };
+  }
+  return null;
+}
+
+function readCall(
+  format: WireFormat,
+  body: string | null,
+  match: RegExpExecArray,
+): WireCall | WireFailure {
+  if (body === null) return invalid('bad_request', 'The request is too large.');
+  try {
+    const call = format.read(JSON.parse(body), match);
+    return call.stream ? call : invalid('bad_request', 'The sandbox answers as a stream only.');
+  } catch (error) {
+    if (error instanceof ValiError || error instanceof SyntaxError) {
+      return invalid('bad_request', 'The request has the wrong shape.');
+    }
+    throw error;
+  }
+}
+
+function invalid(failure: WireFailure['failure'], message: string): WireFailure {
+  return { kind: 'failure', failure, message, retryAfterSeconds: null };
+}
+
+/**
+ * Writes the events at their times. Each piece has its own moment counted from the start, so that a
+ * busy machine makes the stream uneven and not longer. Stops when the caller hangs up.
+ */
+async function stream(
+  response: ServerResponse,
+  wire: WireStream,
+  turn: StreamedTurn,
+  pace: Pace,
+): Promise<void> {
+  const startedAt = performance.now();
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+  });
+  response.flushHeaders();
+  const write = (frames: string[]): void => {
+    if (frames.length > 0 && !gone.signal.aborted) response.write(frames.join(''));
+  };
+  try {
+    write(wire.open());
+    if (turn.kind === 'hang') return;
+    const pieces = turn.kind === 'reply' ? piecesOf(turn.text, pace.pieces) : [];
+    for (const [index, piece] of pieces.entries()) {
+      const share = index / pieces.length;
+      const due = pace.firstWordMs + (pace.lastWordMs - pace.firstWordMs) * share;
+      await until(startedAt + due, gone.signal);
+      write(wire.text(piece));
+    }
+    await until(startedAt + pace.lastWordMs, gone.signal);
+    write(wire.close(turn));
+    response.end();
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+  }
+}
+
+async function until(atMs: number, signal: AbortSignal): Promise<void> {
+  const waitMs = atMs - performance.now();
+  if (waitMs > 1) await sleep(waitMs, undefined, { signal });
+  signal.throwIfAborted();
+}
+
+function sendFailure(response: ServerResponse, format: WireFormat, failure: WireFailure): void {
+  const { status, body } = format.failure(failure);
+  if (failure.retryAfterSeconds !== null) {
+    response.setHeader('retry-after', String(failure.retryAfterSeconds));
+  }
+  sendJson(response, status, body);
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+/** Null when it is longer than any request of ours. */
+async function bodyOf(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= bodyLimitBytes) chunks.push(chunk);
+  }
+  return bytes > bodyLimitBytes ? null : Buffer.concat(chunks).toString('utf8');
+}
+
+function headersOf(request: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (typeof value === 'string') headers.set(name, value);
+  }
+  return headers;
+}
