@@ -148,8 +148,9 @@ const pinned = new Map<number, (text: string) => unknown>([
 ]);
 
 const parsers: pg.CustomTypesConfig = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
+  getTypeParser(oid: Parameters<typeof pg.types.getTypeParser>[0], format?: 'text' | 'binary') {
     const own = format === 'binary' ? undefined : pinned.get(oid);
-    return own ?? pg.types.getTypeParser(oid, format ?? 'text');
+    const general = pg.types.getTypeParser(oid, format) as (text: string) => unknown;
+    return own ?? general;
   },
 };

@@ -1,0 +1,296 @@
+import type pg from 'pg';
+import { defaultPartition } from './append-function.ts';
+import type { Queryable } from './connect.ts';
+import type { RecordedEvent } from './reader.ts';
+
+/**
+ * Streams: reading one, and the call that appends to many. The tables and `emt_append_to_stream` are
+ * emmett's. Its `readStream` is not used, because it tells no transaction id and cannot read inside a
+ * transaction that is open already; the statement here reads the same rows of the same table.
+ */
+export type { RecordedEvent } from './reader.ts';
+
+export type StreamRange = {
+  /** First and last position, inclusive, from 1. */
+  from?: number;
+  to?: number;
+};
+
+export type StreamEvents = {
+  events: RecordedEvent[];
+  /** Position of the last event read; 0 for a stream that does not exist. */
+  version: number;
+};
+
+type EventRow = {
+  stream_id: string;
+  stream_position: string;
+  global_position: string;
+  transaction_id: string;
+  message_id: string;
+  message_type: string;
+  message_data: Record<string, unknown>;
+  message_metadata: Record<string, unknown>;
+};
+
+const eventColumns = `stream_id, stream_position::text, global_position::text,
+    transaction_id::text, message_id, message_type, message_data, message_metadata`;
+
+const activeEvents = `emt_messages
+    where partition = '${defaultPartition}' and is_archived = false`;
+
+/** The events of one stream in order, in the shape that the code of today reads. */
+export async function readStream(
+  queryable: Queryable,
+  streamId: string,
+  range: StreamRange = {},
+): Promise<StreamEvents> {
+  const stored = await readStoredStream(queryable, streamId, range);
+  return { ...stored, events: stored.events.map(upcast) };
+}
+
+/** The same as they are stored: for the hash chain, export and display. */
+export async function readStoredStream(
+  queryable: Queryable,
+  streamId: string,
+  range: StreamRange = {},
+): Promise<StreamEvents> {
+  const { rows } = await queryable.query<EventRow>(
+    `select ${eventColumns} from ${activeEvents} and stream_id = $1
+       and stream_position >= $2 and ($3::bigint is null or stream_position <= $3)
+     order by emt_messages.stream_position`,
+    [streamId, range.from ?? 1, range.to ?? null],
+  );
+  const events = rows.map(recordedEvent);
+  return { events, version: events.at(-1)?.streamPosition ?? 0 };
+}
+
+/** The events with these message ids, by stream, in order: what a command left behind. */
+export async function findMessages(
+  queryable: Queryable,
+  wanted: readonly { streamId: string; messageIds: readonly string[] }[],
+): Promise<RecordedEvent[]> {
+  const pairs = wanted.flatMap(({ streamId, messageIds }) =>
+    messageIds.map((messageId) => [streamId, messageId] as const),
+  );
+  const { rows } = await queryable.query<EventRow>(
+    `select ${eventColumns} from ${activeEvents} and (stream_id, message_id) in (
+       select * from unnest($1::text[], $2::text[]))
+     order by stream_id, emt_messages.stream_position`,
+    [pairs.map(([streamId]) => streamId), pairs.map(([, messageId]) => messageId)],
+  );
+  return rows.map(recordedEvent);
+}
+
+// --- upcasting ---
+
+type Upcaster = (event: RecordedEvent) => RecordedEvent;
+
+/**
+ * From a stored shape to the one of today, by event type; pure. A `schemaVersion` in the metadata says
+ * which shape it is. Empty until a released shape has gained a field.
+ */
+const upcasters: Readonly<Record<string, Upcaster>> = {};
+
+/** What readers and folds see of a stored event. Projection statements read the stored shape. */
+export function upcast(event: RecordedEvent): RecordedEvent {
+  return upcasters[event.type]?.(event) ?? event;
+}
+
+// --- what a command starts from ---
+
+/** Where a stream stands, with the state that its snapshot holds. */
+export type StreamHead = {
+  streamId: string;
+  /** 0 for a stream that does not exist. */
+  version: number;
+  snapshot: Snapshot | null;
+};
+
+export type Snapshot = {
+  version: number;
+  decider: string;
+  deciderVersion: number;
+  hash: string;
+  occurredAt: string;
+  /** Plain JSON. */
+  state: unknown;
+};
+
+type HeadRow = {
+  stream_id: string;
+  stream_position: string | null;
+  version: string | null;
+  decider: string;
+  decider_version: number;
+  hash: string;
+  occurred_at: string;
+  state: unknown;
+};
+
+/** One statement, so position and snapshot of a stream are of one moment. In the order asked for. */
+export async function readHeads(
+  queryable: Queryable,
+  streamIds: readonly string[],
+): Promise<StreamHead[]> {
+  const { rows } = await queryable.query<HeadRow>(
+    `select wanted.stream_id, stream.stream_position::text, snapshot.version::text,
+            snapshot.decider, snapshot.decider_version, snapshot.hash, snapshot.occurred_at,
+            snapshot.state
+     from unnest($1::text[]) with ordinality as wanted (stream_id, number)
+     left join emt_streams stream on stream.stream_id = wanted.stream_id
+       and stream.partition = '${defaultPartition}' and stream.is_archived = false
+     left join stream_snapshot snapshot on snapshot.stream_id = wanted.stream_id
+     order by wanted.number`,
+    [streamIds],
+  );
+  return rows.map((row) => ({
+    streamId: row.stream_id,
+    version: Number(row.stream_position ?? 0),
+    snapshot:
+      row.version === null
+        ? null
+        : {
+            version: Number(row.version),
+            decider: row.decider,
+            deciderVersion: row.decider_version,
+            hash: row.hash,
+            occurredAt: row.occurred_at,
+            state: row.state,
+          },
+  }));
+}
+
+// --- appending ---
+
+export type AppendedEvent = {
+  id: string;
+  type: string;
+  data: Readonly<Record<string, unknown>>;
+  metadata: Readonly<Record<string, unknown>>;
+};
+
+export type AppendedJob = {
+  task: string;
+  payload: Readonly<Record<string, unknown>>;
+  key: string;
+  runAt?: string;
+  queue?: string;
+  maxAttempts?: number;
+};
+
+/** What is to happen to one stream. A batch holds at most one entry of a stream. */
+export type AppendEntry = {
+  streamId: string;
+  /** The version that the events were decided on; 0 for a new stream. */
+  expectedVersion: number;
+  events: readonly AppendedEvent[];
+  snapshot: Omit<Snapshot, 'version'>;
+  jobs: readonly AppendedJob[];
+};
+
+/** A place in the log, as digits. */
+export type LogPosition = { transactionId: string; globalPosition: string };
+
+export type AppendOutcome =
+  | {
+      appended: true;
+      version: number;
+      /** One for each event. */
+      positions: readonly LogPosition[];
+    }
+  | {
+      appended: false;
+      /** SQLSTATE; `ES409` when the stream is not at the expected version. */
+      code: string;
+      /** Empty when no constraint was broken. */
+      constraint: string;
+      /** For the log only: it may repeat values. */
+      message: string;
+    };
+
+type OutcomeRow = {
+  entry: number;
+  code: string | null;
+  constraint: string | null;
+  message: string | null;
+  version: string;
+  positions: string[];
+  transaction_id: string;
+};
+
+/**
+ * Appends every entry that can be appended, in one transaction, and says of each what became of it,
+ * in the order given. When this rejects after the statement was sent, the whole batch may or may not
+ * have happened.
+ */
+export async function appendCommands(
+  pool: pg.Pool,
+  functionName: string,
+  entries: readonly AppendEntry[],
+): Promise<AppendOutcome[]> {
+  const { rows } = await pool.query<OutcomeRow>({
+    name: functionName,
+    text: `select append__entry_number as entry, append__sqlstate as code,
+                  append__constraint as constraint, append__message as message,
+                  append__version::text as version,
+                  append__global_positions::text[] as positions,
+                  append__transaction_id::text as transaction_id
+           from ${functionName}($1::text[], $2::text[])`,
+    values: [entries.map(({ streamId }) => streamId), entries.map(entryBody)],
+  });
+  const byEntry = new Map(rows.map((row) => [row.entry, row]));
+  return entries.map((_, index) => outcomeOf(byEntry.get(index + 1)));
+}
+
+function entryBody(entry: AppendEntry): string {
+  const { expectedVersion, events, snapshot, jobs } = entry;
+  return JSON.stringify({ expected: expectedVersion, events, snapshot, jobs });
+}
+
+function outcomeOf(row: OutcomeRow | undefined): AppendOutcome {
+  if (row === undefined) throw new Error('The append function left out an entry');
+  if (row.code !== null)
+    return {
+      appended: false,
+      code: row.code,
+      constraint: row.constraint ?? '',
+      message: row.message ?? '',
+    };
+  return {
+    appended: true,
+    version: Number(row.version),
+    positions: row.positions.map((globalPosition) => ({
+      transactionId: row.transaction_id,
+      globalPosition,
+    })),
+  };
+}
+
+/**
+ * The unique constraints of streams and events, by their names on the partitions. A violation of one
+ * means that somebody was faster, or that the command was here before; of any other, a fault.
+ */
+export async function conflictConstraints(queryable: Queryable): Promise<ReadonlySet<string>> {
+  const { rows } = await queryable.query<{ name: string }>(
+    `select relname as name
+     from pg_index join pg_class on pg_class.oid = indexrelid
+     where indisunique and indrelid in (
+       select relid from pg_partition_tree('emt_streams')
+       union all select relid from pg_partition_tree('emt_messages'))`,
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
+function recordedEvent(row: EventRow): RecordedEvent {
+  return {
+    streamId: row.stream_id,
+    streamPosition: Number(row.stream_position),
+    transactionId: row.transaction_id,
+    globalPosition: row.global_position,
+    messageId: row.message_id,
+    type: row.message_type,
+    data: row.message_data,
+    metadata: row.message_metadata,
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * Every bound on what waits, repeats or grows, by subject. The unit is in the name.
+ */
+
+/** How commands wait for their stream, travel in batches, and try again (`command.ts`). */
+export const commandLimits = {
+  batchesInFlight: 2,
+  /** Streams in one batch. Never more: each is a subtransaction, and Postgres caches 64 of them. */
+  streamsPerBatch: 64,
+  commandsPerStreamAndBatch: 32,
+  /** Commands that wait in this process; one more is answered 503. */
+  waiting: 1_000,
+  waitingPerStream: 100,
+  retryAfterSeconds: 1,
+  /** A person waits: this many tries, then 503. */
+  httpTries: 10,
+  /** A job has time: tries for so long, then fails and is run again by its queue. */
+  jobPatienceMs: 10_000,
+  /** Full jitter between 0 and a ceiling that doubles from the first to the second. */
+  firstBackoffMs: 5,
+  longestBackoffMs: 50,
+  /** Streams whose state is kept in memory. */
+  cachedStreams: 10_000,
+  /** Events that one command may append; its repeats are found by as many message ids. */
+  eventsPerCommand: 64,
+  /** What the job queue stores of a name and of a key. */
+  taskNameLength: 128,
+  jobKeyLength: 512,
+} as const;
+
+/** Requests (`http.ts`, `idempotency.ts`). */
+export const httpLimits = {
+  bodyBytes: 100_000,
+  /** After so long a request is given up for dead, and its Idempotency-Key may be taken over. */
+  requestSeconds: 30,
+} as const;
