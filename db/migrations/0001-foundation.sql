@@ -118,6 +118,8 @@ create table users (
   preferred_dashboard text,
   email_confirmed_at timestamptz,
   onboarding_completed_at timestamptz,
+  terms_version text,
+  terms_accepted_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
@@ -125,8 +127,13 @@ create table users (
 create table sessions (
   id text primary key check (id like 'ses\_%'),
   user_id text not null references users (id) on delete cascade,
+  -- SHA-256 of the opaque token in the browser's cookie.
+  token_hash bytea not null unique,
   created_at timestamptz not null default now(),
+  -- Moved on by use, up to ends_at.
   expires_at timestamptz not null,
+  ends_at timestamptz not null,
+  idle_seconds integer not null,
   revoked_at timestamptz
 );
 create index sessions_user_id on sessions (user_id);
