@@ -161,17 +161,24 @@ type EventRow = {
 };
 type PageRow = HeaderRow & (EventRow | { stream_id: null });
 
-const afterCursor = `(m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
-      and ($4::text[] is null or m.message_type = any($4::text[]))`;
+const wanted = '($4::text[] is null or m.message_type = any($4::text[]))';
+const safeAfterCursor = `${wanted} and m.transaction_id < header.xmin
+      and (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)`;
 
 // One snapshot serves horizon and rows. The unsafe rows themselves are never read: a transaction
-// that stays open for an hour must not make every look carry an hour of events.
+// that stays open for an hour must not make every look carry an hour of events. Whether there are any
+// is asked with an order and a limit, not with EXISTS, which the planner answers by reading the whole
+// log as long as it does not know that there are hardly any; and without the cursor, which lies
+// before the horizon and would make the index begin there.
 const header = `with horizon as materialized (
     select pg_snapshot_xmin(pg_current_snapshot()) as xmin
   ), header as materialized (
-    select xmin, exists (
-      select from emt_messages m where ${afterCursor} and m.transaction_id >= horizon.xmin
-    ) as unsafe from horizon
+    select xmin, (
+      select true from emt_messages m
+      where ${wanted} and m.transaction_id >= horizon.xmin
+      order by m.transaction_id, m.global_position
+      limit 1
+    ) is not null as unsafe from horizon
   )`;
 
 const pageStatement = `${header}
@@ -180,7 +187,7 @@ const pageStatement = `${header}
     e.message_metadata
   from header left join lateral (
     select m.* from emt_messages m
-    where ${afterCursor} and m.transaction_id < header.xmin
+    where ${safeAfterCursor}
     order by m.transaction_id, m.global_position
     limit $3
   ) e on true
@@ -194,7 +201,7 @@ const rangeStatement = `${header}
     from (
       select m.transaction_id, m.global_position
       from emt_messages m
-      where ${afterCursor} and m.transaction_id < header.xmin
+      where ${safeAfterCursor}
       order by m.transaction_id, m.global_position
       limit $3
     ) p

@@ -81,6 +81,7 @@ export function createAdvance(advancing: Advancing): () => Promise<Step> {
     if (!from || isPassing(error)) return retry;
     if (limit > 1) {
       limit = Math.ceil(limit / 2);
+      errorsInARow = 0;
       return lookAgain;
     }
     const stopped = await reportFault(error, from, advancing);

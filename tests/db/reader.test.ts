@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPool } from '#db/connect.ts';
+import {
+  compareCursors,
+  type Cursor,
+  endOfLog,
+  logStart,
+  readAsOfOneMoment,
+  readPage,
+  readRange,
+  type RecordedEvent,
+} from '#db/reader.ts';
+import { tail } from '#db/tail.ts';
+import { appendInto, credited, debited, startWriters } from '#tests/support/append.ts';
+import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase({ max: 40 });
+});
+afterAll(() => db.drop());
+
+const silent = () => () => undefined;
+
+async function openTransaction(): Promise<pg.PoolClient> {
+  const client = await db.ownerPool.connect();
+  await client.query('begin');
+  await client.query('select pg_current_xact_id()');
+  return client;
+}
+
+async function commit(client: pg.PoolClient): Promise<void> {
+  await client.query('commit');
+  client.release();
+}
+
+function idsOf(events: readonly RecordedEvent[]): string[] {
+  return events.map(({ streamId, streamPosition }) => `${streamId}/${streamPosition}`);
+}
+
+/** Other tests share the server, and their transactions hide events of this one for a moment. */
+async function readAll(cursor: Cursor, atLeast: number): Promise<RecordedEvent[]> {
+  for (;;) {
+    const { events } = await readPage(db.pool, cursor);
+    if (events.length >= atLeast) return [...events];
+    await sleep(5);
+  }
+}
+
+describe('a page', () => {
+  test('does not pass over an event whose transaction is still open', async () => {
+    const start = await endOfLog(db.pool);
+    const slow = await openTransaction();
+    const fast = await openTransaction();
+    await appendInto(slow, { streamId: 'test-slow', expected: 0, events: [credited(1)] });
+    await appendInto(fast, { streamId: 'test-fast', expected: 0, events: [credited(2)] });
+    await commit(fast);
+
+    const hidden = await readPage(db.pool, start);
+    expect(hidden).toMatchObject({ events: [], unsafeInSight: true, caughtUp: true });
+
+    await commit(slow);
+    const events = await readAll(hidden.cursor, 2);
+    expect(idsOf(events)).toEqual(['test-slow/1', 'test-fast/1']);
+  });
+
+  test('takes up again in the middle of a transaction', async () => {
+    const start = await endOfLog(db.pool);
+    const client = await openTransaction();
+    const events = [1, 2, 3, 4, 5].map(credited);
+    await appendInto(client, { streamId: 'test-pages', expected: 0, events });
+    await commit(client);
+    await readAll(start, 5);
+
+    const seen: string[] = [];
+    let cursor = start;
+    for (const caughtUp of [false, false, true]) {
+      const page = await readPage(db.pool, cursor, { limit: 2 });
+      expect(page.caughtUp).toBe(caughtUp);
+      seen.push(...idsOf(page.events));
+      cursor = page.cursor;
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 5].map((position) => `test-pages/${position}`));
+  });
+
+  test('holds the wanted types only, and its cursor passes over the others', async () => {
+    const start = await endOfLog(db.pool);
+    const client = await openTransaction();
+    await appendInto(client, {
+      streamId: 'test-types',
+      expected: 0,
+      events: [credited(1), debited(1), credited(2)],
+    });
+    await commit(client);
+    const all = await readAll(start, 3);
+
+    const page = await readPage(db.pool, start, { types: ['TestDebited'] });
+    expect(idsOf(page.events)).toEqual(['test-types/2']);
+    expect(compareCursors(page.cursor, all[2]!)).toBeGreaterThan(0);
+    expect(await readRange(db.pool, start, { types: ['TestCredited'] })).toMatchObject({
+      count: 2,
+    });
+  });
+
+  test('carries the event as it was stored', async () => {
+    const start = await endOfLog(db.pool);
+    const client = await openTransaction();
+    const event = { id: 'message-1', ...credited(7), metadata: { commandId: 'c' } };
+    await appendInto(client, { streamId: 'test-shape', expected: 0, events: [event] });
+    await commit(client);
+    expect(await readAll(start, 1)).toEqual([
+      {
+        streamId: 'test-shape',
+        streamPosition: 1,
+        transactionId: expect.stringMatching(/^\d+$/),
+        globalPosition: expect.stringMatching(/^\d+$/),
+        messageId: 'message-1',
+        type: 'TestCredited',
+        data: { amount: 7 },
+        metadata: { commandId: 'c' },
+      },
+    ]);
+  });
+
+  test('hides nothing from other readers, even from inside a long reading transaction', async () => {
+    await readAsOfOneMoment(db.pool, ['epoch'], async (client, moment) => {
+      await readPage(client, logStart);
+      const writer = await openTransaction();
+      await appendInto(writer, { streamId: 'test-seen', expected: 0, events: [credited(1)] });
+      await commit(writer);
+      expect(idsOf(await readAll(moment, 1))).toEqual(['test-seen/1']);
+      expect((await readPage(client, moment)).events).toEqual([]);
+    });
+  });
+});
+
+test('32 writers with transactions that overlap, one foreign one that stays open, and a live reader: nothing is lost, nothing doubled, all in order', async () => {
+  const start = await endOfLog(db.pool);
+  const seen: RecordedEvent[] = [];
+  const reading = new AbortController();
+  const tailing = tail({
+    pool: db.pool,
+    cursor: start,
+    wake: silent,
+    pollMs: 5,
+    limit: 50,
+    signal: reading.signal,
+    onPage: ({ events }) => void seen.push(...events),
+  });
+
+  const foreign = await openTransaction();
+  const writers = startWriters(32, async (writer, round) => {
+    const client = await openTransaction();
+    const events = Array.from({ length: 1 + ((writer + round) % 3) }, () => credited(1));
+    const expected = await versionOf(client, `test-w${writer}`);
+    await appendInto(client, { streamId: `test-w${writer}`, expected, events });
+    await sleep(Math.random() * 8);
+    await commit(client);
+    return events.length;
+  });
+  await sleep(600);
+  expect(seen).toEqual([]);
+  await commit(foreign);
+  await sleep(900);
+  const written = await writers.stop();
+  while (seen.length < written) await sleep(5);
+  await sleep(50);
+  reading.abort();
+  const end = await tailing;
+
+  const { rows } = await db.ownerPool.query<{ id: string }>(
+    `select stream_id || '/' || stream_position as id from emt_messages
+     where (transaction_id, global_position) > ($1::xid8, $2)
+     order by transaction_id, global_position`,
+    [start.transactionId, start.globalPosition],
+  );
+  expect(written).toBeGreaterThan(500);
+  expect(idsOf(seen)).toEqual(rows.map(({ id }) => id));
+  expect(inStreamOrder(seen)).toBe(true);
+  expect(compareCursors(end, seen.at(-1)!)).toBeGreaterThanOrEqual(0);
+});
+
+test('a tail goes on where it was after its connections were cut, again and again', async () => {
+  const pool = createPool(db.appUrl, { max: 2, applicationName: 'cut', onError: () => undefined });
+  const start = await endOfLog(db.pool);
+  const seen: RecordedEvent[] = [];
+  const errors: unknown[] = [];
+  const reading = new AbortController();
+  const tailing = tail({
+    pool,
+    cursor: start,
+    wake: silent,
+    pollMs: 1,
+    limit: 3,
+    signal: reading.signal,
+    onPage: ({ events }) => void seen.push(...events),
+    onError: (error) => errors.push(error),
+  });
+  for (let round = 0; round < 10; round += 1) {
+    const client = await openTransaction();
+    await appendInto(client, {
+      streamId: 'test-cut',
+      expected: round * 4,
+      events: [1, 2, 3, 4].map(credited),
+    });
+    await commit(client);
+    await db.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cut'
+         and datname = current_database()`,
+    );
+  }
+  while (seen.length < 40) await sleep(5);
+  reading.abort();
+  await tailing;
+  await pool.end();
+  expect(seen.map(({ streamPosition }) => streamPosition)).toEqual(
+    Array.from({ length: 40 }, (_, index) => index + 1),
+  );
+});
+
+test('a tail ends with the error of whoever takes its pages, and hands on nothing more', async () => {
+  const start = await endOfLog(db.pool);
+  const client = await openTransaction();
+  await appendInto(client, { streamId: 'test-refused', expected: 0, events: [credited(1)] });
+  await commit(client);
+  const refused = tail({
+    pool: db.pool,
+    cursor: start,
+    wake: silent,
+    pollMs: 1,
+    signal: new AbortController().signal,
+    onPage: () => {
+      throw new Error('no');
+    },
+  });
+  await expect(refused).rejects.toThrow('no');
+});
+
+test('a page costs what it holds, however long the log and whether or not it was ever analysed', async () => {
+  await db.ownerPool.query(
+    `insert into emt_messages (stream_id, stream_position, transaction_id, message_schema_version,
+       message_id, message_type, message_data, message_metadata)
+     select 'test-many', n, pg_current_xact_id(), '1', n::text, 'TestCredited', '{"amount":1}', '{}'
+     from generate_series(1, 60000) n`,
+  );
+  const client = await db.pool.connect();
+  try {
+    const scanned = () => rowsScanned(client);
+    const before = await scanned();
+    const { cursor } = await readPage(client, logStart, { limit: 100 });
+    await readPage(client, cursor, { limit: 100, types: ['TestCredited'] });
+    await readRange(client, cursor, { limit: 100 });
+    expect(await scanned()).toBe(before);
+  } finally {
+    client.release();
+  }
+});
+
+async function rowsScanned(client: pg.ClientBase): Promise<number> {
+  await client.query('select pg_stat_force_next_flush()');
+  const { rows } = await client.query<{ rows: string }>(
+    `select sum(seq_tup_read) as rows from pg_stat_user_tables where relname like 'emt_messages%'`,
+  );
+  return Number(rows[0]!.rows);
+}
+
+async function versionOf(client: pg.ClientBase, streamId: string): Promise<number> {
+  const { rows } = await client.query<{ stream_position: string }>(
+    'select stream_position from emt_streams where stream_id = $1',
+    [streamId],
+  );
+  return Number(rows[0]?.stream_position ?? 0);
+}
+
+function inStreamOrder(events: readonly RecordedEvent[]): boolean {
+  const versions = new Map<string, number>();
+  return events.every(({ streamId, streamPosition }) => {
+    const follows = streamPosition === (versions.get(streamId) ?? 0) + 1;
+    versions.set(streamId, streamPosition);
+    return follows;
+  });
+}

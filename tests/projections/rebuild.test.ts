@@ -1,0 +1,277 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readAsOfOneMoment } from '#db/reader.ts';
+import { projectionStatus } from '#projections/checkpoint.ts';
+import type { Projection } from '#projections/define.ts';
+import { rebuild } from '#projections/rebuild.ts';
+import { type Runner, startProjectionRunner } from '#projections/run.ts';
+import { verify } from '#projections/verify.ts';
+import {
+  appendBatch,
+  credited,
+  debited,
+  startWriters,
+  testAccount,
+  testLine,
+  testTotal,
+} from '#tests/support/append.ts';
+import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+
+const projections: readonly Projection[] = [testAccount, testTotal, testLine];
+
+let db: TestDatabase;
+let runner: Runner;
+
+beforeAll(async () => {
+  db = await createTestDatabase({ projections, max: 24 });
+  // A view as an auditor's report would have it, which must survive its table.
+  await db.ownerPool.query(
+    `create view test_wealth with (security_invoker = true) as
+       select count(*) as accounts, sum(balance) as balance from test_account`,
+  );
+  await db.ownerPool.query('grant select on test_wealth to public');
+  startRunner();
+});
+afterEach(() => expect(db.lost).toEqual([]));
+afterAll(async () => {
+  await runner.close();
+  await db.drop();
+});
+
+function startRunner(): void {
+  runner = startProjectionRunner({
+    pool: db.pool,
+    url: db.appUrl,
+    projections,
+    wake: () => () => undefined,
+    pollMs: 5,
+    ownershipMs: 50,
+  });
+}
+
+const truth = `select stream_id as account_id, max(stream_position) as version,
+    sum(case message_type when 'TestCredited' then 1 else -1 end
+      * (message_data ->> 'amount')::bigint) as balance
+  from emt_messages group by stream_id`;
+
+async function wrongAccounts(): Promise<number> {
+  const { rows } = await db.ownerPool.query<{ count: string }>(
+    `select count(*) from (${truth}) t full join test_account a using (account_id)
+     where row(t.balance, t.version) is distinct from row(a.balance, a.version)`,
+  );
+  return Number(rows[0]!.count);
+}
+
+async function wrongLines(): Promise<number> {
+  const { rows } = await db.ownerPool.query<{ count: string }>(
+    `with lines as (
+       select stream_id as account_id, stream_position as position,
+         (message_data ->> 'amount')::bigint as amount
+       from emt_messages
+     )
+     select (select count(*) from (table lines except table test_line))
+       + (select count(*) from (table test_line except table lines)) as count`,
+  );
+  return Number(rows[0]!.count);
+}
+
+async function caughtUp(): Promise<void> {
+  for (;;) {
+    const statuses = await projectionStatus(db.pool, projections);
+    if (statuses.every(({ pending }) => pending === 0)) return;
+    await sleep(5);
+  }
+}
+
+let run = 0;
+
+/** Writers with batches of several streams, some of them shared by the rounds, some new each time. */
+function writeUntilStopped(writers: number) {
+  run += 1;
+  const prefix = `test-r${run}`;
+  return startWriters(writers, async (writer, round) => {
+    const outcomes = await appendBatch(db, [
+      {
+        streamId: `${prefix}w${writer}`,
+        expected: round * 2,
+        events: [credited(5), debited(2)],
+      },
+      { streamId: `${prefix}n${writer}x${round}`, expected: 0, events: [credited(1)] },
+    ]);
+    expect(outcomes).toEqual([{ sqlstate: null }, { sqlstate: null }]);
+    return 3;
+  });
+}
+
+describe('while 16 writers append', () => {
+  test('an inline projection is rebuilt again and again, and is right each time', async () => {
+    const writers = writeUntilStopped(16);
+    for (let round = 0; round < 4; round += 1) {
+      const rebuilt = await rebuild(db.ownerPool, testAccount);
+      expect(rebuilt.events).toBeGreaterThan(0);
+      await sleep(50);
+    }
+    await writers.stop();
+    expect(await wrongAccounts()).toBe(0);
+  });
+
+  test('asynchronous ones are, too, and their runner goes on', async () => {
+    const writers = writeUntilStopped(16);
+    for (let round = 0; round < 2; round += 1) {
+      await rebuild(db.ownerPool, testLine);
+      await rebuild(db.ownerPool, testTotal);
+    }
+    await writers.stop();
+    await caughtUp();
+    expect(await wrongLines()).toBe(0);
+    expect((await verify(db.ownerPool, testTotal)).differences).toEqual([]);
+  });
+
+  test('verify finds nothing wrong in tables that are right', async () => {
+    const writers = writeUntilStopped(16);
+    for (const projection of projections) {
+      const verification = await verify(db.ownerPool, projection);
+      expect(verification).toMatchObject({ differences: [], more: false });
+      expect(verification.events).toBeGreaterThan(0);
+    }
+    await writers.stop();
+  });
+
+  test('verify finds one corrupted row, one that is missing and one too many', async () => {
+    const writers = writeUntilStopped(16);
+    await appendBatch(db, [
+      { streamId: 'test-corrupt1', expected: 0, events: [credited(10)] },
+      { streamId: 'test-corrupt2', expected: 0, events: [credited(20)] },
+    ]);
+    await db.ownerPool.query(
+      `update test_account set balance = 11 where account_id = 'test-corrupt1'`,
+    );
+    await db.ownerPool.query(`delete from test_account where account_id = 'test-corrupt2'`);
+    await db.ownerPool.query(
+      `insert into test_account (account_id, balance, version) values ('test-corrupt3', 1, 1)`,
+    );
+    const { differences } = await verify(db.ownerPool, testAccount);
+    await writers.stop();
+    expect(differences.toSorted((a, b) => a.key[0]!.localeCompare(b.key[0]!))).toEqual([
+      {
+        key: ['test-corrupt1'],
+        kind: 'different',
+        columns: [{ column: 'balance', stored: 11, rebuilt: 10 }],
+      },
+      expect.objectContaining({ key: ['test-corrupt2'], kind: 'missing' }),
+      expect.objectContaining({ key: ['test-corrupt3'], kind: 'unexpected' }),
+    ]);
+    await rebuild(db.ownerPool, testAccount);
+    expect((await verify(db.ownerPool, testAccount)).differences).toEqual([]);
+  });
+
+  test('readers of one moment never see a swapped table empty', async () => {
+    const writers = writeUntilStopped(16);
+    let rebuilding = true;
+    const reading = (async () => {
+      const counts: number[] = [];
+      while (rebuilding)
+        counts.push(
+          await readAsOfOneMoment(db.pool, ['test_account'], async (client) => {
+            await client.query('select pg_sleep(0.005)');
+            const { rows } = await client.query<{ count: string }>(
+              'select count(*) from test_account',
+            );
+            return Number(rows[0]!.count);
+          }),
+        );
+      return counts;
+    })();
+    for (let round = 0; round < 3; round += 1) await rebuild(db.ownerPool, testAccount);
+    rebuilding = false;
+    const counts = await reading;
+    await writers.stop();
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(counts[0]).toBeGreaterThan(0);
+  });
+});
+
+test('a corrupted asynchronous row is found at the checkpoint of its table', async () => {
+  await appendBatch(db, [{ streamId: 'test-line', expected: 0, events: [credited(7)] }]);
+  await caughtUp();
+  await db.ownerPool.query(`update test_line set amount = 8 where account_id = 'test-line'`);
+  const { differences } = await verify(db.ownerPool, testLine);
+  expect(differences).toEqual([
+    {
+      key: ['test-line', '1'],
+      kind: 'different',
+      columns: [{ column: 'amount', stored: 8, rebuilt: 7 }],
+    },
+  ]);
+  await rebuild(db.ownerPool, testLine);
+  expect(await wrongLines()).toBe(0);
+});
+
+test('a failed projection is brought back by its rebuild', async () => {
+  await db.ownerPool.query(
+    `update projection_checkpoint set status = 'failed', error = 'a bug since mended'
+     where name = 'test_total'`,
+  );
+  await rebuild(db.ownerPool, testTotal);
+  await caughtUp();
+  expect(await projectionStatus(db.pool, [testTotal])).toMatchObject([
+    { status: 'running', error: null, pending: 0 },
+  ]);
+});
+
+test('a rebuilt table keeps its rights, views, and the names of its indexes and constraints', async () => {
+  const shape = async () => {
+    const { rows } = await db.ownerPool.query(
+      `select
+         (select relacl::text from pg_class where oid = 'test_account'::regclass) as rights,
+         (select array_agg(conname::text order by conname) from pg_constraint
+          where conrelid = 'test_account'::regclass) as constraints,
+         (select array_agg(indexrelid::regclass::text order by 1) from pg_index
+          where indrelid = 'test_account'::regclass) as indexes,
+         (select reloptions::text from pg_class where oid = 'test_wealth'::regclass) as view_options,
+         (select relacl::text from pg_class where oid = 'test_wealth'::regclass) as view_rights,
+         (select array_agg(relname::text) from pg_class where relname like 'test\\_account\\_%\\_touched'
+           or relname in ('test_account_next', 'test_account_check', 'test_account_old')) as leftovers,
+         (select count(*) from projection_checkpoint where name like 'test\\_account%') as checkpoints`,
+    );
+    return rows[0];
+  };
+  const before = await shape();
+  expect(before).toMatchObject({ leftovers: null, checkpoints: '0' });
+  await rebuild(db.ownerPool, testAccount);
+  await verify(db.ownerPool, testAccount);
+  expect(await shape()).toEqual(before);
+  const { rows } = await db.pool.query<{ same: boolean }>(
+    'select balance = (select sum(balance) from test_account) as same from test_wealth',
+  );
+  expect(rows).toEqual([{ same: true }]);
+  await expect(db.pool.query('update test_account set balance = 0')).rejects.toThrow('permission');
+});
+
+test('a table whose columns are not those of its definition is not compared but named', async () => {
+  const widened: Projection = {
+    ...testTotal,
+    create: (table) => testTotal.create(table).replace('amount bigint', 'amount numeric'),
+  };
+  await expect(verify(db.ownerPool, widened)).rejects.toThrow(/rebuild it/);
+});
+
+test('a statement that fails leaves the table in use alone, and nothing of the copy', async () => {
+  const broken: Projection = { ...testAccount, apply: () => 'select 1 / 0' };
+  const before = await wrongAccounts();
+  await expect(rebuild(db.ownerPool, broken)).rejects.toThrow('division by zero');
+  expect(await wrongAccounts()).toBe(before);
+  const { rows } = await db.ownerPool.query(`select to_regclass('test_account_next') as copy`);
+  expect(rows).toEqual([{ copy: null }]);
+});
+
+test('only one process at a time rebuilds or verifies a projection', async () => {
+  const outcomes = await Promise.allSettled([
+    rebuild(db.ownerPool, testLine),
+    verify(db.ownerPool, testLine),
+    rebuild(db.ownerPool, testTotal),
+  ]);
+  const refused = outcomes.filter(({ status }) => status === 'rejected');
+  expect(refused).toHaveLength(1);
+  expect(String((refused[0] as PromiseRejectedResult).reason)).toContain('by another process');
+});

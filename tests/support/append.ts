@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { defineProjection } from '#projections/define.ts';
+import type { TestDatabase } from './database.ts';
+
+/** Events as the store takes them, without deciders: for tests of what reads. */
+export type TestEvent = {
+  id?: string;
+  type: 'TestCredited' | 'TestDebited' | 'TestNoted';
+  data: { amount: number };
+  metadata?: Record<string, unknown>;
+};
+
+export type TestEntry = { streamId: string; expected: number; events: readonly TestEvent[] };
+
+export function credited(amount: number): TestEvent {
+  return { type: 'TestCredited', data: { amount } };
+}
+
+export function debited(amount: number): TestEvent {
+  return { type: 'TestDebited', data: { amount } };
+}
+
+/** emmett's own function, as the owner and inside the caller's transaction: no inline projection. */
+export async function appendInto(client: pg.ClientBase, entry: TestEntry): Promise<void> {
+  const { streamId, expected, events } = entry;
+  const { rows } = await client.query<{ success: boolean }>(
+    `select success from emt_append_to_stream($1::text[], $2::jsonb[], $3::jsonb[], $4::text[],
+       $5::text[], $6::text[], $7, 'test', $8::bigint, v_partition => 'emt:default')`,
+    [
+      events.map(({ id }) => id ?? randomUUID()),
+      events.map(({ data }) => JSON.stringify(data)),
+      events.map(({ metadata }) => JSON.stringify(metadata ?? {})),
+      events.map(() => '1'),
+      events.map(({ type }) => type),
+      events.map(() => 'E'),
+      streamId,
+      expected,
+    ],
+  );
+  if (!rows[0]?.success) throw new Error(`${streamId} is not at ${expected}`);
+}
+
+/** The product's append function, as the application: inline projections, one outcome per entry. */
+export async function appendBatch(
+  { pool, functionName }: Pick<TestDatabase, 'pool' | 'functionName'>,
+  entries: readonly TestEntry[],
+): Promise<{ sqlstate: string | null }[]> {
+  const { rows } = await pool.query<{ sqlstate: string | null }>(
+    `select append__sqlstate as sqlstate from ${functionName}($1::text[], $2::text[])
+     order by append__entry_number`,
+    [entries.map(({ streamId }) => streamId), entries.map(bodyOf)],
+  );
+  return rows;
+}
+
+function bodyOf({ expected, events }: TestEntry): string {
+  return JSON.stringify({
+    expected,
+    events: events.map(({ id, type, data, metadata }) => ({
+      id: id ?? randomUUID(),
+      type,
+      data,
+      metadata: metadata ?? {},
+    })),
+    snapshot: { decider: 'test', deciderVersion: 1, hash: '', occurredAt: '', state: {} },
+    jobs: [],
+  });
+}
+
+type TestEventType = TestEvent['type'];
+
+/** What an account is worth; the shape of the credit account, with its CHECK. */
+export const testAccount = defineProjection<TestEventType>({
+  name: 'test_account',
+  kind: 'inline',
+  events: { TestCredited: 'used', TestDebited: 'used', TestNoted: 'ignored' },
+  key: ['account_id'],
+  create: (table) => `create table ${table} (
+    account_id text primary key,
+    balance bigint not null constraint ${table}_balance_check check (balance >= 0),
+    version bigint not null
+  );
+  create index ${table}_balance on ${table} (balance)`,
+  apply: (table, events) => `merge into ${table} account
+    using (
+      select stream_id as account_id, max(stream_position) as version,
+        sum(case message_type when 'TestCredited' then 1 else -1 end
+          * (message_data ->> 'amount')::bigint)::bigint as amount
+      from ${events} e group by stream_id
+    ) change on account.account_id = change.account_id
+    when matched then update set balance = account.balance + change.amount,
+      version = change.version
+    when not matched then insert (account_id, balance, version)
+      values (change.account_id, change.amount, change.version)`,
+});
+
+/** Sums over all accounts, which only an asynchronous projection may hold. */
+export const testTotal = defineProjection<TestEventType>({
+  name: 'test_total',
+  kind: 'async',
+  events: { TestCredited: 'used', TestDebited: 'used', TestNoted: 'ignored' },
+  key: ['message_type'],
+  create: (table) => `create table ${table} (
+    message_type text primary key,
+    events bigint not null,
+    amount bigint not null constraint ${table}_amount_check check (amount < 1000000000)
+  )`,
+  apply: (table, events) => `insert into ${table} as total (message_type, events, amount)
+    select message_type, count(*), sum((message_data ->> 'amount')::bigint)
+    from ${events} e group by message_type
+    on conflict (message_type) do update set events = total.events + excluded.events,
+      amount = total.amount + excluded.amount`,
+});
+
+/** One row per event: any event that is lost or counted twice shows. */
+export const testLine = defineProjection<TestEventType>({
+  name: 'test_line',
+  kind: 'async',
+  events: { TestCredited: 'used', TestDebited: 'used', TestNoted: 'ignored' },
+  key: ['account_id', 'position'],
+  create: (table) => `create table ${table} (
+    account_id text not null,
+    position bigint not null,
+    amount bigint not null,
+    primary key (account_id, position)
+  )`,
+  apply: (table, events) => `insert into ${table} (account_id, position, amount)
+    select stream_id, stream_position, (message_data ->> 'amount')::bigint from ${events} e`,
+});
+
+/** Writers on streams of their own, until they are told to stop; resolves with the events written. */
+export function startWriters(
+  count: number,
+  write: (writer: number, round: number) => Promise<number>,
+): { stop: () => Promise<number> } {
+  let stopped = false;
+  const writers = Array.from({ length: count }, async (_, writer) => {
+    let written = 0;
+    for (let round = 0; !stopped; round += 1) written += await write(writer, round);
+    return written;
+  });
+  // A writer that fails is reported by stop; until then the others go on.
+  for (const writer of writers) writer.catch(() => undefined);
+  return {
+    stop: async () => {
+      stopped = true;
+      const written = await Promise.all(writers);
+      return written.reduce((sum, events) => sum + events, 0);
+    },
+  };
+}
