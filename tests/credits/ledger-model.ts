@@ -1,0 +1,336 @@
+import fc from 'fast-check';
+import { decide, evolve, initialState } from '#services/credits/account.ts';
+import type {
+  AccountState,
+  CreditCommand,
+  CreditEvent,
+  Lot,
+  LotShare,
+} from '#services/credits/account.ts';
+import { fingerprintOf } from '#services/credits/streams.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+
+/**
+ * A small command bus in memory that keeps the promises of the real one: message ids are unique in
+ * the stream and derived from the command's, the first one carries a fingerprint of the body, and
+ * before a refusal or a no-op is answered the earlier result is looked up.
+ */
+export type Answer =
+  | { kind: 'done'; events: readonly CreditEvent[]; repeated: boolean }
+  | { kind: 'nothing' }
+  | { kind: 'refused'; status: number; code: string };
+
+export type Bus = {
+  state: AccountState;
+  readonly log: CreditEvent[];
+  send: (commandId: string, command: CreditCommand) => Answer;
+  /** What a process that starts anew has: the snapshot, read back from JSON. */
+  restart: () => void;
+};
+
+export function createBus(): Bus {
+  const appended = new Map<string, { fingerprint: string; events: readonly CreditEvent[] }>();
+  const bus: Bus = {
+    state: initialState(),
+    log: [],
+    send(commandId, command) {
+      const messageId = uuidV5(commandId, 0);
+      const fingerprint = fingerprintOf(command);
+      const decided = attempt(command, bus.state);
+      const earlier = appended.get(messageId);
+      if (earlier)
+        return earlier.fingerprint === fingerprint
+          ? { kind: 'done', events: earlier.events, repeated: true }
+          : { kind: 'refused', status: 409, code: 'idempotency-mismatch' };
+      if ('refused' in decided)
+        return { kind: 'refused', status: decided.refused.status, code: decided.refused.code };
+      if (decided.events.length === 0) return { kind: 'nothing' };
+      appended.set(messageId, { fingerprint, events: decided.events });
+      bus.log.push(...decided.events);
+      bus.state = decided.events.reduce<AccountState>(evolve, bus.state);
+      return { kind: 'done', events: decided.events, repeated: false };
+    },
+    restart() {
+      bus.state = roundTrip(bus.state);
+    },
+  };
+  return bus;
+}
+
+function attempt(
+  command: CreditCommand,
+  state: AccountState,
+): { events: CreditEvent[] } | { refused: Problem } {
+  try {
+    return { events: decide(command, state) };
+  } catch (error) {
+    if (error instanceof Problem) return { refused: error };
+    throw error;
+  }
+}
+
+export function roundTrip<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
+}
+
+/** What a person or the outside does; small ranges, so that lots and runs meet each other often. */
+export type Step =
+  | { do: 'grant'; lot: number; credits: number }
+  | { do: 'reserve'; run: number; credits: number }
+  | { do: 'release'; run: number }
+  | { do: 'capture'; run: number; refundShare: number }
+  | { do: 'revoke'; lot: number; share: number; cause: 'dispute' | 'cash_refund' | 'correction' }
+  | { do: 'repeat'; back: number }
+  | { do: 'tamper'; back: number }
+  | { do: 'wait'; days: number }
+  | { do: 'restart' };
+
+const lotCount = 7;
+const runCount = 12;
+
+const anyLot = fc.integer({ min: 0, max: lotCount - 1 });
+const anyRun = fc.integer({ min: 0, max: runCount - 1 });
+const share = fc.integer({ min: 0, max: 100 });
+
+export const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('grant' as const),
+      lot: anyLot,
+      credits: fc.integer({ min: 1, max: 40 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('reserve' as const),
+      run: anyRun,
+      credits: fc.integer({ min: 1, max: 25 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), run: anyRun }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('capture' as const), run: anyRun, refundShare: share }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('revoke' as const),
+      lot: anyLot,
+      share,
+      cause: fc.constantFrom('dispute' as const, 'cash_refund' as const, 'correction' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('repeat' as const),
+      back: fc.integer({ min: 0, max: 9 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('tamper' as const),
+      back: fc.integer({ min: 0, max: 9 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      days: fc.integer({ min: 1, max: 20 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+);
+
+export const anySteps = fc.array(anyStep, { maxLength: 60, size: 'max' });
+
+/** −1 is unlimited; the small ones are reached. */
+export const anyLimit = fc.constantFrom(-1, 0, 1, 3);
+
+export type Sent = { commandId: string; command: CreditCommand };
+
+/** What one step did, with the account before it. */
+export type Played = {
+  step: Step;
+  sent: Sent | null;
+  answer: Answer | null;
+  before: AccountState;
+  after: AccountState;
+  now: string;
+};
+
+export const lotId = (lot: number) => `lot_${String(lot).padStart(26, '0')}`;
+export const runId = (run: number) => `opt_${String(run).padStart(26, '0')}`;
+
+/** Sends the steps one after the other, and tells what became of each. */
+export function play(steps: readonly Step[], limit: number, bus: Bus = createBus()): Played[] {
+  const sentBefore: Sent[] = [];
+  let nowMs = Date.UTC(2026, 10, 20);
+  let asked = 0;
+  return steps.map((step) => {
+    nowMs += 1000;
+    if (step.do === 'wait') nowMs += step.days * 86_400_000;
+    if (step.do === 'restart') bus.restart();
+    const now = new Date(nowMs).toISOString();
+    const before = bus.state;
+    asked += 1;
+    const sent = commandOf(step, { state: before, now, limit, sentBefore, asked });
+    const answer = sent ? bus.send(sent.commandId, sent.command) : null;
+    if (sent && step.do !== 'tamper') sentBefore.push(sent);
+    return { step, sent, answer, before, after: bus.state, now };
+  });
+}
+
+type Circumstances = {
+  state: AccountState;
+  now: string;
+  limit: number;
+  sentBefore: readonly Sent[];
+  asked: number;
+};
+
+function commandOf(step: Step, at: Circumstances): Sent | null {
+  switch (step.do) {
+    case 'grant':
+      return grantOf(step, at.now);
+    case 'reserve':
+      return {
+        commandId: uuidV5(runId(step.run), 'reserve'),
+        command: {
+          type: 'Reserve',
+          runId: runId(step.run),
+          credits: step.credits,
+          month: at.now.slice(0, 7),
+          limit: at.limit,
+        },
+      };
+    case 'release':
+      return settleOf(step.run, { kind: 'release' });
+    case 'capture': {
+      const capture = at.state.holds[runId(step.run)]?.credits ?? 5;
+      const refund = Math.ceil((capture * step.refundShare) / 100);
+      return settleOf(step.run, { kind: 'capture', capture, refund });
+    }
+    case 'revoke': {
+      const lot = at.state.lots.find((candidate) => candidate.lotId === lotId(step.lot));
+      const credits = Math.ceil(((lot?.granted ?? 10) * step.share) / 100);
+      return {
+        commandId: uuidV5('revoke', at.asked),
+        command: { type: 'Revoke', lotId: lotId(step.lot), credits, cause: step.cause },
+      };
+    }
+    case 'repeat':
+      return at.sentBefore.at(-1 - step.back) ?? null;
+    case 'tamper': {
+      const sent = at.sentBefore.at(-1 - step.back);
+      return sent ? { ...sent, command: tampered(sent.command) } : null;
+    }
+    case 'wait':
+    case 'restart':
+      return null;
+  }
+}
+
+/** A lot's source follows from its number, so that an account has several of each. */
+function grantOf(step: Extract<Step, { do: 'grant' }>, now: string): Sent {
+  const source = (['purchase', 'bonus', 'other', 'purchase'] as const)[step.lot % 4] ?? 'other';
+  const paid = source === 'purchase';
+  return {
+    commandId: uuidV5(lotId(step.lot), 'grant'),
+    command: {
+      type: 'Grant',
+      lotId: lotId(step.lot),
+      credits: step.credits,
+      source,
+      paidMinor: paid ? step.credits * 50 : null,
+      currency: paid ? 'usd' : null,
+      paymentKey: paid ? `pi:${step.lot}` : null,
+      grantedAt: now,
+      reason: paid ? 'boost-20' : 'operator',
+    },
+  };
+}
+
+function settleOf(
+  run: number,
+  settlement: Extract<CreditCommand, { type: 'Settle' }>['settlement'],
+): Sent {
+  return {
+    commandId: uuidV5(runId(run), 'settle'),
+    command: { type: 'Settle', runId: runId(run), settlement },
+  };
+}
+
+function tampered(command: CreditCommand): CreditCommand {
+  switch (command.type) {
+    case 'Grant':
+    case 'Reserve':
+    case 'Revoke':
+      return { ...command, credits: command.credits + 1 };
+    case 'Settle':
+      return {
+        ...command,
+        settlement:
+          command.settlement.kind === 'release'
+            ? { kind: 'capture', capture: 1, refund: 0 }
+            : { kind: 'release' },
+      };
+  }
+}
+
+/**
+ * What a reservation should draw, one credit at a time: an oracle that shares no code with the
+ * decider. Null when the lots do not have that much.
+ */
+export function drawnOneByOne(lots: readonly Lot[], credits: number): LotShare[] | null {
+  const left = new Map(lots.map((lot) => [lot.lotId, lot.available]));
+  const drawn: LotShare[] = [];
+  for (let credit = 0; credit < credits; credit += 1) {
+    let best: Lot | null = null;
+    for (const lot of lots)
+      if ((left.get(lot.lotId) ?? 0) > 0 && (best === null || comesBefore(lot, best))) best = lot;
+    if (best === null) return null;
+    left.set(best.lotId, (left.get(best.lotId) ?? 0) - 1);
+    addOne(drawn, best.lotId);
+  }
+  return drawn;
+}
+
+/** The last credits of these shares, one credit at a time, last first. */
+export function returnedOneByOne(allocations: readonly LotShare[], credits: number): LotShare[] {
+  const single = allocations.flatMap((drawn) =>
+    Array.from({ length: drawn.credits }, () => drawn.lotId),
+  );
+  const returned: LotShare[] = [];
+  for (let credit = 0; credit < credits; credit += 1) addOne(returned, single.pop() ?? 'none');
+  return returned;
+}
+
+function comesBefore(left: Lot, right: Lot): boolean {
+  const order = ['bonus', 'other', 'purchase'];
+  const rank = order.indexOf(left.source) - order.indexOf(right.source);
+  if (rank !== 0) return rank < 0;
+  if (left.grantedAt !== right.grantedAt) return left.grantedAt < right.grantedAt;
+  return left.lotId < right.lotId;
+}
+
+function addOne(shares: LotShare[], lot: string): void {
+  const last = shares.at(-1);
+  if (last?.lotId === lot) shares[shares.length - 1] = { lotId: lot, credits: last.credits + 1 };
+  else shares.push({ lotId: lot, credits: 1 });
+}
+
+/** The log of a random account: what projections and replay are tested with. */
+export const anyLog: fc.Arbitrary<readonly CreditEvent[]> = fc
+  .tuple(anySteps, anyLimit)
+  .map(([steps, limit]) => {
+    const bus = createBus();
+    play(steps, limit, bus);
+    return bus.log;
+  });
