@@ -34,3 +34,11 @@ export const httpLimits = {
   /** After so long a request is given up for dead, and its Idempotency-Key may be taken over. */
   requestSeconds: 30,
 } as const;
+
+/** Keys that seal text (`seal.ts`). */
+export const sealLimits = {
+  /** Unwrapped data keys that are kept in memory. */
+  cachedKeys: 5_000,
+  /** For so long a process may still open what another one has erased. */
+  keyAgeMs: 5_000,
+} as const;

@@ -1,0 +1,257 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { sealLimits } from './limits.ts';
+
+/**
+ * Sealing of text that a person wrote or a model answered. Each run and each account has a data key,
+ * wrapped by the master key; deleting its row makes all text under it unreadable at once, in events,
+ * read models and backups' restores alike, while the events keep their order, sums and chain.
+ *
+ * A sealed text is `v1.<keyId>.<nonce>.<ciphertext and tag>`, AES-256-GCM, base64url. The stream and
+ * the field's name are authenticated with it, so that a text cannot be moved to another place.
+ */
+export type SealContext = {
+  stream: string;
+  field: string;
+};
+
+export type Opened = { text: string } | { erased: true };
+
+export type KeyKind = 'run' | 'account';
+
+export type Sealer = {
+  /**
+   * The data key of a run or an account, made when it is missing, committed when this resolves; call
+   * it before the first event that is sealed under it. Returns its id, which is the owner's.
+   *
+   * @throws ErasedKeyError when it was erased: what is erased gets no second key.
+   */
+  createDataKey(kind: KeyKind, ownerId: string, userId: string): Promise<string>;
+  /** @throws ErasedKeyError when the key was deleted, or never made. */
+  seal(keyId: string, context: SealContext, text: string): Promise<string>;
+  /** @throws IntegrityError when the text, its place or its key is not what was sealed. */
+  open(sealed: string, context: SealContext): Promise<Opened>;
+  /** Deletes the key for ever and records that, in one statement. Other processes follow in seconds. */
+  eraseKey(keyId: string): Promise<void>;
+  /** Wraps every key that an older master key wraps with the current one. Returns how many. */
+  rewrapKeys(): Promise<number>;
+};
+
+/** A sealed text that was changed, moved, or wrapped by a master key that is not here. */
+export class IntegrityError extends Error {
+  override readonly name = 'IntegrityError';
+}
+
+/** Nothing can be sealed under a key that is gone. */
+export class ErasedKeyError extends Error {
+  override readonly name = 'ErasedKeyError';
+}
+
+export type SealerOptions = {
+  /** 32 bytes each: the first wraps, all of them unwrap. */
+  dataKeys: readonly Buffer[];
+  pool: pg.Pool;
+  limits?: Partial<{ readonly [Name in keyof typeof sealLimits]: number }>;
+};
+
+export function createSealer(options: SealerOptions): Sealer {
+  const { dataKeys, pool } = options;
+  const limits = { ...sealLimits, ...options.limits };
+  const master = dataKeys[0];
+  if (master === undefined || dataKeys.some((key) => key.length !== keyLength))
+    throw new Error('DATA_KEY must hold at least one key of 32 bytes');
+  const keys = createKeyCache(limits, loadKeys);
+
+  /** Of all keys that were asked for in one turn of the event loop, in one statement. */
+  async function loadKeys(keyIds: readonly string[]): Promise<Map<string, Buffer>> {
+    const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
+      'select key_id, wrapped from data_key where key_id = any ($1)',
+      [keyIds],
+    );
+    return new Map(rows.map((row) => [row.key_id, unwrap(dataKeys, row.key_id, row.wrapped)]));
+  }
+
+  return {
+    async createDataKey(kind, ownerId, userId) {
+      const wrapped = encrypt(master, randomBytes(keyLength), ownerId);
+      const { rows } = await pool.query(
+        `with made as (
+           insert into data_key (key_id, kind, owner_id, user_id, wrapped)
+           select $1, $2, $1, $3, $4 where not exists (select from erasure where key_id = $1)
+           on conflict (key_id) do nothing)
+         select from erasure where key_id = $1`,
+        [ownerId, kind, userId, wrapped],
+      );
+      if (rows.length > 0) throw new ErasedKeyError(`The key of ${ownerId} was erased`);
+      return ownerId;
+    },
+
+    async seal(keyId, context, text) {
+      const key = await keys.get(keyId);
+      if (key === null) throw new ErasedKeyError(`The key ${keyId} was erased`);
+      const box = encrypt(key, Buffer.from(text, 'utf8'), associatedData(context));
+      const nonce = box.subarray(0, nonceLength).toString('base64url');
+      const rest = box.subarray(nonceLength).toString('base64url');
+      return `${version}.${keyId}.${nonce}.${rest}`;
+    },
+
+    async open(sealed, context) {
+      const { keyId, box } = parse(sealed);
+      const key = await keys.get(keyId);
+      if (key === null) return { erased: true };
+      return { text: decrypt(key, box, associatedData(context)).toString('utf8') };
+    },
+
+    async eraseKey(keyId) {
+      await pool.query(
+        `with erased as (
+           delete from data_key where key_id = $1 returning key_id, kind, owner_id, user_id)
+         insert into erasure (key_id, kind, owner_id, user_id)
+         select key_id, kind, owner_id, user_id from erased on conflict (key_id) do nothing`,
+        [keyId],
+      );
+      keys.forget(keyId);
+    },
+
+    async rewrapKeys() {
+      const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
+        'select key_id, wrapped from data_key',
+      );
+      const outdated = rows.filter((row) => !isWrappedBy(master, row.key_id, row.wrapped));
+      for (const row of outdated) {
+        const key = unwrap(dataKeys, row.key_id, row.wrapped);
+        // Only if nobody has erased or rewrapped it since.
+        await pool.query('update data_key set wrapped = $3 where key_id = $1 and wrapped = $2', [
+          row.key_id,
+          row.wrapped,
+          encrypt(master, key, row.key_id),
+        ]);
+      }
+      return outdated.length;
+    },
+  };
+}
+
+// --- boxes: nonce, ciphertext, tag ---
+
+const version = 'v1';
+const keyLength = 32;
+const nonceLength = 12;
+const tagLength = 16;
+
+function encrypt(key: Buffer, plain: Buffer, associated: string): Buffer {
+  const nonce = randomBytes(nonceLength);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associated, 'utf8'));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, box: Buffer, associated: string): Buffer {
+  if (box.length < nonceLength + tagLength) throw new IntegrityError('A sealed text is cut short');
+  const tagAt = box.length - tagLength;
+  const decipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, nonceLength), {
+    authTagLength: tagLength,
+  })
+    .setAAD(Buffer.from(associated, 'utf8'))
+    .setAuthTag(box.subarray(tagAt));
+  try {
+    return Buffer.concat([decipher.update(box.subarray(nonceLength, tagAt)), decipher.final()]);
+  } catch (error) {
+    throw new IntegrityError('A sealed text or its place was changed', { cause: error });
+  }
+}
+
+/** Lengths first, so that no other pair of names gives the same bytes. */
+function associatedData({ stream, field }: SealContext): string {
+  return `${stream.length}:${stream}:${field}`;
+}
+
+function parse(sealed: string): { keyId: string; box: Buffer } {
+  const match = /^v1\.([\w-]{1,64})\.([\w-]{16})\.([\w-]+)$/.exec(sealed);
+  if (match === null) throw new IntegrityError('What should be a sealed text is none');
+  const [, keyId = '', nonce = '', rest = ''] = match;
+  return {
+    keyId,
+    box: Buffer.concat([Buffer.from(nonce, 'base64url'), Buffer.from(rest, 'base64url')]),
+  };
+}
+
+// --- data keys under master keys ---
+
+function unwrap(masters: readonly Buffer[], keyId: string, wrapped: Buffer): Buffer {
+  const master = masters.find((candidate) => isWrappedBy(candidate, keyId, wrapped));
+  if (master === undefined)
+    throw new IntegrityError(`No key in DATA_KEY opens the data key ${keyId}`);
+  return decrypt(master, wrapped, keyId);
+}
+
+function isWrappedBy(master: Buffer, keyId: string, wrapped: Buffer): boolean {
+  try {
+    decrypt(master, wrapped, keyId);
+    return true;
+  } catch (error) {
+    if (error instanceof IntegrityError) return false;
+    throw error;
+  }
+}
+
+type KeyCache = {
+  /** Null when the key does not exist. */
+  get(keyId: string): Promise<Buffer | null>;
+  forget(keyId: string): void;
+};
+
+type CachedKey = { key: Promise<Buffer | null>; until: number };
+
+/**
+ * The most recently used keys, for a few seconds each: a key that another process erased must not
+ * live on here. Misses of one turn of the event loop are loaded together, because a list opens a
+ * text of each of its runs.
+ */
+function createKeyCache(
+  limits: { readonly [Name in keyof typeof sealLimits]: number },
+  load: (keyIds: readonly string[]) => Promise<Map<string, Buffer>>,
+): KeyCache {
+  const cached = new Map<string, CachedKey>();
+  let wanted: { keyIds: string[]; loaded: Promise<Map<string, Buffer>> } | null = null;
+
+  function request(keyId: string): Promise<Map<string, Buffer>> {
+    if (wanted === null) {
+      const keyIds: string[] = [];
+      const loaded = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        wanted = null;
+        return load(keyIds);
+      });
+      wanted = { keyIds, loaded };
+    }
+    wanted.keyIds.push(keyId);
+    return wanted.loaded;
+  }
+
+  async function fetch(keyId: string): Promise<Buffer | null> {
+    try {
+      const key = (await request(keyId)).get(keyId) ?? null;
+      // That a key is missing is not remembered: it may be made the next moment.
+      if (key === null) cached.delete(keyId);
+      return key;
+    } catch (error) {
+      cached.delete(keyId);
+      throw error;
+    }
+  }
+
+  return {
+    get(keyId) {
+      const found = cached.get(keyId);
+      cached.delete(keyId);
+      const now = performance.now();
+      const entry =
+        found !== undefined && found.until > now
+          ? found
+          : { key: fetch(keyId), until: now + limits.keyAgeMs };
+      cached.set(keyId, entry);
+      if (cached.size > limits.cachedKeys) cached.delete(cached.keys().next().value!);
+      return entry.key;
+    },
+    forget: (keyId) => cached.delete(keyId),
+  };
+}
