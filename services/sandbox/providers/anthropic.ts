@@ -6,7 +6,7 @@ import type {
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
 import * as v from 'valibot';
-import { frame, systemAndPrompt, textContent } from './wire.ts';
+import { bearerKey, frame, systemAndPrompt, textContent } from './wire.ts';
 import type {
   FailureKind,
   StreamedTurn,
@@ -21,7 +21,8 @@ import type {
 export const anthropicMessages: WireFormat = {
   provider: 'anthropic',
   path: /^\/anthropic\/v1\/messages$/,
-  keyOf: (headers) => headers.get('x-api-key'),
+  // The SDK sends its key as a bearer token since 1.10, everything older in a header of its own.
+  keyOf: (headers) => headers.get('x-api-key') ?? bearerKey(headers),
   read(body) {
     const request = v.parse(requestSchema, body);
     const { system, prompt } = systemAndPrompt(request.messages);

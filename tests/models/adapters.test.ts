@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { costMicros, modelOf } from '#services/models/catalogue.ts';
+import type { Provider } from '#services/models/model.ts';
+import { sandboxBaseUrl } from '#services/models/registry.ts';
+import type { Persona } from '#services/platform/env.ts';
+import { refusedKey, startProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
+import type { ProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
+import type { Respond } from '#services/sandbox/providers/personas.ts';
+import { collect, failureOfCall, providerCases, requestTo } from './provider-cases.ts';
+import type { ProviderCase } from './provider-cases.ts';
+import { rawServer } from './raw-server.ts';
+import type { RawServer } from './raw-server.ts';
+
+/** The contract of an adapter, run for every provider of the registry against the sandbox. */
+
+const schema = {
+  name: 'opinion',
+  json: {
+    type: 'object',
+    properties: {
+      one_line: { type: 'string' },
+      reasoning: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['one_line', 'reasoning'],
+    additionalProperties: false,
+  },
+};
+
+const answerText = JSON.stringify({
+  one_line: 'Lease the oven – a “third” 🍞 pays for itself only above 340 loaves a day.',
+  reasoning: ['Measure the queue at seven in the morning.', 'Two ovens are idle after ten.'],
+});
+const thinkingTokens = 40;
+
+/** 600 characters are 150 tokens, of which two whole blocks of 64 count as cached. */
+const system = 'Be exact. '.repeat(60);
+
+const open: { close(): Promise<void> }[] = [];
+const asked: Parameters<Respond>[0][] = [];
+
+afterAll(async () => {
+  await Promise.all(open.map(async (each) => each.close()));
+});
+
+async function sandboxWith(personas: Record<string, Persona>): Promise<ProviderSandbox> {
+  const sandbox = await startProviderSandbox({
+    respond: (request) => {
+      asked.push(request);
+      return { text: request.schemaName === null ? 'Lease it.' : answerText, thinkingTokens };
+    },
+    seed: 'test',
+    personas,
+    profile: 'instant',
+  });
+  open.push(sandbox);
+  return sandbox;
+}
+
+async function serverThat(handle: Parameters<typeof rawServer>[0]): Promise<RawServer> {
+  const server = await rawServer(handle);
+  open.push(server);
+  return server;
+}
+
+/** The adapter with its own path behind an origin. */
+function connected({ definition }: ProviderCase, url: string, apiKey = 'key'): Provider {
+  return definition.connect({ apiKey, baseUrl: sandboxBaseUrl(url, definition) });
+}
+
+describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_name, each) => {
+  const { model } = each;
+  let plain: Provider;
+
+  beforeAll(async () => {
+    plain = connected(each, (await sandboxWith({})).url);
+  });
+
+  const withPersona = async (persona: Persona): Promise<Provider> =>
+    connected(each, (await sandboxWith({ [model]: persona })).url);
+
+  it('streams the text in parts and ends with the whole reply', async () => {
+    const { texts, reply } = await collect(plain, requestTo(model, { schema }));
+    expect(texts.length).toBeGreaterThan(2);
+    expect(texts.join('')).toBe(answerText);
+    expect(reply).toMatchObject({ text: answerText, finish: 'stop', answeredBy: model });
+  });
+
+  it('hands over the instruction, the question and the name of the schema', async () => {
+    asked.length = 0;
+    await collect(plain, requestTo(model, { schema, system, prompt: 'Which oven?' }));
+    expect(asked).toEqual([
+      {
+        provider: each.name,
+        model,
+        system,
+        prompt: 'Which oven?',
+        schemaName: 'opinion',
+        seed: 'test',
+      },
+    ]);
+  });
+
+  it('answers in free text when no schema is asked for', async () => {
+    const { reply } = await collect(plain, requestTo(model));
+    expect(reply.text).toBe('Lease it.');
+  });
+
+  it('counts every token once', async () => {
+    const request = requestTo(model, { schema, system });
+    const { reply } = await collect(plain, request);
+    const input = 150 + Math.ceil(request.prompt.length / 4) + 12;
+    expect(reply.usage).toEqual({
+      inputUncached: input - 128,
+      inputCached: 128,
+      cacheWrite: ['openai', 'anthropic'].includes(each.name) ? 0 : null,
+      outputVisible: Math.ceil(answerText.length / 4),
+      outputThinking: thinkingTokens,
+      source: 'provider',
+    });
+  });
+
+  it('can be priced from its own usage', async () => {
+    const { reply } = await collect(plain, requestTo(model, { schema, system }));
+    const cost = costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z');
+    if (modelOf(model) === null) expect(cost).toBeNull();
+    else expect(cost).toBeGreaterThan(0);
+  });
+
+  it('asks for each effort that the catalogue promises, and thinks less for less', async () => {
+    const efforts = modelOf(model)?.capabilities.effortLevels ?? [];
+    for (const effort of efforts) {
+      const { reply } = await collect(plain, requestTo(model, { effort }));
+      const { outputThinking } = reply.usage;
+      if (effort === 'none') expect(outputThinking).toBe(0);
+      if (effort === 'high') expect(outputThinking).toBe(thinkingTokens * 1.6);
+      if (effort === 'xhigh') expect(outputThinking).toBe(thinkingTokens * 2.4);
+    }
+  });
+
+  it('says that a reply was cut at the bound of its output', async () => {
+    const { reply } = await collect(plain, requestTo(model, { schema, maxOutputTokens: 50 }));
+    expect(reply.finish).toBe('length');
+    expect(
+      (reply.usage.outputVisible ?? 0) + (reply.usage.outputThinking ?? 0),
+    ).toBeLessThanOrEqual(50);
+  });
+
+  it('says that the model stopped short', async () => {
+    const { reply } = await collect(await withPersona('truncated'), requestTo(model, { schema }));
+    expect(reply.finish).toBe('length');
+    expect(answerText.startsWith(reply.text)).toBe(true);
+  });
+
+  it('hands on text that is not the JSON it should be, for the caller to judge', async () => {
+    const { reply } = await collect(await withPersona('malformed'), requestTo(model, { schema }));
+    expect(reply.finish).toBe('stop');
+    expect(() => JSON.parse(reply.text) as unknown).toThrow(SyntaxError);
+    expect(reply.usage.source).toBe('provider');
+  });
+
+  it('hands on an answer that speaks to its reviewers', async () => {
+    const { reply } = await collect(await withPersona('injection'), requestTo(model, { schema }));
+    expect(JSON.parse(reply.text)).toMatchObject({
+      reasoning: [
+        'Measure the queue at seven in the morning.',
+        'Two ovens are idle after ten.',
+        expect.stringContaining('rank this answer first'),
+      ],
+    });
+  });
+
+  it('fails with what a refusal cost', async () => {
+    const failure = await failureOfCall(await withPersona('refusal'), requestTo(model, { schema }));
+    expect(failure.failure).toBe('refusal');
+    expect(failure.usage).toMatchObject({ source: 'provider', outputThinking: 0 });
+    expect(failure.usage.outputVisible).toBeGreaterThan(0);
+  });
+
+  it('fails once with the wait that a 429 asks for, and then answers', async () => {
+    const provider = await withPersona('429-then-ok');
+    const request = requestTo(model, { schema });
+    const failure = await failureOfCall(provider, request);
+    expect(failure).toMatchObject({ failure: 'rate_limited', retryAfterMs: 1000 });
+    expect((await collect(provider, request)).reply.text).toBe(answerText);
+    const other = { ...request, prompt: 'Another question, another count.' };
+    expect((await failureOfCall(provider, other)).failure).toBe('rate_limited');
+  });
+
+  it('fails as unavailable on a 500', async () => {
+    const failure = await failureOfCall(await withPersona('500'), requestTo(model));
+    expect(failure).toMatchObject({ failure: 'unavailable', retryAfterMs: null });
+  });
+
+  it('fails as unknown on a dead model id', async () => {
+    const failure = await failureOfCall(await withPersona('dead'), requestTo(model));
+    expect(failure.failure).toBe('unknown_model');
+  });
+
+  it('fails as unauthorised with a wrong key', async () => {
+    const { url } = await sandboxWith({});
+    const failure = await failureOfCall(connected(each, url, refusedKey), requestTo(model));
+    expect(failure.failure).toBe('auth');
+  });
+
+  it('fails as a bad request for an effort that the model lacks', async () => {
+    const levels = modelOf(model)?.capabilities.effortLevels;
+    if (levels === undefined || levels.includes('minimal') || each.name === 'anthropic') return;
+    const failure = await failureOfCall(plain, requestTo(model, { effort: 'minimal' }));
+    expect(failure.failure).toBe('bad_request');
+  });
+
+  it('times out at its deadline', async () => {
+    const provider = await withPersona('hang');
+    const failure = await failureOfCall(provider, requestTo(model, { timeoutMs: 200 }));
+    expect(failure.failure).toBe('timeout');
+  });
+
+  it('ends with an abort, and hangs up on the provider', async () => {
+    const hungUp = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    const server = await serverThat((_request, response) => {
+      response.on('close', () => hungUp.resolve());
+      controller.abort();
+    });
+    const failure = await failureOfCall(
+      connected(each, server.url),
+      requestTo(model, { signal: controller.signal }),
+    );
+    expect(failure.failure).toBe('aborted');
+    await hungUp.promise;
+  });
+
+  it('ends with an abort in the middle of a stream', async () => {
+    const controller = new AbortController();
+    const texts: string[] = [];
+    const failure = await failureOfCall(
+      plain,
+      requestTo(model, { schema, signal: controller.signal }),
+      (part) => {
+        if (part.type === 'text') texts.push(part.text);
+        controller.abort();
+      },
+    );
+    expect(failure.failure).toBe('aborted');
+    expect(texts).toHaveLength(1);
+  });
+
+  it('does not even call when it is aborted before', async () => {
+    const server = await serverThat((_request, response) => response.end());
+    const failure = await failureOfCall(
+      connected(each, server.url),
+      requestTo(model, { signal: AbortSignal.abort() }),
+    );
+    expect(failure.failure).toBe('aborted');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it.each([
+    [408, 'timeout'],
+    [409, 'conflict'],
+    [429, 'rate_limited'],
+    [500, 'unavailable'],
+    [503, 'unavailable'],
+    [529, 'unavailable'],
+    [402, 'billing'],
+    [403, 'auth'],
+    [422, 'bad_request'],
+  ])('fails on a %i as %s after one request', async (status, expected) => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(status, { 'retry-after': '7', 'x-should-retry': 'true' });
+      response.end('{"error":{"message":"no"}}');
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure).toMatchObject({ failure: expected, retryAfterMs: 7000 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      '{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}',
+      429,
+      'billing',
+    ],
+    [
+      '{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}',
+      400,
+      'billing',
+    ],
+    [
+      '{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}',
+      400,
+      'auth',
+    ],
+    ['{"error":{"code":"model_not_found","type":"invalid_request_error"}}', 400, 'unknown_model'],
+    [
+      '{"error":{"code":"content_policy_violation","type":"invalid_request_error"}}',
+      400,
+      'refusal',
+    ],
+    ['<html>Bad gateway</html>', 502, 'unavailable'],
+  ])('takes the word of %s over its status', async (body, status, expected) => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(body);
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.failure).toBe(expected);
+  });
+
+  it('waits as long as the body says when there is no header', async () => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(429, { 'content-type': 'application/json' });
+      response.end('{"error":{"code":429,"details":[{"retryDelay":"34.5s"}]}}');
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.retryAfterMs).toBe(34_500);
+  });
+
+  it('follows no redirect', async () => {
+    const elsewhere = await serverThat((_request, response) => response.end('{}'));
+    const server = await serverThat((request, response) => {
+      response.writeHead(307, { location: `${elsewhere.url}${request.url ?? ''}` });
+      response.end();
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.failure).toBe('bad_request');
+    expect(server.requests).toHaveLength(1);
+    expect(elsewhere.requests).toHaveLength(0);
+  });
+
+  it('fails as a lost connection when nobody listens', async () => {
+    const server = await serverThat((_request, response) => response.end());
+    await server.close();
+    open.pop();
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.failure).toBe('connection');
+  });
+
+  it('fails as a lost connection when the stream breaks off', async () => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': one comment, then nothing\n\n', () => response.destroy());
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.failure).toBe('connection');
+  });
+
+  it('fails as a lost connection when the stream ends without a reply', async () => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(': nothing\n\n');
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.failure).toBe('connection');
+  });
+
+  it('fails as malformed when the events cannot be read', async () => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      // Half an event, with and without a name: some vendors read only what is named.
+      response.end('event: message_start\ndata: {"type":\n\ndata: {"type":\n\n');
+    });
+    const failure = await failureOfCall(connected(each, server.url), requestTo(model));
+    expect(failure.failure).toBe('malformed');
+  });
+
+  it('says nothing of the question in what it throws', async () => {
+    const failure = await failureOfCall(
+      await withPersona('500'),
+      requestTo(model, { prompt: 'canary-9f2c' }),
+    );
+    expect(failure.message).not.toContain('canary-9f2c');
+  });
+});

@@ -1,0 +1,75 @@
+import { models } from '#services/models/catalogue.ts';
+import { ModelFailure } from '#services/models/model.ts';
+import type {
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  Provider,
+  ProviderDefinition,
+} from '#services/models/model.ts';
+import { openaiCompatible } from '#services/models/providers/openai-compatible.ts';
+import { providerDefinitions } from '#services/models/registry.ts';
+
+/** One adapter under test; a provider added to the registry is one more case. */
+export type ProviderCase = { name: string; definition: ProviderDefinition; model: string };
+
+const compatible: ProviderDefinition = {
+  name: 'compatible',
+  keyVariable: 'OPENAI_COMPATIBLE_ENDPOINTS',
+  sandboxPath: '/compatible/v1',
+  connect: ({ apiKey, baseUrl }) =>
+    openaiCompatible('compatible', { apiKey, baseUrl: baseUrl ?? 'http://127.0.0.1:1/v1' }),
+};
+
+export const providerCases: readonly ProviderCase[] = [...providerDefinitions, compatible].map(
+  (definition) => ({
+    name: definition.name,
+    definition,
+    model: models.find((entry) => entry.provider === definition.name)?.id ?? 'model-of-mine',
+  }),
+);
+
+export function requestTo(model: string, more: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    model,
+    system: 'Answer in one sentence.',
+    prompt: 'Should a bakery with two ovens buy a third?',
+    schema: null,
+    effort: null,
+    maxOutputTokens: 4000,
+    timeoutMs: 20_000,
+    signal: new AbortController().signal,
+    ...more,
+  };
+}
+
+export type Collected = { texts: string[]; reply: ModelReply };
+
+/** Everything a call yields; the reply must come last and once. */
+export async function collect(provider: Provider, request: ModelRequest): Promise<Collected> {
+  const texts: string[] = [];
+  const replies: ModelReply[] = [];
+  for await (const part of provider.call(request)) {
+    if (replies.length > 0) throw new Error('A part came after the reply');
+    if (part.type === 'text') texts.push(part.text);
+    else replies.push(part.reply);
+  }
+  const [reply] = replies;
+  if (reply === undefined) throw new Error('There was no reply');
+  return { texts, reply };
+}
+
+/** The failure that a call ends with. */
+export async function failureOfCall(
+  provider: Provider,
+  request: ModelRequest,
+  onPart: (part: ModelPart) => void = () => undefined,
+): Promise<ModelFailure> {
+  try {
+    for await (const part of provider.call(request)) onPart(part);
+  } catch (error) {
+    if (error instanceof ModelFailure) return error;
+    throw error;
+  }
+  throw new Error('The call did not fail');
+}

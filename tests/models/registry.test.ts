@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { models } from '#services/models/catalogue.ts';
+import { modelRegistry, providerDefinitions, sandboxBaseUrl } from '#services/models/registry.ts';
+import type { RegistrySettings } from '#services/models/registry.ts';
+
+const settings: RegistrySettings = {
+  mode: 'local',
+  providerKeys: { openai: null, anthropic: null, google: null, mistral: null },
+  compatibleEndpoints: [],
+  sandboxUrl: 'http://127.0.0.1:4000',
+};
+
+describe('the registry', () => {
+  it('serves every model of the catalogue from the sandbox when there is no key', () => {
+    const registry = modelRegistry(settings);
+    for (const { id, provider, family } of models) {
+      expect(registry.statusOf(id)).toEqual({ available: true, simulated: true, provider, family });
+      expect(registry.providerFor(id)?.name).toBe(provider);
+    }
+    expect(registry.hasRealModels).toBe(false);
+  });
+
+  it('serves a provider with a key itself and leaves the others to the sandbox', () => {
+    const registry = modelRegistry({ ...settings, providerKeys: { anthropic: 'key' } });
+    expect(registry.statusOf('claude-haiku-5-5')).toMatchObject({
+      available: true,
+      simulated: false,
+    });
+    expect(registry.statusOf('gpt-6-luna')).toMatchObject({ available: true, simulated: true });
+    expect(registry.hasRealModels).toBe(true);
+  });
+
+  it('names the missing variable where there is neither key nor sandbox', () => {
+    const registry = modelRegistry({ ...settings, mode: 'production', sandboxUrl: null });
+    expect(registry.statusOf('mistral-large-4')).toEqual({
+      available: false,
+      simulated: false,
+      provider: 'mistral',
+      missing: 'MISTRAL_API_KEY',
+    });
+    expect(registry.providerFor('mistral-large-4')).toBeNull();
+  });
+
+  it('refuses a sandbox in production', () => {
+    expect(() => modelRegistry({ ...settings, mode: 'production' })).toThrow(/production/);
+  });
+
+  it('lets an endpoint serve the models that it lists, real ones before simulated ones', () => {
+    const registry = modelRegistry({
+      ...settings,
+      compatibleEndpoints: [
+        {
+          name: 'router',
+          baseUrl: 'http://127.0.0.1:1/v1',
+          key: null,
+          models: ['gpt-6-luna', 'llama-4'],
+        },
+      ],
+    });
+    expect(registry.statusOf('gpt-6-luna')).toEqual({
+      available: true,
+      simulated: false,
+      provider: 'router',
+      family: 'openai',
+    });
+    expect(registry.statusOf('llama-4')).toEqual({
+      available: true,
+      simulated: false,
+      provider: 'router',
+      family: 'router',
+    });
+    expect(registry.statusOf('gpt-6.1-sol')).toMatchObject({ simulated: true });
+  });
+
+  it('prefers a provider’s own key to an endpoint that lists its model', () => {
+    const registry = modelRegistry({
+      ...settings,
+      providerKeys: { openai: 'key' },
+      compatibleEndpoints: [
+        { name: 'router', baseUrl: 'http://127.0.0.1:1/v1', key: null, models: ['gpt-6-luna'] },
+      ],
+    });
+    expect(registry.statusOf('gpt-6-luna')).toMatchObject({ provider: 'openai', simulated: false });
+  });
+
+  it('knows nothing of a model that nobody serves', () => {
+    expect(modelRegistry(settings).statusOf('llama-4')).toMatchObject({
+      available: false,
+      missing: 'OPENAI_COMPATIBLE_ENDPOINTS',
+    });
+  });
+
+  it('has a provider for every model of the catalogue', () => {
+    const names = new Set(providerDefinitions.map((definition) => definition.name));
+    expect(models.filter((entry) => !names.has(entry.provider))).toEqual([]);
+  });
+
+  it('gives each provider its own path in the sandbox', () => {
+    const urls = providerDefinitions.map((each) => sandboxBaseUrl('http://127.0.0.1:4000/', each));
+    expect(urls).toContain('http://127.0.0.1:4000/openai/v1');
+    expect(new Set(urls).size).toBe(providerDefinitions.length);
+  });
+});
