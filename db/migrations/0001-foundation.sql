@@ -21,22 +21,19 @@ create table stream_snapshot (
 -- One key seals the text of one run or one account, wrapped by the master key. Deleting the row
 -- makes that text unreadable everywhere at once.
 create table data_key (
+  -- The id of the run or the account.
   key_id text primary key,
   kind text not null check (kind in ('run', 'account')),
-  owner_id text not null,
   user_id text not null,
   wrapped bytea not null,
-  created_at timestamptz not null default now(),
-  unique (kind, owner_id)
+  created_at timestamptz not null default now()
 );
 create index data_key_user_id on data_key (user_id);
 
 -- What was erased, kept for ever and applied again after a restore, before the app answers.
 create table erasure (
-  erasure_id bigint generated always as identity primary key,
-  key_id text not null unique,
+  key_id text primary key,
   kind text not null check (kind in ('run', 'account')),
-  owner_id text not null,
   user_id text not null,
   erased_at timestamptz not null default now()
 );

@@ -76,8 +76,8 @@ export function createSealer(options: SealerOptions): Sealer {
       const wrapped = encrypt(master, randomBytes(keyLength), ownerId);
       const { rows } = await pool.query(
         `with made as (
-           insert into data_key (key_id, kind, owner_id, user_id, wrapped)
-           select $1, $2, $1, $3, $4 where not exists (select from erasure where key_id = $1)
+           insert into data_key (key_id, kind, user_id, wrapped)
+           select $1, $2, $3, $4 where not exists (select from erasure where key_id = $1)
            on conflict (key_id) do nothing)
          select from erasure where key_id = $1`,
         [ownerId, kind, userId, wrapped],
@@ -105,9 +105,9 @@ export function createSealer(options: SealerOptions): Sealer {
     async eraseKey(keyId) {
       await pool.query(
         `with erased as (
-           delete from data_key where key_id = $1 returning key_id, kind, owner_id, user_id)
-         insert into erasure (key_id, kind, owner_id, user_id)
-         select key_id, kind, owner_id, user_id from erased on conflict (key_id) do nothing`,
+           delete from data_key where key_id = $1 returning key_id, kind, user_id)
+         insert into erasure (key_id, kind, user_id)
+         select key_id, kind, user_id from erased on conflict (key_id) do nothing`,
         [keyId],
       );
       keys.forget(keyId);

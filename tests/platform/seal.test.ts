@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import {
   createSealer,
   ErasedKeyError,
@@ -43,16 +43,17 @@ test('the same text is sealed differently each time and shows nothing of itself'
   expect(Buffer.from(first.split('.')[3]!, 'base64url').includes('shop')).toBe(false);
 });
 
-test('a text that was changed in any character does not open', async () => {
+test('a text that was changed in any byte does not open', async () => {
   const keyId = await newKey();
   const sealed = await sealer.seal(keyId, context, 'one');
-  const from = sealed.indexOf(keyId) + keyId.length;
-  for (let at = from; at < sealed.length; at += 1) {
-    // The last character of a base64url run may hold bits that mean nothing.
-    const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'z' : 'A') + sealed.slice(at + 1);
-    const result = await sealer.open(changed, context).catch((error: unknown) => error);
-    if (!(result instanceof IntegrityError)) expect(sameBytes(changed, sealed)).toBe(true);
-  }
+  const [, , nonce = '', box = ''] = sealed.split('.');
+  const changed = [
+    ...changedBytes(nonce).map((other) => `v1.${keyId}.${other}.${box}`),
+    ...changedBytes(box).map((other) => `v1.${keyId}.${nonce}.${other}`),
+    `v2.${keyId}.${nonce}.${box}`,
+  ];
+  for (const text of changed)
+    await expect(sealer.open(text, context)).rejects.toThrow(IntegrityError);
   await expect(sealer.open(sealed.slice(0, -30), context)).rejects.toThrow(IntegrityError);
   await expect(sealer.open('plain words', context)).rejects.toThrow(IntegrityError);
 });
@@ -83,10 +84,11 @@ test('a key that was erased leaves its texts erased, and takes no new ones', asy
   expect(await sealer.open(sealed, context)).toEqual({ erased: true });
   await expect(sealer.seal(keyId, context, 'two')).rejects.toThrow(ErasedKeyError);
   await expect(sealer.createDataKey('run', 'opt_erased', 'usr_1')).rejects.toThrow(ErasedKeyError);
-  const { rows } = await database.pool.query('select owner_id from erasure where key_id = $1', [
-    keyId,
-  ]);
-  expect(rows).toEqual([{ owner_id: 'opt_erased' }]);
+  const { rows } = await database.pool.query(
+    'select kind, user_id from erasure where key_id = $1',
+    [keyId],
+  );
+  expect(rows).toEqual([{ kind: 'run', user_id: 'usr_1' }]);
 });
 
 test('another process forgets an erased key when its copy has aged', async () => {
@@ -105,18 +107,12 @@ test('another process forgets an erased key when its copy has aged', async () =>
 test('a list of texts under many keys is opened with one query', async () => {
   const keyIds = await Promise.all(Array.from({ length: 20 }, newKey));
   const sealed = await Promise.all(keyIds.map((keyId) => sealer.seal(keyId, context, keyId)));
-  const statements: string[] = [];
-  const counting = new Proxy(database.pool, {
-    get(target, name, receiver) {
-      if (name === 'query') statements.push('query');
-      const value: unknown = Reflect.get(target, name, receiver);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  const fresh = createSealer({ dataKeys: [master], pool: counting });
+  const query = vi.spyOn(database.pool, 'query');
+  const fresh = createSealer({ dataKeys: [master], pool: database.pool });
   const opened = await Promise.all(sealed.map((text) => fresh.open(text, context)));
   expect(opened).toEqual(keyIds.map((text) => ({ text })));
-  expect(statements).toHaveLength(1);
+  expect(query).toHaveBeenCalledTimes(1);
+  query.mockRestore();
 });
 
 test('after a rotation old texts open under the new master key, and the old one can go', async () => {
@@ -142,12 +138,12 @@ function newKey(): Promise<string> {
   return sealer.createDataKey('run', `opt_${made}`, 'usr_1');
 }
 
-function sameBytes(left: string, right: string): boolean {
-  const bytes = (text: string) =>
-    text
-      .split('.')
-      .slice(2)
-      .map((part) => Buffer.from(part, 'base64url').toString('hex'))
-      .join();
-  return bytes(left) === bytes(right);
+/** The text with one bit of each of its bytes turned round. */
+function changedBytes(text: string): string[] {
+  const bytes = Buffer.from(text, 'base64url');
+  return Array.from(bytes, (byte, at) => {
+    const changed = Buffer.from(bytes);
+    changed[at] = byte ^ 1;
+    return changed.toString('base64url');
+  });
 }
