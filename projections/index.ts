@@ -1,7 +1,8 @@
 import type { Projection } from './define.ts';
+import { optimizationList } from './optimization-list.ts';
 
 /**
  * Every read model, in the order in which the append function applies the inline ones. The append
  * function, the runner, rebuild and verify are driven by this list alone.
  */
-export const projections: readonly Projection[] = [];
+export const projections: readonly Projection[] = [optimizationList];

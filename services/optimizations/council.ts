@@ -239,10 +239,13 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Four decimals for every number inside; adding 0 turns −0, which JSON cannot carry, into 0. */
+/**
+ * Four decimals for every number inside. The nudge makes a half that missed its last digit round like
+ * one that did not; adding 0 turns −0, which JSON cannot carry, into 0.
+ */
 function rounded<Value>(value: Value): Value;
 function rounded(value: unknown): unknown {
-  if (typeof value === 'number') return Math.round(value * 1e4) / 1e4 + 0;
+  if (typeof value === 'number') return Math.round(value * 1e4 + 1e-7) / 1e4 + 0;
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map((item: unknown) => rounded(item));
   return Object.fromEntries(

@@ -292,7 +292,8 @@ export type OptimizationEvent =
       }
     >
   | Event<'CallFailed', CallEnd & { failure: FailureClass; final: boolean; retryAt: string | null }>
-  | Event<'CallCostRecorded', CallEnd>
+  /** Usage that arrived after it could matter; `lost` when the stream had given the call up. */
+  | Event<'CallCostRecorded', CallEnd & { lost: boolean }>
   | Event<'SoftPassed', { stage: 'opinions' | 'reviews' }>
   | Event<
       'OpinionsClosed',

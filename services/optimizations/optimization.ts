@@ -257,9 +257,10 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
     costMicros: command.costMicros,
     latencyMs: command.latencyMs,
   };
+  const lost = !(call.open && command.attempt === call.attempts);
   const late: OptimizationEvent[] = call.priced.includes(command.attempt)
     ? []
-    : [{ type: 'CallCostRecorded', data: end }];
+    : [{ type: 'CallCostRecorded', data: { ...end, lost } }];
   const slotOpen = isOpen(state) && owedCall(state, command.slot) !== null;
   if (!slotOpen) return late;
   if (command.result.ok) {

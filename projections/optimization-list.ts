@@ -1,0 +1,216 @@
+import type { Queryable } from '#db/connect.ts';
+import type { OptimizationEventType } from '#services/optimizations/events.ts';
+import { defineProjection } from './define.ts';
+
+/**
+ * A person's runs, one row each, for lists and sums. Title and challenge stay sealed and are opened
+ * on read. Costs add up; everything else is what the latest event says.
+ */
+export const optimizationList = defineProjection<OptimizationEventType>({
+  name: 'optimization_list',
+  kind: 'inline',
+  events: {
+    OptimizationCreated: 'used',
+    ProcessingStarted: 'used',
+    CallStarted: 'ignored',
+    CallLost: 'used',
+    CallSucceeded: 'used',
+    CallFailed: 'used',
+    CallCostRecorded: 'used',
+    SoftPassed: 'ignored',
+    OpinionsClosed: 'ignored',
+    ClaimsFixed: 'ignored',
+    ReviewsClosed: 'ignored',
+    ScoresComputed: 'used',
+    DraftChecked: 'ignored',
+    SynthesisJudged: 'ignored',
+    RunConcluded: 'used',
+    OptimizationCompleted: 'used',
+    OptimizationFailed: 'used',
+    OptimizationCancelled: 'used',
+    OptimizationHidden: 'used',
+    OptimizationRestored: 'used',
+    OptimizationRenamed: 'used',
+  },
+  create: (table) => `
+    create table ${table} (
+      run_id text primary key,
+      user_id text not null,
+      status text not null
+        check (status in ('pending', 'processing', 'completed', 'failed', 'cancelled')),
+      strategy text not null,
+      challenge_type text not null,
+      price bigint not null check (price > 0),
+      captured bigint check (captured >= 0),
+      refunded bigint check (refunded >= 0 and refunded <= captured),
+      agreement_score integer,
+      cost_micros bigint check (cost_micros >= 0),
+      unpriced_calls integer not null check (unpriced_calls >= 0),
+      seats integer not null,
+      simulated_seats integer not null,
+      title text not null,
+      challenge text not null,
+      created_at text not null,
+      started_at text,
+      ended_at text,
+      hidden boolean not null,
+      version bigint not null
+    );
+    create index ${table}_user_created on ${table} (user_id, created_at desc, run_id desc);
+    create index ${table}_underway on ${table} (run_id)
+      where status in ('pending', 'processing')`,
+  apply: (table, events) => `
+    merge into ${table} as t using (
+      select
+        substr(e.stream_id, 14) as run_id,
+        max(e.stream_position) as version,
+        (array_agg(e.message_data) filter (where e.message_type = 'OptimizationCreated'))[1]
+          as created,
+        min(e.message_data ->> 'startedAt') filter (where e.message_type = 'ProcessingStarted')
+          as started_at,
+        (array_agg(case e.message_type
+            when 'OptimizationCompleted' then 'completed'
+            when 'OptimizationFailed' then 'failed'
+            when 'OptimizationCancelled' then 'cancelled'
+            else 'processing' end
+          order by e.stream_position desc)
+          filter (where e.message_type in ('ProcessingStarted', 'RunConcluded',
+            'OptimizationCompleted', 'OptimizationFailed', 'OptimizationCancelled')))[1] as status,
+        (array_agg(e.message_data order by e.stream_position desc)
+          filter (where e.message_type in ('OptimizationCompleted', 'OptimizationFailed',
+            'OptimizationCancelled')))[1] as closed,
+        (array_agg(e.message_metadata ->> 'occurredAt' order by e.stream_position desc)
+          filter (where e.message_type in ('OptimizationCompleted', 'OptimizationFailed',
+            'OptimizationCancelled')))[1] as ended_at,
+        (array_agg(e.message_data -> 'agreement' -> 'score')
+          filter (where e.message_type = 'ScoresComputed'))[1] as score,
+        sum((e.message_data ->> 'costMicros')::bigint)
+          filter (where e.message_type in ('CallSucceeded', 'CallFailed', 'CallCostRecorded'))
+          as cost_micros,
+        coalesce(sum(case
+            when e.message_type = 'CallLost' then 1
+            when e.message_type in ('CallSucceeded', 'CallFailed')
+              and e.message_data ->> 'costMicros' is null then 1
+            when e.message_type = 'CallCostRecorded'
+              and e.message_data ->> 'costMicros' is not null
+              and (e.message_data ->> 'lost')::boolean then -1
+            when e.message_type = 'CallCostRecorded'
+              and e.message_data ->> 'costMicros' is null
+              and not (e.message_data ->> 'lost')::boolean then 1
+            else 0 end), 0) as unpriced_calls,
+        (array_agg(e.message_type = 'OptimizationHidden' order by e.stream_position desc)
+          filter (where e.message_type in ('OptimizationHidden', 'OptimizationRestored')))[1]
+          as hidden,
+        (array_agg(e.message_data -> 'sealed' ->> 'title' order by e.stream_position desc)
+          filter (where e.message_type in ('OptimizationCreated', 'OptimizationRenamed')))[1]
+          as title
+      from ${events} e
+      group by e.stream_id
+    ) as s on t.run_id = s.run_id
+    when matched then update set
+      status = coalesce(s.status, t.status),
+      captured = coalesce((s.closed ->> 'captured')::bigint, t.captured),
+      refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
+      agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
+      cost_micros = case when s.cost_micros is null then t.cost_micros
+        else coalesce(t.cost_micros, 0) + s.cost_micros end,
+      unpriced_calls = t.unpriced_calls + s.unpriced_calls,
+      title = coalesce(s.title, t.title),
+      started_at = coalesce(t.started_at, s.started_at),
+      ended_at = coalesce(s.ended_at, t.ended_at),
+      hidden = coalesce(s.hidden, t.hidden),
+      version = greatest(t.version, s.version)
+    when not matched then insert (run_id, user_id, status, strategy, challenge_type, price,
+      captured, refunded, agreement_score, cost_micros, unpriced_calls, seats, simulated_seats,
+      title, challenge, created_at, started_at, ended_at, hidden, version)
+    values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
+      s.created ->> 'strategy', s.created ->> 'challengeType', (s.created ->> 'price')::bigint,
+      (s.closed ->> 'captured')::bigint,
+      (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer, s.cost_micros,
+      s.unpriced_calls, jsonb_array_length(s.created -> 'seats'),
+      jsonb_array_length(jsonb_path_query_array(s.created, '$.seats[*] ? (@.simulated == true)')),
+      s.title, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt', s.started_at,
+      s.ended_at, coalesce(s.hidden, false), s.version)`,
+  key: ['run_id'],
+});
+
+/** A row as stored; title and challenge are sealed, times ISO 8601, amounts credits. */
+export type RunRow = {
+  run_id: string;
+  user_id: string;
+  status: 'pending' | 'processing' | 'completed' | 'failed' | 'cancelled';
+  strategy: string;
+  challenge_type: string;
+  price: number;
+  captured: number | null;
+  refunded: number | null;
+  agreement_score: number | null;
+  cost_micros: number | null;
+  unpriced_calls: number;
+  seats: number;
+  simulated_seats: number;
+  title: string;
+  challenge: string;
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  version: number;
+};
+
+const rowColumns = `run_id, user_id, status, strategy, challenge_type, price::float8, captured::float8,
+  refunded::float8, agreement_score, cost_micros::float8, unpriced_calls, seats, simulated_seats,
+  title, challenge, created_at, started_at, ended_at, version::float8`;
+
+/** One page of a person's runs, newest first, and how many there are. */
+export async function readRunPage(
+  client: Queryable,
+  userId: string,
+  page: { offset: number; limit: number },
+): Promise<{ rows: RunRow[]; total: number }> {
+  const { rows } = await client.query<RunRow & { total: number }>(
+    `select ${rowColumns}, (count(*) over ())::integer as total from optimization_list
+     where user_id = $1 and not hidden
+     order by created_at desc, run_id desc offset $2 limit $3`,
+    [userId, page.offset, page.limit],
+  );
+  const first = rows[0];
+  if (first) return { rows, total: first.total };
+  const counted = await client.query<{ total: number }>(
+    'select count(*)::integer as total from optimization_list where user_id = $1 and not hidden',
+    [userId],
+  );
+  return { rows: [], total: counted.rows[0]?.total ?? 0 };
+}
+
+/** Whose run it is; null for a run that does not exist. */
+export async function ownerOfRun(client: Queryable, runId: string): Promise<string | null> {
+  const { rows } = await client.query<{ user_id: string }>(
+    'select user_id from optimization_list where run_id = $1',
+    [runId],
+  );
+  return rows[0]?.user_id ?? null;
+}
+
+/** Runs that a person started in the UTC month `2026-11`. */
+export async function countRunsInMonth(
+  client: Queryable,
+  userId: string,
+  month: string,
+): Promise<number> {
+  const { rows } = await client.query<{ runs: number }>(
+    `select count(*)::integer as runs from optimization_list
+     where user_id = $1 and started_at >= $2 and started_at < $2 || '~'`,
+    [userId, month],
+  );
+  return rows[0]?.runs ?? 0;
+}
+
+/** Runs that have not ended and began before `before` (ISO 8601), for the sweeper. */
+export async function runsUnderway(client: Queryable, before: string): Promise<string[]> {
+  const { rows } = await client.query<{ run_id: string }>(
+    `select run_id from optimization_list
+     where status in ('pending', 'processing') and created_at < $1 order by run_id`,
+    [before],
+  );
+  return rows.map((row) => row.run_id);
+}

@@ -1,0 +1,28 @@
+import type { MiddlewareHandler } from 'hono';
+import type { HttpEnv } from './http.ts';
+import { Problem } from './problem.ts';
+
+/** Who a bearer token speaks for; null for none that is valid now. */
+export type Authenticate = (
+  bearer: string,
+) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;
+
+export const authenticationRequired = (): Problem =>
+  new Problem(401, 'authentication-required', 'Authentication required');
+
+export function requireUser(authenticate: Authenticate): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const caller = await callerOf(authenticate, context.req.header('authorization'));
+    context.set('userId', caller.userId);
+    context.set('sessionId', caller.sessionId);
+    await next();
+  };
+}
+
+/** @throws Problem 401 */
+export async function callerOf(authenticate: Authenticate, header: string | undefined) {
+  const bearer = /^Bearer ([\w.~+/=-]+)$/i.exec(header ?? '')?.[1];
+  const caller = bearer === undefined ? null : await authenticate(bearer);
+  if (!caller) throw authenticationRequired();
+  return caller;
+}

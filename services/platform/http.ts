@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { Hono } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import * as v from 'valibot';
+import type { ProblemReply } from './contract.ts';
+import { httpLimits } from './limits.ts';
+import type { Log } from './log.ts';
+import { Problem } from './problem.ts';
+
+/** What every route shares: a request id, parsing at the edge, one envelope and one shape of refusal. */
+export type HttpVariables = { requestId: string; log: Log; userId: string; sessionId: string };
+export type HttpEnv = { Variables: HttpVariables };
+export type HttpContext = Context<HttpEnv>;
+
+export function createRouter(): Hono<HttpEnv> {
+  return new Hono<HttpEnv>({ strict: false });
+}
+
+/** The request id stands in the log, in the problem and in the header. */
+export function requestLog(log: Log): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const started = performance.now();
+    const requestId = randomUUID();
+    context.set('requestId', requestId);
+    context.set('log', log.child({ request_id: requestId }));
+    context.header('X-Request-Id', requestId);
+    await next();
+    context.get('log').info(
+      {
+        method: context.req.method,
+        route: routeOf(context),
+        status: context.res.status,
+        duration_ms: Math.round(performance.now() - started),
+      },
+      'Request',
+    );
+  };
+}
+
+/** The pattern of the route, never the path: a path may carry what no log should. */
+function routeOf(context: Context): string {
+  return context.req.routePath;
+}
+
+/** JSON of one schema; a missing body and `{}` are the same. Unknown keys are refused. */
+export async function parseBody<Schema extends v.GenericSchema>(
+  context: HttpContext,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const text = await readText(context);
+  const type = context.req.header('content-type') ?? '';
+  if (text !== '' && !/^application\/json\b/i.test(type))
+    throw new Problem(415, 'unsupported-media-type', 'Send JSON (Content-Type: application/json).');
+  return parseInput(schema, text === '' ? {} : parseJson(text));
+}
+
+export function parseQuery<Schema extends v.GenericSchema>(
+  context: HttpContext,
+  schema: Schema,
+): v.InferOutput<Schema> {
+  return parseInput(schema, context.req.query());
+}
+
+/** @throws Problem 400 `validation` with a sentence for each field, which repeats no value. */
+export function parseInput<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, withEveryKey(schema, input));
+  if (parsed.success) return parsed.output;
+  const errors = parsed.issues.map((issue) => ({
+    field: v.getDotPath(issue) ?? '',
+    message: sentenceOf(issue),
+  }));
+  const first = errors[0];
+  throw new Problem(
+    400,
+    'validation',
+    first === undefined ? 'The request is not valid.' : first.message,
+    { errors },
+  );
+}
+
+/** A key that is missing reads as undefined, so that the field's own sentence says it is required. */
+function withEveryKey(schema: v.GenericSchema, input: unknown): unknown {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  if (!isObject || !('entries' in schema)) return input;
+  const keys = Object.keys(schema.entries as object);
+  return { ...Object.fromEntries(keys.map((key) => [key, undefined])), ...input };
+}
+
+/** Our schemas carry their own sentences; the library's would repeat what was sent. */
+function sentenceOf(issue: v.BaseIssue<unknown>): string {
+  if (issue.type === 'strict_object')
+    return issue.expected === 'never' ? 'This field is not known.' : 'This field is required.';
+  return issue.message.startsWith('Invalid ') ? 'This field is not valid.' : issue.message;
+}
+
+async function readText(context: HttpContext): Promise<string> {
+  const length = Number(context.req.header('content-length') ?? 0);
+  if (length > httpLimits.bodyBytes) throw tooLarge();
+  const { body } = context.req.raw;
+  if (!body) return '';
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > httpLimits.bodyBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8').trim();
+}
+
+function tooLarge(): Problem {
+  return new Problem(
+    413,
+    'too-large',
+    `The request may have at most ${httpLimits.bodyBytes / 1000} kB.`,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(400, 'validation', 'The body is not valid JSON.');
+  }
+}
+
+export function answerData(
+  context: HttpContext,
+  data: unknown,
+  status: ContentfulStatusCode = 200,
+): Response {
+  context.header('Cache-Control', 'no-store');
+  return context.json({ data }, status);
+}
+
+/** The one place where something thrown becomes a reply. */
+export function answerError(error: unknown, context: HttpContext): Response {
+  const problem = problemOf(error);
+  if (problem.status >= 500)
+    context.get('log').error({ err: error, code: problem.code }, 'A request failed');
+  return answerProblem(problem, context);
+}
+
+export function answerProblem(problem: Problem, context: HttpContext): Response {
+  const { retryAfterSeconds, errors, members } = problem.extras;
+  if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
+  const reply: ProblemReply = {
+    type: `/problems/${problem.code}`,
+    title: titles[problem.status] ?? 'Request failed',
+    status: problem.status,
+    detail: problem.message,
+    message: problem.message,
+    code: problem.code,
+    errors: [...(errors ?? [])],
+    request_id: context.get('requestId'),
+    ...members,
+  };
+  return context.body(JSON.stringify(reply), problem.status as ContentfulStatusCode, {
+    'Content-Type': 'application/problem+json',
+    'Cache-Control': 'no-store',
+  });
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof HTTPException && error.status < 500)
+    return new Problem(error.status, 'request', titles[error.status] ?? 'Request failed');
+  return new Problem(500, 'internal', 'Something went wrong on our side. Nothing was charged.');
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'The request is not valid',
+  401: 'Authentication required',
+  402: 'Not enough credits',
+  403: 'Not allowed',
+  404: 'Not found',
+  409: 'Conflict',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  429: 'Too many requests',
+  500: 'Internal error',
+  503: 'Not available right now',
+};
+
+export function notFound(message: string = 'There is nothing here.'): Problem {
+  return new Problem(404, 'not-found', message);
+}
