@@ -15,7 +15,10 @@ const price = v.pipe(
   v.number(),
   v.minValue(0),
   v.maxValue(1000),
-  v.check((value) => Math.abs(Math.round(value * unitsPerPrice) - value * unitsPerPrice) < 1e-6),
+  v.check(
+    (value) => Math.abs(Math.round(value * unitsPerPrice) - value * unitsPerPrice) < 1e-6,
+    'must have at most four decimals',
+  ),
 );
 
 const unitsPerPrice = 10_000;

@@ -26,7 +26,8 @@ function openaiRow(
     longContext: {
       aboveInputTokens: 272_000,
       inputPerMTok: times(rates.inputPerMTok, 2),
-      cachedInputPerMTok: rates.cachedInputPerMTok === null ? null : times(rates.cachedInputPerMTok, 2),
+      cachedInputPerMTok:
+        rates.cachedInputPerMTok === null ? null : times(rates.cachedInputPerMTok, 2),
       cacheWritePerMTok: times(rates.inputPerMTok, 2.5),
       outputPerMTok: times(rates.outputPerMTok, 1.5),
     },

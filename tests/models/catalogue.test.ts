@@ -147,6 +147,6 @@ describe('the catalogue', () => {
   it('refuses a price finer than it can add up exactly', () => {
     const [row] = models[0]?.prices ?? [];
     const fine = { ...row, inputPerMTok: 0.00001 };
-    expect(() => parseCatalogue(catalogueOf({ prices: [fine] }))).toThrow();
+    expect(() => parseCatalogue(catalogueOf({ prices: [fine] }))).toThrow('decimals');
   });
 });

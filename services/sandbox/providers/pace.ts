@@ -1,5 +1,5 @@
 import type { Persona } from '#services/platform/env.ts';
-import { idOf } from './wire.ts';
+import { idOf, questionOf } from './wire.ts';
 import type { WireCall } from './wire.ts';
 
 /**
@@ -39,7 +39,7 @@ export function paceOf(call: WireCall, persona: Persona | null, profile: Profile
   }
   const [fastest, slowest] = stageMs[call.schemaName ?? ''] ?? otherStageMs;
   // Three parts model, one part luck.
-  const speed = 0.75 * share('speed', call.model) + 0.25 * share(call.model, call.prompt);
+  const speed = 0.75 * share('speed', call.model) + 0.25 * share(call.model, questionOf(call));
   const factor = persona === 'slow' ? slowFactor : 1;
   const lastWordMs = Math.round((fastest + (slowest - fastest) * speed) * factor);
   const firstWordMs = Math.round(lastWordMs * (0.15 + 0.2 * share('first', call.model)));
@@ -61,5 +61,15 @@ function share(...words: string[]): number {
 /** A text in about so many pieces of about equal length, never within a character. */
 export function piecesOf(text: string, pieces: number): string[] {
   const size = Math.max(1, Math.ceil(text.length / pieces));
-  return text.match(new RegExp(`.{1,${size}}`, 'gsu')) ?? [];
+  const cut: string[] = [];
+  for (let from = 0; from < text.length;) {
+    const to = splitsCharacter(text, from + size) ? from + size + 1 : from + size;
+    cut.push(text.slice(from, to));
+    from = to;
+  }
+  return cut;
+}
+
+function splitsCharacter(text: string, at: number): boolean {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }

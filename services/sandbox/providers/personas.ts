@@ -1,6 +1,6 @@
 import { modelOf } from '#services/models/catalogue.ts';
 import type { Persona } from '#services/platform/env.ts';
-import { estimateTokens, idOf } from './wire.ts';
+import { estimateTokens, idOf, questionOf } from './wire.ts';
 import type { Turn, WireCall, WireFailure, WireUsage } from './wire.ts';
 
 /**
@@ -36,7 +36,7 @@ const rememberedPrompts = 10_000;
 export function callCounter(): CallCounter {
   const counts = new Map<string, number>();
   return (call) => {
-    const key = idOf(call.provider, call.model, call.system, call.prompt);
+    const key = idOf(call.provider, call.model, questionOf(call));
     const count = (counts.get(key) ?? 0) + 1;
     counts.delete(key);
     counts.set(key, count);

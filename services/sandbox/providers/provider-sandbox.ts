@@ -12,7 +12,7 @@ import { paceOf, piecesOf } from './pace.ts';
 import type { Pace, Profile } from './pace.ts';
 import { callCounter, turnOf } from './personas.ts';
 import type { TurnSettings } from './personas.ts';
-import { idOf } from './wire.ts';
+import { idOf, questionOf } from './wire.ts';
 import type { StreamedTurn, WireCall, WireFailure, WireFormat, WireStream } from './wire.ts';
 
 /**
@@ -101,7 +101,7 @@ async function answer(
     return;
   }
   const ids = {
-    id: idOf(settings.seed, call.model, call.prompt, calls),
+    id: idOf(settings.seed, call.model, questionOf(call), calls),
     createdAtSeconds: Math.floor(Date.now() / 1000),
   };
   const pace = paceOf(call, settings.personas[call.model] ?? null, settings.profile);

@@ -69,6 +69,14 @@ export function idOf(...parts: (string | number)[]): string {
   return createHash('sha256').update(parts.join('\u001f')).digest('hex').slice(0, 32);
 }
 
+/**
+ * The same for each attempt at the same question: a caller draws a code of 16 hexadecimal digits for
+ * every attempt, to mark what is data, and only that differs.
+ */
+export function questionOf(call: WireCall): string {
+  return idOf(call.system, call.prompt.replace(/\b[0-9a-f]{16}\b/g, ''));
+}
+
 /** About four characters a token, as good as any guess without the vendor's tokenizer. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
