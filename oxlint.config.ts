@@ -51,8 +51,14 @@ const connections: Ban = {
 const browser: Ban[] = [
   upwards,
   {
-    group: ['#db/**', '#projections/**', '#services/**', '!#services/*/contract.ts'],
-    message: 'web/ imports the contract.ts of a slice and nothing else of the server.',
+    group: [
+      '#db/**',
+      '#projections/**',
+      '#services/**',
+      '!#services/*/contract.ts',
+      '!#services/optimizations/view.ts',
+    ],
+    message: 'web/ imports the contract.ts of a slice and the view of a run, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -121,13 +127,19 @@ const boundaries = [
       ...server,
       {
         ...asType,
-        group: ['*', '#*/**', '!./*', '!#services/platform/problem.ts'],
+        group: [
+          '*',
+          '#*/**',
+          '!./*',
+          '!#services/platform/problem.ts',
+          '!#services/models/model.ts',
+        ],
         message: 'A decider is pure: beside its own folder and Problem it imports types only.',
       },
     ],
   ),
   imports(
-    ['services/*/contract.ts'],
+    ['services/*/contract.ts', 'services/optimizations/view.ts', 'services/optimizations/slots.ts'],
     [
       ...server,
       {

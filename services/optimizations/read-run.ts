@@ -1,6 +1,4 @@
-import { readStream } from '#db/event-store.ts';
-import type { RecordedEvent } from '#db/event-store.ts';
-import type { Queryable } from '#db/connect.ts';
+import type { RecordedEvent, StreamEvents } from '#db/event-store.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationEvent } from './events.ts';
 import { streamOf } from './reactions.ts';
@@ -9,21 +7,25 @@ import type { OpenRun } from './run-texts.ts';
 import type { EventTexts } from './view.ts';
 
 /** A run's whole stream with its texts opened; null for a run that does not exist. */
-export async function readRun(
-  client: Queryable,
-  sealer: Sealer,
-  runId: string,
-): Promise<OpenRun | null> {
-  const { events } = await readStream(client, streamOf(runId));
-  const opened = await Promise.all(
-    events.map(async (recorded) => ({
-      event: runEventOf(recorded),
-      position: recorded.streamPosition,
-      at: occurredAt(recorded),
-      texts: await openTexts(sealer, recorded),
-    })),
-  );
-  return foldRun(runId, opened);
+export type ReadRun = (runId: string) => Promise<OpenRun | null>;
+
+export function createReadRun(options: {
+  readStream: (streamId: string) => Promise<StreamEvents>;
+  sealer: Sealer;
+}): ReadRun {
+  const { readStream, sealer } = options;
+  return async (runId) => {
+    const { events } = await readStream(streamOf(runId));
+    const opened = await Promise.all(
+      events.map(async (recorded) => ({
+        event: runEventOf(recorded),
+        position: recorded.streamPosition,
+        at: occurredAt(recorded),
+        texts: await openTexts(sealer, recorded),
+      })),
+    );
+    return foldRun(runId, opened);
+  };
 }
 
 /** The sealed fields of one event in clear; null where the key is gone. */

@@ -263,7 +263,7 @@ export function parseReply<Name extends ReplyName>(
   const json = parseJson(unfence(reply));
   if (json === undefined) return malformed('The reply is not JSON.');
   const parsed = v.safeParse(schemas[name], json);
-  if (parsed.success) return { ok: true, value: parsed.output as ReplyOf<Name> };
+  if (parsed.success) return { ok: true, value: parsed.output };
   const issue = parsed.issues[0];
   return malformed(
     `${v.getDotPath(issue) ?? 'reply'}: expected ${issue.expected ?? 'another value'}`,

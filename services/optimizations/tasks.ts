@@ -1,8 +1,7 @@
 import type { Task } from 'graphile-worker';
 import type pg from 'pg';
 import * as v from 'valibot';
-import { creditAccount } from '#services/credits/account.ts';
-import type { CreditEvent } from '#services/credits/account.ts';
+import type { Holds } from '#services/credits/holds.ts';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
 import { costMicros } from '#services/models/catalogue.ts';
@@ -13,6 +12,7 @@ import { strategyOf } from '#services/models/strategies.ts';
 import type { CommandBus, JobSpec } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Log } from '#services/platform/log.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { createSemaphore } from '#services/platform/semaphore.ts';
 import type { Semaphore } from '#services/platform/semaphore.ts';
@@ -24,7 +24,7 @@ import { optimization } from './optimization.ts';
 import type { CallResult, OptimizationCommand, RunState } from './optimization.ts';
 import { nextAttempt } from './owed.ts';
 import { streamOf, settleJob } from './reactions.ts';
-import { readRun } from './read-run.ts';
+import type { ReadRun } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';
 
 /**
@@ -34,6 +34,8 @@ import type { OpenRun } from './run-texts.ts';
 export type OptimizationDependencies = {
   pool: pg.Pool;
   bus: CommandBus;
+  holds: Holds;
+  readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
   liveText: LiveTextWriter;
@@ -147,34 +149,18 @@ export async function issueStart(
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */
 async function settleRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
-  const run = await readRun(dependencies.pool, dependencies.sealer, runId);
+  const run = await dependencies.readRun(runId);
   const state = run?.state;
   if (!state || (state.stage !== 'settling' && state.stage !== 'closed')) return;
-  const commandId = uuidV5(runId, 'settle');
-  const settled = await dependencies.bus.execute(
-    creditAccount,
-    {
-      streamId: `credits-${state.userId}`,
-      command: { type: 'Settle', runId, settlement: state.conclusion.settlement },
-      commandId,
-      fingerprint: commandId,
-      actor,
-      correlationId: runId,
-    },
-    'job',
-  );
+  const { userId, conclusion } = state;
+  const figures = await dependencies.holds.settle({
+    userId,
+    runId,
+    settlement: conclusion.settlement,
+    actor,
+  });
   if (state.stage === 'closed') return;
-  const close: OptimizationCommand = {
-    type: 'Close',
-    captured: creditsOf(settled.events, 'CreditsCaptured'),
-    refunded: creditsOf(settled.events, 'CreditsReturned'),
-    creditsVersion: settled.version,
-  };
-  await issue(dependencies, runId, close, ['close']);
-}
-
-function creditsOf(events: readonly CreditEvent[], type: 'CreditsCaptured' | 'CreditsReturned') {
-  return events.reduce((sum, event) => (event.type === type ? sum + event.data.credits : sum), 0);
+  await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
 }
 
 // ── deadlines ───────────────────────────────────────────────────────────────────────────────────
@@ -213,7 +199,7 @@ async function rearmed(
 ): Promise<boolean> {
   const lateMs = dependencies.clock() - Date.parse(payload.dueAt);
   if (payload.rearmed || lateMs <= lateDeadlineMs) return false;
-  const run = await readRun(dependencies.pool, dependencies.sealer, payload.runId);
+  const run = await dependencies.readRun(payload.runId);
   if (!run || !('plan' in run.state)) return false;
   const lengthMs = deadlineLength(run.state.plan.deadlinesMs, payload);
   const dueAt = new Date(dependencies.clock() + lengthMs).toISOString();
@@ -262,7 +248,7 @@ async function callModel(
   runId: string,
   slot: Slot,
 ): Promise<void> {
-  const run = await readRun(dependencies.pool, dependencies.sealer, runId);
+  const run = await dependencies.readRun(runId);
   if (!run) throw new Error('A call for a run that does not exist');
   const provider = providerOfSlot(run, slot);
   await capOf(provider ?? 'none').run(() => callOnce(dependencies, run, slot));
@@ -362,7 +348,8 @@ async function answerOf(
   } catch (error) {
     if (error instanceof ModelFailure)
       return failed(error.failure, error.usage, error.retryAfterMs);
-    if (error instanceof TextErased) return failed('aborted', usage);
+    if (error instanceof TextErased || error instanceof ErasedKeyError)
+      return failed('aborted', usage);
     throw error;
   }
 }

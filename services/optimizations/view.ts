@@ -155,8 +155,8 @@ export function patchOf(
         title: texts['title'] ?? null,
         challenge: texts['challenge'] ?? null,
         context: texts['context'] ?? null,
-        objectives: parsed<string[]>(texts['objectives']) ?? [],
-        constraints: parsed<string[]>(texts['constraints']) ?? [],
+        objectives: (parsed(texts['objectives']) as string[] | null) ?? [],
+        constraints: (parsed(texts['constraints']) as string[] | null) ?? [],
       };
     }
     case 'ProcessingStarted':
@@ -180,9 +180,11 @@ export function patchOf(
         {
           outcome,
           streamed: 1,
-          ...(outcome.kind === 'opinion' ? { opinion: parsed<Opinion>(reply) } : {}),
-          ...(outcome.kind === 'draft' ? { draft: parsed<Draft>(reply) } : {}),
-          ...(outcome.kind === 'review' ? { notes: parsed<ReviewNotes>(texts['notes']) } : {}),
+          ...(outcome.kind === 'opinion' ? { opinion: parsed(reply) as Opinion | null } : {}),
+          ...(outcome.kind === 'draft' ? { draft: parsed(reply) as Draft | null } : {}),
+          ...(outcome.kind === 'review'
+            ? { notes: parsed(texts['notes']) as ReviewNotes | null }
+            : {}),
         },
       );
     }
@@ -196,7 +198,7 @@ export function patchOf(
     case 'OpinionsClosed':
       return { stage: 'claims', accepted: event.data.accepted, missing: event.data.missing };
     case 'ClaimsFixed': {
-      const words = parsed<LedgerTexts>(texts['ledger']);
+      const words = parsed(texts['ledger']) as LedgerTexts | null;
       const { source, scored, claims, options, notes } = event.data;
       return {
         stage: 'reviews',
@@ -359,14 +361,12 @@ function call(
   more: Partial<Omit<CallView, 'attempts'>> = {},
 ): RunPatch {
   const whole = change.status === 'open' && attempt === 1 ? newCall : {};
-  return {
-    calls: { [slot]: { ...whole, ...more, attempts: { [attempt]: change } } },
-  } as RunPatch;
+  return { calls: { [slot]: { ...whole, ...more, attempts: { [attempt]: change } } } };
 }
 
 function round(number: number, change: Partial<RoundView>): RunPatch {
   const whole = change.checks ? { verdict: null, verified: null, failed: [] } : {};
-  return { rounds: { [number]: { ...whole, ...change } } } as RunPatch;
+  return { rounds: { [number]: { ...whole, ...change } } };
 }
 
 function ended(end: { usage: UsageRecord; costMicros: number | null; latencyMs: number }) {
@@ -374,8 +374,8 @@ function ended(end: { usage: UsageRecord; costMicros: number | null; latencyMs: 
   return { usage, costMicros, latencyMs };
 }
 
-function parsed<Value>(text: string | null | undefined): Value | null {
-  return text === null || text === undefined ? null : (JSON.parse(text) as Value);
+function parsed(text: string | null | undefined): unknown {
+  return text === null || text === undefined ? null : (JSON.parse(text) as unknown);
 }
 
 // ── the view in words and figures ───────────────────────────────────────────────────────────────

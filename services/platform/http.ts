@@ -105,7 +105,7 @@ async function readText(context: HttpContext): Promise<string> {
   if (!body) return '';
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body) {
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > httpLimits.bodyBytes) throw tooLarge();
     chunks.push(chunk);

@@ -1,0 +1,76 @@
+import type { CommandBus } from '#services/platform/command.ts';
+import type { Settlement } from '#services/optimizations/events.ts';
+import { creditAccount } from './account.ts';
+import type { CreditCommand, CreditEvent } from './account.ts';
+import { creditStream, fingerprintOf, reserveCommandId, settleCommandId } from './streams.ts';
+
+/** What a run asks of a person's credits: hold the price once, settle it once. */
+export type Holds = {
+  /**
+   * @throws Problem 402 `insufficient-credits`, 402 `debt`, 403 `monthly-limit`
+   */
+  reserve(hold: {
+    userId: string;
+    runId: string;
+    credits: number;
+    /** UTC month, `2026-11`. */
+    month: string;
+    /** Runs a month that bonus credits may pay for; −1 is unlimited. */
+    limit: number;
+    actor: string;
+  }): Promise<void>;
+  /** The ledger's figures; asked again, the first ones. Without a hold nothing is written: all 0. */
+  settle(settled: {
+    userId: string;
+    runId: string;
+    settlement: Settlement;
+    actor: string;
+  }): Promise<{ captured: number; refunded: number; creditsVersion: number }>;
+};
+
+export function createHolds(bus: CommandBus): Holds {
+  return {
+    async reserve({ userId, runId, credits, month, limit, actor }) {
+      const command: CreditCommand = { type: 'Reserve', runId, credits, month, limit };
+      await bus.execute(
+        creditAccount,
+        {
+          streamId: creditStream(userId),
+          command,
+          commandId: reserveCommandId(runId),
+          fingerprint: fingerprintOf(command),
+          actor,
+          correlationId: runId,
+        },
+        'http',
+      );
+    },
+    async settle({ userId, runId, settlement, actor }) {
+      const command: CreditCommand = { type: 'Settle', runId, settlement };
+      const { events, version } = await bus.execute(
+        creditAccount,
+        {
+          streamId: creditStream(userId),
+          command,
+          commandId: settleCommandId(runId),
+          fingerprint: fingerprintOf(command),
+          actor,
+          correlationId: runId,
+        },
+        'job',
+      );
+      return {
+        captured: creditsIn(events, 'CreditsCaptured'),
+        refunded: creditsIn(events, 'CreditsReturned'),
+        creditsVersion: version,
+      };
+    },
+  };
+}
+
+function creditsIn(
+  events: readonly CreditEvent[],
+  type: 'CreditsCaptured' | 'CreditsReturned',
+): number {
+  return events.reduce((sum, event) => (event.type === type ? sum + event.data.credits : sum), 0);
+}

@@ -1,0 +1,201 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { catalogueVersion } from '#services/models/catalogue.ts';
+import { estimateMicros } from '#services/models/estimate.ts';
+import type { ModelRegistry } from '#services/models/registry.ts';
+import { modelsOf, strategies } from '#services/models/strategies.ts';
+import type { ModelUse, Strategy } from '#services/models/strategies.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import type {
+  CreateOptimizationRequest,
+  Estimate,
+  EstimateRequest,
+  Strategy as StrategyReply,
+} from './contract.ts';
+import type { CouncilModel, Plan, Seat } from './events.ts';
+import type { OptimizationCommand } from './optimization.ts';
+import { streamOf } from './reactions.ts';
+
+/** From a request and the catalogue to the command that begins a run: seats, plan, price and seed. */
+export type Seating = {
+  registry: ModelRegistry;
+  /** The sandbox's seed; the same question then gets the same run. */
+  sandboxSeed: string;
+};
+
+/**
+ * Who would sit at the table: with no key at all every seat is simulated; with some keys only real
+ * models are seated, unless the person allowed simulated ones.
+ */
+function isSeated(registry: ModelRegistry, model: string, allowSimulated: boolean): boolean {
+  const status = registry.statusOf(model);
+  if (!status.available) return false;
+  return !status.simulated || allowSimulated || !registry.hasRealModels;
+}
+
+export function describeStrategy(registry: ModelRegistry, strategy: Strategy): StrategyReply {
+  const names = (role: string) =>
+    strategy.panel.filter((seat) => seat.role === role).map((seat) => seat.model);
+  const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, false));
+  const simulated = (model: string) => registry.statusOf(model).simulated;
+  return {
+    id: strategy.id,
+    name: strategy.name,
+    description: strategy.description,
+    costTier: strategy.costTier,
+    models: {
+      strategic: names('strategic'),
+      risk: names('risk'),
+      implementation: names('implementation'),
+    },
+    biasDetection: strategy.biasDetection,
+    parallelExecution: strategy.parallelExecution,
+    recommended: strategy.recommended,
+    credits: strategy.credits,
+    seats: strategy.panel.map(({ seat, model }) => ({
+      seat,
+      model,
+      name: model,
+      simulated: simulated(model),
+    })),
+    typical_seconds: strategy.typicalSeconds,
+    available: missing.length === 0,
+    missing,
+    simulated: strategy.panel.some(({ model }) => simulated(model)),
+    not_in_this_version: [...strategy.notInThisVersion],
+  };
+}
+
+export function estimate(
+  registry: ModelRegistry,
+  request: EstimateRequest,
+  nowIso: string,
+): Estimate {
+  const strategy = knownStrategy(request.strategy);
+  const micros = estimateMicros(strategy, request.challengeText.length, nowIso);
+  return {
+    strategy: request.strategy,
+    cost: micros === null ? null : micros / 1_000_000,
+    credits: strategy.credits,
+    typical_seconds: strategy.typicalSeconds,
+    simulated: strategy.panel.some(({ model }) => registry.statusOf(model).simulated),
+  };
+}
+
+/** @throws Problem 503 `models-unavailable` when a model of the strategy cannot be seated */
+export async function createCommand(
+  seating: Seating,
+  sealer: Sealer,
+  run: { runId: string; userId: string; now: number },
+  request: CreateOptimizationRequest,
+): Promise<OptimizationCommand> {
+  const strategy = knownStrategy(request.strategy);
+  const { registry, sandboxSeed } = seating;
+  const allowed = request.allow_simulated ?? false;
+  const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
+  if (missing.length > 0)
+    throw new Problem(
+      503,
+      'models-unavailable',
+      `This strategy is not available: no key serves ${missing.join(', ')}.`,
+    );
+  const seats: Seat[] = strategy.panel.map((seat) => ({
+    seat: seat.seat,
+    role: seat.role,
+    family: familyOf(registry, seat.model),
+    ...councilModel(registry, seat),
+  }));
+  const createdAt = new Date(run.now).toISOString();
+  await sealer.createDataKey('run', run.runId, run.userId);
+  const seal = (field: string, text: string) =>
+    sealer.seal(run.runId, { stream: streamOf(run.runId), field }, text);
+  return {
+    type: 'Create',
+    data: {
+      userId: run.userId,
+      challengeType: request.challenge_type,
+      strategy: strategy.id,
+      price: strategy.credits,
+      priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
+      catalogueVersion,
+      seats,
+      plan: planOf(registry, strategy),
+      seed: seats.every((seat) => seat.simulated)
+        ? sandboxRunSeed(sandboxSeed, request)
+        : randomBytes(16).toString('hex'),
+      ...(request.retry_of === undefined ? {} : { retryOf: request.retry_of }),
+      createdAt,
+      sealed: {
+        title: await seal('title', titleOf(request.challenge)),
+        challenge: await seal('challenge', request.challenge),
+        context: await seal('context', request.context),
+        objectives: await seal('objectives', JSON.stringify(request.objectives)),
+        constraints: await seal('constraints', JSON.stringify(request.constraints)),
+      },
+    },
+  };
+}
+
+/** The first sentence, at most 80 characters. */
+export function titleOf(challenge: string): string {
+  const line = challenge.replace(/\s+/g, ' ').trim();
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
+  if (sentence.length <= titleCharacters) return sentence;
+  const cut = sentence.slice(0, titleCharacters - 1);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 40)).trimEnd()}…`;
+}
+
+const titleCharacters = 80;
+const priceHoldsMs = 86_400_000;
+
+export function knownStrategy(id: string): Strategy {
+  const found = strategies.find((strategy) => strategy.id === id);
+  if (!found) throw new Problem(400, 'validation', 'Choose one of the listed strategies');
+  return found;
+}
+
+function planOf(registry: ModelRegistry, strategy: Strategy): Plan {
+  const use = (model: ModelUse) => councilModel(registry, model);
+  const { deadlines } = strategy;
+  return {
+    reviewsPerSeat: strategy.reviewsPerSeat,
+    extractors: strategy.extractors.map(use),
+    synthesizers: strategy.synthesizers.map(use),
+    verifiers: strategy.verifiers.map((pair) => pair.map(use)),
+    minFamilies: strategy.minFamilies,
+    attempts: strategy.attemptsPerCall,
+    typicalSeconds: strategy.typicalSeconds,
+    deadlinesMs: {
+      opinionsSoft: deadlines.opinions.softMs,
+      opinionsHard: deadlines.opinions.hardMs,
+      claims: deadlines.claimsMs,
+      reviewsSoft: deadlines.reviews.softMs,
+      reviewsHard: deadlines.reviews.hardMs,
+      synthesis: deadlines.synthesisMs,
+      run: deadlines.runMs,
+    },
+  };
+}
+
+function councilModel(registry: ModelRegistry, use: ModelUse): CouncilModel {
+  const status = registry.statusOf(use.model);
+  return {
+    model: use.model,
+    provider: status.provider ?? 'unknown',
+    effort: use.effort,
+    simulated: status.simulated,
+  };
+}
+
+function familyOf(registry: ModelRegistry, model: string): string {
+  const status = registry.statusOf(model);
+  return status.available ? status.family : 'unknown';
+}
+
+/** Simulated runs are reproducible: the same question and strategy draw the same everything. */
+function sandboxRunSeed(sandboxSeed: string, request: CreateOptimizationRequest): string {
+  return createHmac('sha256', sandboxSeed)
+    .update(JSON.stringify([request.challenge, request.strategy]))
+    .digest('hex')
+    .slice(0, 32);
+}
