@@ -50,13 +50,9 @@ async function freshSandbox(): Promise<ProviderSandbox> {
 async function firstTwoIds(): Promise<string[]> {
   const sandbox = await freshSandbox();
   const openai = new OpenAI({ apiKey: 'key', baseURL: `${sandbox.url}/openai/v1` });
-  const ids: string[] = [];
-  for (const _time of ['once', 'twice']) {
-    const reply = await openai.responses
-      .stream({ model: 'gpt-6-luna', input: 'x' })
-      .finalResponse();
-    ids.push(reply.id);
-  }
+  const ask = async (): Promise<string> =>
+    (await openai.responses.stream({ model: 'gpt-6-luna', input: 'x' }).finalResponse()).id;
+  const ids = [await ask(), await ask()];
   await sandbox.close();
   return ids;
 }

@@ -1,0 +1,297 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { usageFromTotals } from '#services/models/guarded-call.ts';
+import { unknownUsage } from '#services/models/model.ts';
+import { messageParams, usageOfMessage } from '#services/models/providers/anthropic.ts';
+import { contentParams, usageOfContent } from '#services/models/providers/google.ts';
+import { chatRequest, usageOfChat } from '#services/models/providers/mistral.ts';
+import { chatParams, usageOfCompletion } from '#services/models/providers/openai-compatible.ts';
+import {
+  replyOfResponse,
+  responsesParams,
+  usageOfResponse,
+} from '#services/models/providers/openai.ts';
+import { retryAfterHeaderMs } from '#services/models/transport.ts';
+import { requestTo } from './provider-cases.ts';
+
+const json = { type: 'object', properties: {}, required: [], additionalProperties: false };
+const asked = requestTo('model', { schema: { name: 'opinion', json }, effort: 'high' });
+const plain = requestTo('model');
+const signal = new AbortController().signal;
+
+describe('a request for structured output at high effort', () => {
+  it('is a text format and a reasoning effort for OpenAI, who keeps nothing', () => {
+    expect(responsesParams(asked)).toMatchObject({
+      instructions: asked.system,
+      input: asked.prompt,
+      max_output_tokens: 4000,
+      store: false,
+      reasoning: { effort: 'high' },
+      text: { format: { type: 'json_schema', name: 'opinion', schema: json, strict: true } },
+    });
+  });
+
+  it('is an output format and an effort for Anthropic, and never a forced tool', () => {
+    const params = messageParams(asked);
+    expect(params).toMatchObject({
+      max_tokens: 4000,
+      output_config: {
+        effort: 'high',
+        format: { type: 'json_schema', schema: { ...json, title: 'opinion' } },
+      },
+    });
+    expect(params).not.toHaveProperty('tools');
+    expect(params).not.toHaveProperty('thinking');
+  });
+
+  it('turns thinking off for Anthropic at effort none, and names no effort', () => {
+    const params = messageParams({ ...plain, effort: 'none' });
+    expect(params).toMatchObject({ thinking: { type: 'disabled' } });
+    expect(params).not.toHaveProperty('output_config');
+  });
+
+  it('is a MIME type, a schema and a thinking level for Google', () => {
+    expect(contentParams(asked, signal).config).toMatchObject({
+      systemInstruction: asked.system,
+      maxOutputTokens: 4000,
+      responseMimeType: 'application/json',
+      responseJsonSchema: { ...json, title: 'opinion' },
+      thinkingConfig: { thinkingLevel: 'HIGH' },
+    });
+  });
+
+  it('reaches the level of Google that the SDK does not name yet', () => {
+    expect(contentParams({ ...asked, effort: 'xhigh' }, signal).config).toMatchObject({
+      httpOptions: {
+        extraBody: { generationConfig: { thinkingConfig: { thinkingLevel: 'XHIGH' } } },
+      },
+    });
+  });
+
+  it('is a response format and a reasoning effort for Mistral', () => {
+    expect(chatRequest(asked)).toMatchObject({
+      maxTokens: 4000,
+      reasoningEffort: 'high',
+      responseFormat: {
+        type: 'json_schema',
+        jsonSchema: { name: 'opinion', schemaDefinition: json, strict: true },
+      },
+    });
+  });
+
+  it('is a response format with usage in the stream for everything compatible', () => {
+    expect(chatParams(asked)).toMatchObject({
+      max_tokens: 4000,
+      reasoning_effort: 'high',
+      stream_options: { include_usage: true },
+      response_format: { type: 'json_schema', json_schema: { name: 'opinion', schema: json } },
+    });
+  });
+
+  it.each([
+    ['OpenAI', responsesParams(plain)],
+    ['Anthropic', messageParams(plain)],
+    ['Google', contentParams(plain, signal).config ?? {}],
+    ['Mistral', chatRequest(plain)],
+    ['a compatible endpoint', chatParams(plain)],
+  ])('leaves every default to %s when nothing is asked', (_vendor, params) => {
+    const settings = [
+      'temperature',
+      'reasoning',
+      'reasoning_effort',
+      'reasoningEffort',
+      'thinking',
+      'thinkingConfig',
+      'output_config',
+      'text',
+      'response_format',
+      'responseFormat',
+      'responseJsonSchema',
+      'tools',
+    ];
+    expect(Object.keys(params).filter((key) => settings.includes(key))).toEqual([]);
+  });
+});
+
+/** 1,000 in of which 640 cached and 100 written, 700 out of which 500 thought. */
+const counted = {
+  inputUncached: 260,
+  inputCached: 640,
+  cacheWrite: 100,
+  outputVisible: 200,
+  outputThinking: 500,
+  source: 'provider',
+};
+
+describe('usage', () => {
+  it('of OpenAI includes the cached, the written and the thought tokens', () => {
+    expect(
+      usageOfResponse({
+        input_tokens: 1000,
+        input_tokens_details: { cached_tokens: 640, cache_write_tokens: 100 },
+        output_tokens: 700,
+        output_tokens_details: { reasoning_tokens: 500 },
+        total_tokens: 1700,
+      }),
+    ).toEqual(counted);
+  });
+
+  it('of Chat Completions includes them, too', () => {
+    expect(
+      usageOfCompletion({
+        prompt_tokens: 1000,
+        completion_tokens: 700,
+        total_tokens: 1700,
+        prompt_tokens_details: { cached_tokens: 640, cache_write_tokens: 100 },
+        completion_tokens_details: { reasoning_tokens: 500 },
+      }),
+    ).toEqual(counted);
+  });
+
+  it('of Anthropic excludes the cached and the written, and includes the thought', () => {
+    const last = {
+      input_tokens: 260,
+      cache_read_input_tokens: 640,
+      cache_creation_input_tokens: 100,
+      output_tokens: 700,
+      output_tokens_details: { thinking_tokens: 500 },
+      server_tool_use: null,
+    };
+    expect(usageOfMessage(null, last)).toEqual(counted);
+    const start = {
+      ...last,
+      output_tokens: 1,
+      cache_creation: null,
+      inference_geo: null,
+      service_tier: null,
+      speed: null,
+    };
+    const older = {
+      ...last,
+      input_tokens: null,
+      cache_read_input_tokens: null,
+      cache_creation_input_tokens: null,
+    };
+    expect(usageOfMessage(start, older)).toEqual(counted);
+  });
+
+  it('of Google includes the cached and excludes the thoughts', () => {
+    expect(
+      usageOfContent({
+        promptTokenCount: 1000,
+        cachedContentTokenCount: 640,
+        candidatesTokenCount: 200,
+        thoughtsTokenCount: 500,
+      }),
+    ).toEqual({ ...counted, inputUncached: 360, cacheWrite: null });
+  });
+
+  it('of Google counts thoughts that left no room for an answer', () => {
+    expect(usageOfContent({ promptTokenCount: 1000, thoughtsTokenCount: 500 })).toMatchObject({
+      outputVisible: 0,
+      outputThinking: 500,
+    });
+  });
+
+  it('of Mistral includes both, where it says so', () => {
+    expect(
+      usageOfChat({
+        promptTokens: 1000,
+        completionTokens: 700,
+        prompt_tokens_details: { cached_tokens: 640 },
+        completion_tokens_details: { reasoning_tokens: 500 },
+      }),
+    ).toEqual({ ...counted, inputUncached: 360, cacheWrite: null });
+    expect(usageOfChat({ promptTokens: 1000, completionTokens: 700 })).toEqual({
+      inputUncached: 1000,
+      inputCached: null,
+      cacheWrite: null,
+      outputVisible: 700,
+      outputThinking: null,
+      source: 'provider',
+    });
+  });
+
+  it('is unknown, and never 0, when a provider is silent', () => {
+    expect(usageOfResponse(null)).toEqual(unknownUsage);
+    expect(usageOfMessage(null, null)).toEqual(unknownUsage);
+    expect(usageOfContent({})).toEqual(unknownUsage);
+    expect(usageOfChat({})).toEqual(unknownUsage);
+  });
+
+  it('adds up to what the provider counted, whatever the parts', () => {
+    const tokens = fc.nat(2_000_000);
+    fc.assert(
+      fc.property(
+        tokens,
+        tokens,
+        tokens,
+        tokens,
+        tokens,
+        (uncached, cached, written, visible, thought) => {
+          const usage = usageFromTotals({
+            input: uncached + cached + written,
+            cached,
+            cacheWrite: written,
+            output: visible + thought,
+            thinking: thought,
+          });
+          expect(usage).toEqual({
+            inputUncached: uncached,
+            inputCached: cached,
+            cacheWrite: written,
+            outputVisible: visible,
+            outputThinking: thought,
+            source: 'provider',
+          });
+        },
+      ),
+    );
+  });
+});
+
+describe('a response of OpenAI', () => {
+  const response = {
+    id: 'resp_1',
+    object: 'response' as const,
+    created_at: 0,
+    model: 'gpt-6-luna',
+    output: [],
+    output_text: '',
+    access_programs: null,
+    error: null,
+    instructions: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    temperature: null,
+    tool_choice: 'auto' as const,
+    tools: [],
+    top_p: null,
+  };
+
+  it('that was filtered is a refusal, not a truncation', () => {
+    expect(() =>
+      replyOfResponse({
+        ...response,
+        status: 'incomplete',
+        incomplete_details: { reason: 'content_filter' },
+      }),
+    ).toThrow('refused');
+  });
+});
+
+describe('the wait that a provider asks for', () => {
+  const at = Date.parse('2026-11-20T12:00:00.000Z');
+  it.each([
+    [{ 'retry-after': '3' }, 3000],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': '1.5' }, 1500],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 12:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 11:59:00 GMT' }, 0],
+    [{ 'retry-after-ms': '250', 'retry-after': '1' }, 250],
+    [{ 'retry-after': 'soon' }, null],
+    [{}, null],
+  ])('in %o is %s ms', (headers, expected) => {
+    expect(retryAfterHeaderMs(new Headers(Object.entries(headers)), at)).toBe(expected);
+  });
+});
