@@ -1,3 +1,6 @@
+import { creditAccountTable } from './credit-account.ts';
+import { creditAnalytics } from './credit-analytics.ts';
+import { creditHistory } from './credit-history.ts';
 import type { Projection } from './define.ts';
 import { optimizationList } from './optimization-list.ts';
 
@@ -5,4 +8,9 @@ import { optimizationList } from './optimization-list.ts';
  * Every read model, in the order in which the append function applies the inline ones. The append
  * function, the runner, rebuild and verify are driven by this list alone.
  */
-export const projections: readonly Projection[] = [optimizationList];
+export const projections: readonly Projection[] = [
+  creditAccountTable,
+  creditHistory,
+  optimizationList,
+  creditAnalytics,
+];

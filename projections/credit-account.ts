@@ -1,0 +1,150 @@
+import type { Queryable } from '#db/connect.ts';
+import type { AccountBalance, CreditEventType } from '#services/credits/account.ts';
+import type { Balance } from '#services/credits/contract.ts';
+import { defineProjection } from './define.ts';
+
+/**
+ * What a person has, one row each, written with the events themselves: whoever was told that credits
+ * were reserved reads the balance without them. The figures are summed from the events' amounts, not
+ * taken from the `balance` that events carry, so that verify compares two computations. The CHECKs
+ * are the last wall: a fault in a decision fails the append instead of making credits.
+ */
+export const creditAccountTable = defineProjection<CreditEventType>({
+  name: 'credit_account',
+  kind: 'inline',
+  events: {
+    CreditsGranted: 'used',
+    CreditsReserved: 'used',
+    CreditsCaptured: 'used',
+    CreditsReturned: 'used',
+    CreditsReleased: 'used',
+    LotRevoked: 'used',
+    // Moves nothing, but the row tells the stream's version.
+    RevocationDeferred: 'used',
+    DebtIncurred: 'used',
+    DebtSettled: 'used',
+  },
+  key: ['user_id'],
+  create: (table) => `create table ${table} (
+    user_id text primary key,
+    available bigint not null check (available >= 0),
+    held bigint not null check (held >= 0),
+    debt bigint not null check (debt >= 0),
+    purchased bigint not null check (purchased >= 0),
+    bonus bigint not null check (bonus >= 0),
+    other bigint not null check (other >= 0),
+    consumed bigint not null check (consumed >= 0),
+    revoked bigint not null check (revoked >= 0),
+    version bigint not null,
+    check (purchased + bonus + other = available + held + consumed + revoked)
+  ) with (fillfactor = 70)`,
+  apply: (table, events) => `merge into ${table} as account
+    using (
+      select moved.user_id, max(moved.position) as version,
+        sum(case moved.type
+          when 'CreditsGranted' then moved.credits
+          when 'CreditsReserved' then -moved.credits
+          when 'CreditsReturned' then moved.credits
+          when 'CreditsReleased' then moved.credits
+          when 'LotRevoked' then -moved.credits
+          when 'DebtSettled' then -moved.credits
+          else 0 end)::bigint as available,
+        sum(case moved.type
+          when 'CreditsReserved' then moved.credits
+          when 'CreditsCaptured' then -moved.credits
+          when 'CreditsReleased' then -moved.credits
+          else 0 end)::bigint as held,
+        sum(case moved.type
+          when 'DebtIncurred' then moved.credits
+          when 'DebtSettled' then -moved.credits
+          else 0 end)::bigint as debt,
+        sum(case when moved.source = 'purchase' then moved.credits else 0 end)::bigint as purchased,
+        sum(case when moved.source = 'bonus' then moved.credits else 0 end)::bigint as bonus,
+        sum(case when moved.source = 'other' then moved.credits else 0 end)::bigint as other,
+        sum(case moved.type
+          when 'CreditsCaptured' then moved.credits
+          when 'CreditsReturned' then -moved.credits
+          else 0 end)::bigint as consumed,
+        sum(case moved.type
+          when 'LotRevoked' then moved.credits
+          when 'DebtSettled' then moved.credits
+          else 0 end)::bigint as revoked
+      from (
+        select substr(e.stream_id, 9) as user_id, e.stream_position as position,
+          e.message_type as type, (e.message_data ->> 'credits')::bigint as credits,
+          case e.message_type when 'CreditsGranted' then e.message_data ->> 'source' end as source
+        from ${events} e
+      ) moved
+      group by moved.user_id
+    ) as change on account.user_id = change.user_id
+    when matched then update set
+      available = account.available + change.available,
+      held = account.held + change.held,
+      debt = account.debt + change.debt,
+      purchased = account.purchased + change.purchased,
+      bonus = account.bonus + change.bonus,
+      other = account.other + change.other,
+      consumed = account.consumed + change.consumed,
+      revoked = account.revoked + change.revoked,
+      version = change.version
+    when not matched then insert
+      (user_id, available, held, debt, purchased, bonus, other, consumed, revoked, version)
+      values (change.user_id, change.available, change.held, change.debt, change.purchased,
+        change.bonus, change.other, change.consumed, change.revoked, change.version)`,
+});
+
+export type AccountRow = AccountBalance & { version: number };
+
+/** The row, with the stream's version; zeros and version 0 for a person without any event. */
+export async function readAccount(client: Queryable, userId: string): Promise<AccountRow> {
+  const { rows } = await client.query<AccountRow>(
+    `select available::float8, held::float8, debt::float8, purchased::float8, bonus::float8,
+       other::float8, consumed::float8, revoked::float8, version::float8
+     from credit_account where user_id = $1`,
+    [userId],
+  );
+  return rows[0] ?? noAccount;
+}
+
+const noAccount: AccountRow = {
+  available: 0,
+  held: 0,
+  debt: 0,
+  purchased: 0,
+  bonus: 0,
+  other: 0,
+  consumed: 0,
+  revoked: 0,
+  version: 0,
+};
+
+/** As `GET /credits/balance` and the stream's snapshot show it. */
+export async function readBalance(client: Queryable, userId: string): Promise<Balance> {
+  return balanceOf(await readAccount(client, userId));
+}
+
+/** Everyone who has ever had credits, a page after `after` in order of id. */
+export async function readAccountIds(
+  client: Queryable,
+  page: { after: string; limit: number },
+): Promise<string[]> {
+  const { rows } = await client.query<{ user_id: string }>(
+    'select user_id from credit_account where user_id > $1 order by user_id limit $2',
+    [page.after, page.limit],
+  );
+  return rows.map((row) => row.user_id);
+}
+
+/** An account's figures in the words of the contract; of an event's `balance`, too. */
+export function balanceOf(account: AccountBalance): Balance {
+  const { available, held, debt, purchased, bonus, other, consumed } = account;
+  return {
+    available_credits: available,
+    reserved_credits: held,
+    debt_credits: debt,
+    total_purchased: purchased,
+    total_consumed: consumed,
+    total_credits: purchased + bonus + other,
+    used_credits: consumed,
+  };
+}
