@@ -1,5 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import type { Queryable } from './connect.ts';
+import { upcast } from './event-store.ts';
 import { beginReading, inTransaction } from './transaction.ts';
 
 /**
@@ -25,7 +26,7 @@ export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
 
 const lastPosition = '9223372036854775807';
 
-/** An event as it is stored: `data` and `metadata` are plain JSON, not yet validated or unsealed. */
+/** An event as plain JSON: texts sealed as they were written, and nothing validated. */
 export type RecordedEvent = {
   readonly streamId: string;
   readonly streamPosition: number;
@@ -64,8 +65,9 @@ export const pageLimit = 5_000;
 
 /**
  * Reads the safe events after `cursor`, in the order (transaction id, position), which is also the
- * order inside each stream. When it caught up, the returned cursor lies at the end of everything
- * safe, so that the next look does not go over events of other types again.
+ * order inside each stream, and in the shape that the code of today reads. When it caught up, the
+ * returned cursor lies at the end of everything safe, so that the next look does not go over events of
+ * other types again.
  */
 export async function readPage(
   client: Queryable,
@@ -78,7 +80,8 @@ export async function readPage(
     limit,
     types ?? null,
   ]);
-  const events = rows.flatMap((row) => (row.stream_id === null ? [] : [recordedEvent(row)]));
+  const stored = rows.flatMap((row) => (row.stream_id === null ? [] : [recordedEvent(row)]));
+  const events = stored.map(upcast);
   return { ...lookOf(cursor, rows[0], events.at(-1), events.length, limit), events };
 }
 
@@ -143,13 +146,8 @@ export async function endOfLog(client: Queryable): Promise<Cursor> {
   return justBefore(rows[0]!.horizon);
 }
 
-type HeaderRow = { horizon: string; unsafe: boolean };
-type RangeRow = HeaderRow & {
-  count: string | null;
-  transaction_id: string | null;
-  global_position: string | null;
-};
-type EventRow = {
+/** What `eventColumns` selects. */
+export type EventRow = {
   stream_id: string;
   stream_position: string;
   transaction_id: string;
@@ -158,6 +156,31 @@ type EventRow = {
   message_type: string;
   message_data: Record<string, unknown>;
   message_metadata: Record<string, unknown>;
+};
+
+/** Of `emt_messages m`, with numbers as digits whatever the driver makes of them. */
+export const eventColumns = `m.stream_id, m.stream_position::text, m.transaction_id::text,
+    m.global_position::text, m.message_id, m.message_type, m.message_data, m.message_metadata`;
+
+/** A row as an event in its stored shape. */
+export function recordedEvent(row: EventRow): RecordedEvent {
+  return {
+    streamId: row.stream_id,
+    streamPosition: Number(row.stream_position),
+    transactionId: row.transaction_id,
+    globalPosition: row.global_position,
+    messageId: row.message_id,
+    type: row.message_type,
+    data: row.message_data,
+    metadata: row.message_metadata,
+  };
+}
+
+type HeaderRow = { horizon: string; unsafe: boolean };
+type RangeRow = HeaderRow & {
+  count: string | null;
+  transaction_id: string | null;
+  global_position: string | null;
 };
 type PageRow = HeaderRow & (EventRow | { stream_id: null });
 
@@ -182,16 +205,14 @@ const header = `with horizon as materialized (
   )`;
 
 const pageStatement = `${header}
-  select header.xmin::text as horizon, header.unsafe, e.stream_id, e.stream_position::text,
-    e.transaction_id::text, e.global_position::text, e.message_id, e.message_type, e.message_data,
-    e.message_metadata
+  select header.xmin::text as horizon, header.unsafe, ${eventColumns}
   from header left join lateral (
-    select m.* from emt_messages m
+    select * from emt_messages m
     where ${safeAfterCursor}
     order by m.transaction_id, m.global_position
     limit $3
-  ) e on true
-  order by e.transaction_id, e.global_position`;
+  ) m on true
+  order by m.transaction_id, m.global_position`;
 
 const rangeStatement = `${header}
   select header.xmin::text as horizon, header.unsafe, e.count::text, e.transaction_id::text,
@@ -233,17 +254,4 @@ function later(cursor: Cursor, reached: Cursor | undefined): Cursor {
 
 function justBefore(horizon: string): Cursor {
   return { transactionId: String(BigInt(horizon) - 1n), globalPosition: lastPosition };
-}
-
-function recordedEvent(row: EventRow): RecordedEvent {
-  return {
-    streamId: row.stream_id,
-    streamPosition: Number(row.stream_position),
-    transactionId: row.transaction_id,
-    globalPosition: row.global_position,
-    messageId: row.message_id,
-    type: row.message_type,
-    data: row.message_data,
-    metadata: row.message_metadata,
-  };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readAsOfOneMoment } from '#db/reader.ts';
@@ -6,12 +7,16 @@ import type { Projection } from '#projections/define.ts';
 import { rebuild } from '#projections/rebuild.ts';
 import { type Runner, startProjectionRunner } from '#projections/run.ts';
 import { verify } from '#projections/verify.ts';
+import { createCommandBus } from '#services/platform/command.ts';
+import { createLog } from '#services/platform/log.ts';
 import {
   appendBatch,
   credited,
   debited,
   startWriters,
   testAccount,
+  testDecider,
+  type TestEvent,
   testLine,
   testTotal,
 } from '#tests/support/append.ts';
@@ -83,112 +88,190 @@ async function caughtUp(): Promise<void> {
   }
 }
 
-let run = 0;
-
-/** Writers with batches of several streams, some of them shared by the rounds, some new each time. */
-function writeUntilStopped(writers: number) {
-  run += 1;
-  const prefix = `test-r${run}`;
-  return startWriters(writers, async (writer, round) => {
-    const outcomes = await appendBatch(db, [
-      {
-        streamId: `${prefix}w${writer}`,
-        expected: round * 2,
-        events: [credited(5), debited(2)],
-      },
-      { streamId: `${prefix}n${writer}x${round}`, expected: 0, events: [credited(1)] },
-    ]);
-    expect(outcomes).toEqual([{ sqlstate: null }, { sqlstate: null }]);
+/**
+ * Runs `work` while writers append, each to a stream of its own and to one that is new each time, and
+ * always ends them.
+ */
+async function whileWriting(work: () => Promise<void>): Promise<void> {
+  const bus = createCommandBus({
+    pool: db.pool,
+    functionName: db.functionName,
+    clock: Date.now,
+    log: createLog({ level: 'silent', process: 'test' }),
+  });
+  let written = 0;
+  const append = async (streamId: string, command: TestEvent[]) => {
+    await bus.execute(
+      testDecider,
+      { streamId, command, commandId: randomUUID(), actor: 'test', correlationId: 'test' },
+      'job',
+    );
+    written += 1;
+  };
+  const run = randomUUID();
+  const writers = startWriters(16, async (writer, round) => {
+    await append(`test-${run}-${writer}`, [credited(5), debited(2)]);
+    await append(`test-${run}-${writer}-${round}`, [credited(1)]);
     return 3;
   });
+  try {
+    while (written < 100) await sleep(5);
+    await work();
+  } finally {
+    await writers.stop();
+    await bus.close();
+  }
 }
 
 describe('while 16 writers append', () => {
   test('an inline projection is rebuilt again and again, and is right each time', async () => {
-    const writers = writeUntilStopped(16);
-    for (let round = 0; round < 4; round += 1) {
-      const rebuilt = await rebuild(db.ownerPool, testAccount);
-      expect(rebuilt.events).toBeGreaterThan(0);
-      await sleep(50);
-    }
-    await writers.stop();
+    await whileWriting(async () => {
+      for (let round = 0; round < 4; round += 1) {
+        const rebuilt = await rebuild(db.ownerPool, testAccount);
+        expect(rebuilt.events).toBeGreaterThan(0);
+        await sleep(50);
+      }
+    });
     expect(await wrongAccounts()).toBe(0);
   });
 
   test('asynchronous ones are, too, and their runner goes on', async () => {
-    const writers = writeUntilStopped(16);
-    for (let round = 0; round < 2; round += 1) {
-      await rebuild(db.ownerPool, testLine);
-      await rebuild(db.ownerPool, testTotal);
-    }
-    await writers.stop();
+    await whileWriting(async () => {
+      for (let round = 0; round < 2; round += 1) {
+        await rebuild(db.ownerPool, testLine);
+        await rebuild(db.ownerPool, testTotal);
+      }
+    });
     await caughtUp();
     expect(await wrongLines()).toBe(0);
     expect((await verify(db.ownerPool, testTotal)).differences).toEqual([]);
   });
 
-  test('verify finds nothing wrong in tables that are right', async () => {
-    const writers = writeUntilStopped(16);
-    for (const projection of projections) {
-      const verification = await verify(db.ownerPool, projection);
-      expect(verification).toMatchObject({ differences: [], more: false });
-      expect(verification.events).toBeGreaterThan(0);
+  test('verify finds nothing wrong in tables that are right', () =>
+    whileWriting(async () => {
+      for (const projection of projections) {
+        const verification = await verify(db.ownerPool, projection);
+        expect(verification).toMatchObject({ differences: [], more: false });
+        expect(verification.events).toBeGreaterThan(0);
+      }
+    }));
+
+  test('verify finds one corrupted row, one that is missing and one too many', () =>
+    whileWriting(async () => {
+      await appendBatch(db, [
+        { streamId: 'test-corrupt1', expected: 0, events: [credited(10)] },
+        { streamId: 'test-corrupt2', expected: 0, events: [credited(20)] },
+      ]);
+      await db.ownerPool.query(
+        `update test_account set balance = 11 where account_id = 'test-corrupt1'`,
+      );
+      await db.ownerPool.query(`delete from test_account where account_id = 'test-corrupt2'`);
+      await db.ownerPool.query(
+        `insert into test_account (account_id, balance, version) values ('test-corrupt3', 1, 1)`,
+      );
+      const { differences } = await verify(db.ownerPool, testAccount);
+      expect(differences.toSorted((a, b) => a.key[0]!.localeCompare(b.key[0]!))).toEqual([
+        {
+          key: ['test-corrupt1'],
+          kind: 'different',
+          columns: [{ column: 'balance', stored: 11, rebuilt: 10 }],
+        },
+        expect.objectContaining({ key: ['test-corrupt2'], kind: 'missing' }),
+        expect.objectContaining({ key: ['test-corrupt3'], kind: 'unexpected' }),
+      ]);
+      await rebuild(db.ownerPool, testAccount);
+      expect((await verify(db.ownerPool, testAccount)).differences).toEqual([]);
+    }));
+
+  test('readers of one moment never see a swapped table empty', () =>
+    whileWriting(async () => {
+      let rebuilding = true;
+      const reading = (async () => {
+        const counts: number[] = [];
+        while (rebuilding)
+          counts.push(
+            await readAsOfOneMoment(db.pool, ['test_account'], async (client) => {
+              await client.query('select pg_sleep(0.005)');
+              const { rows } = await client.query<{ count: string }>(
+                'select count(*) from test_account',
+              );
+              return Number(rows[0]!.count);
+            }),
+          );
+        return counts;
+      })();
+      for (let round = 0; round < 3; round += 1) await rebuild(db.ownerPool, testAccount);
+      rebuilding = false;
+      const counts = await reading;
+      expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+      expect(counts[0]).toBeGreaterThan(0);
+    }));
+});
+
+describe('while a foreign transaction hides all new events from readers', () => {
+  async function withForeignTransaction(work: () => Promise<void>): Promise<void> {
+    const foreign = await db.ownerPool.connect();
+    try {
+      await foreign.query('begin');
+      await foreign.query('select pg_current_xact_id()');
+      await work();
+      await foreign.query('commit');
+    } finally {
+      foreign.release();
     }
-    await writers.stop();
+  }
+
+  test('a rebuilt inline table holds them all the same', () =>
+    withForeignTransaction(async () => {
+      await appendBatch(db, [
+        { streamId: 'test-hidden1', expected: 0, events: [credited(7), debited(3)] },
+      ]);
+      await rebuild(db.ownerPool, testAccount);
+      expect(await wrongAccounts()).toBe(0);
+    }));
+
+  test('a rebuilt asynchronous table takes each of them once, when they are shown', async () => {
+    await withForeignTransaction(async () => {
+      await appendBatch(db, [{ streamId: 'test-hidden2', expected: 0, events: [credited(1)] }]);
+      await rebuild(db.ownerPool, testLine);
+    });
+    await caughtUp();
+    expect(await wrongLines()).toBe(0);
   });
 
-  test('verify finds one corrupted row, one that is missing and one too many', async () => {
-    const writers = writeUntilStopped(16);
-    await appendBatch(db, [
-      { streamId: 'test-corrupt1', expected: 0, events: [credited(10)] },
-      { streamId: 'test-corrupt2', expected: 0, events: [credited(20)] },
-    ]);
-    await db.ownerPool.query(
-      `update test_account set balance = 11 where account_id = 'test-corrupt1'`,
-    );
-    await db.ownerPool.query(`delete from test_account where account_id = 'test-corrupt2'`);
-    await db.ownerPool.query(
-      `insert into test_account (account_id, balance, version) values ('test-corrupt3', 1, 1)`,
-    );
-    const { differences } = await verify(db.ownerPool, testAccount);
-    await writers.stop();
-    expect(differences.toSorted((a, b) => a.key[0]!.localeCompare(b.key[0]!))).toEqual([
-      {
-        key: ['test-corrupt1'],
-        kind: 'different',
-        columns: [{ column: 'balance', stored: 11, rebuilt: 10 }],
-      },
-      expect.objectContaining({ key: ['test-corrupt2'], kind: 'missing' }),
-      expect.objectContaining({ key: ['test-corrupt3'], kind: 'unexpected' }),
-    ]);
+  test('verify finds a row that never got its latest event, though an older state equals it', async () => {
+    await appendBatch(db, [{ streamId: 'test-stale', expected: 0, events: [credited(7)] }]);
+    await withForeignTransaction(async () => {
+      await appendBatch(db, [{ streamId: 'test-stale', expected: 1, events: [credited(7)] }]);
+      expect((await verify(db.ownerPool, testAccount)).differences).toEqual([]);
+      await db.ownerPool.query(
+        `update test_account set balance = 7, version = 1 where account_id = 'test-stale'`,
+      );
+      const { differences } = await verify(db.ownerPool, testAccount);
+      expect(differences.map(({ key }) => key)).toEqual([['test-stale']]);
+    });
     await rebuild(db.ownerPool, testAccount);
-    expect((await verify(db.ownerPool, testAccount)).differences).toEqual([]);
   });
+});
 
-  test('readers of one moment never see a swapped table empty', async () => {
-    const writers = writeUntilStopped(16);
-    let rebuilding = true;
-    const reading = (async () => {
-      const counts: number[] = [];
-      while (rebuilding)
-        counts.push(
-          await readAsOfOneMoment(db.pool, ['test_account'], async (client) => {
-            await client.query('select pg_sleep(0.005)');
-            const { rows } = await client.query<{ count: string }>(
-              'select count(*) from test_account',
-            );
-            return Number(rows[0]!.count);
-          }),
-        );
-      return counts;
-    })();
-    for (let round = 0; round < 3; round += 1) await rebuild(db.ownerPool, testAccount);
-    rebuilding = false;
-    const counts = await reading;
-    await writers.stop();
-    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
-    expect(counts[0]).toBeGreaterThan(0);
+test('a swap waits for a writer who has not committed, and its events are in the new table', async () => {
+  const writer = await db.pool.connect();
+  await writer.query('begin');
+  await appendBatch({ pool: writer, functionName: db.functionName }, [
+    { streamId: 'test-uncommitted', expected: 0, events: [credited(9)] },
+  ]);
+  let swapped = false;
+  const rebuilding = rebuild(db.ownerPool, testAccount).then(() => {
+    swapped = true;
   });
+  await sleep(300);
+  // Others are let through between its attempts to lock the table.
+  await appendBatch(db, [{ streamId: 'test-let-through', expected: 0, events: [credited(1)] }]);
+  expect(swapped).toBe(false);
+  await writer.query('commit');
+  writer.release();
+  await rebuilding;
+  expect(await wrongAccounts()).toBe(0);
 });
 
 test('a corrupted asynchronous row is found at the checkpoint of its table', async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import type { Queryable } from '#db/connect.ts';
 import { defineProjection } from '#projections/define.ts';
-import type { TestDatabase } from './database.ts';
+import type { Decider } from '#services/platform/command.ts';
 
 /** Events as the store takes them, without deciders: for tests of what reads. */
 export type TestEvent = {
@@ -43,7 +44,7 @@ export async function appendInto(client: pg.ClientBase, entry: TestEntry): Promi
 
 /** The product's append function, as the application: inline projections, one outcome per entry. */
 export async function appendBatch(
-  { pool, functionName }: Pick<TestDatabase, 'pool' | 'functionName'>,
+  { pool, functionName }: { pool: Queryable; functionName: string },
   entries: readonly TestEntry[],
 ): Promise<{ sqlstate: string | null }[]> {
   const { rows } = await pool.query<{ sqlstate: string | null }>(
@@ -67,6 +68,16 @@ function bodyOf({ expected, events }: TestEntry): string {
     jobs: [],
   });
 }
+
+/** Appends whatever it is told to, through the command path of the product. */
+export const testDecider: Decider<Record<string, never>, readonly TestEvent[], TestEvent> = {
+  name: 'test',
+  version: 1,
+  initialState: () => ({}),
+  decide: (events) => events,
+  evolve: (state) => state,
+  reactions: () => [],
+};
 
 type TestEventType = TestEvent['type'];
 

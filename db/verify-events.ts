@@ -1,0 +1,189 @@
+import type pg from 'pg';
+import { type ChainCheck, firstHash, verifyChain } from '#services/platform/chain.ts';
+import type { Queryable } from './connect.ts';
+import { readHeads, type Snapshot, type StreamHead } from './event-store.ts';
+import {
+  compareCursors,
+  eventColumns,
+  type EventRow,
+  recordedEvent,
+  type RecordedEvent,
+} from './reader.ts';
+import { beginReading, inTransaction } from './transaction.ts';
+
+/** Something that an append never writes. One stream may have several. */
+export type EventFault = {
+  readonly streamId: string;
+  /** Position in the stream; 0 when it is about the stream as a whole. */
+  readonly streamPosition: number;
+  readonly messageId: string | null;
+  /**
+   * `chain`: the event is not what was written, or events before it are missing. `order`: readers get
+   * it before the event that it follows. `head`: the stream's row says another last position.
+   * `snapshot`: the state that commands start from belongs to another history.
+   */
+  readonly kind: 'chain' | 'order' | 'head' | 'snapshot';
+};
+
+export type EventsVerification = {
+  streams: number;
+  events: number;
+  seconds: number;
+  /** At most `mostFaults` of them. */
+  faults: readonly EventFault[];
+};
+
+export type VerifyEventsOptions = {
+  /** One stream only. */
+  streamId?: string;
+  /** Called after each page with the events read so far. */
+  onProgress?: (events: number) => void;
+};
+
+/** After so many, where the fault lies is no longer a question of single events. */
+export const mostFaults = 1_000;
+
+const pageEvents = 2_000;
+const timeout = '60min';
+
+/**
+ * Checks what was stored: every stream has the positions from 1 without a gap, its hash chain can be
+ * recomputed, readers get it in its own order, and its row and its snapshot stand at its last event.
+ * As of one moment and read-only, so it may run beside anything. Events are checked as they are
+ * stored, sealed texts included: no key is needed, and an erased one makes no difference.
+ */
+export async function verifyEvents(
+  pool: pg.Pool,
+  { streamId, onProgress }: VerifyEventsOptions = {},
+): Promise<EventsVerification> {
+  const begun = performance.now();
+  return inTransaction(
+    pool,
+    async (client) => {
+      // The timer of the connection's own limit is running already and has to be stopped first.
+      await client.query(`set local transaction_timeout = 0`);
+      await client.query(`set local transaction_timeout = '${timeout}'`);
+      const faults = await findEmptyStreams(client, streamId ?? null);
+      let stream: Checked | undefined;
+      let streams = 0;
+      let events = 0;
+      for (;;) {
+        const page = await readAfter(client, stream, streamId ?? null);
+        const heads = await headsOf(client, page);
+        for (const [id, group] of Map.groupBy(page, (event) => event.streamId)) {
+          if (stream?.streamId !== id) {
+            if (stream) faults.push(...faultsAtEnd(stream));
+            streams += 1;
+            stream = begin(heads.get(id)!);
+          }
+          faults.push(...check(stream, group));
+        }
+        events += page.length;
+        onProgress?.(events);
+        if (page.length < pageEvents || faults.length >= mostFaults) break;
+      }
+      if (stream) faults.push(...faultsAtEnd(stream));
+      const seconds = (performance.now() - begun) / 1000;
+      return { streams, events, seconds, faults: faults.slice(0, mostFaults) };
+    },
+    beginReading,
+  );
+}
+
+/** A stream as far as it has been checked. */
+type Checked = {
+  streamId: string;
+  head: StreamHead;
+  chain: ChainCheck;
+  last: RecordedEvent | undefined;
+  /** The hash of the event at which the snapshot stands. */
+  hashAtSnapshot: string | undefined;
+};
+
+function begin(head: StreamHead): Checked {
+  return {
+    streamId: head.streamId,
+    head,
+    chain: { intact: true, hash: firstHash, version: 0 },
+    last: undefined,
+    hashAtSnapshot: undefined,
+  };
+}
+
+/** Goes on with the next events of a stream. A chain that is broken is not followed any further. */
+function check(stream: Checked, events: readonly RecordedEvent[]): EventFault[] {
+  const faults: EventFault[] = [];
+  const snapshotAt = stream.head.snapshot?.version;
+  for (const event of events) {
+    if (stream.last && compareCursors(stream.last, event) >= 0) faults.push(fault(event, 'order'));
+    stream.last = event;
+    if (!stream.chain.intact) continue;
+    stream.chain = verifyChain([event], stream.chain);
+    if (!stream.chain.intact) faults.push(fault(event, 'chain'));
+    else if (event.streamPosition === snapshotAt) stream.hashAtSnapshot = stream.chain.hash;
+  }
+  return faults;
+}
+
+function faultsAtEnd({ streamId, head, chain, last, hashAtSnapshot }: Checked): EventFault[] {
+  const at = { streamId, streamPosition: last?.streamPosition ?? 0, messageId: null };
+  const faults: EventFault[] = [];
+  if (head.version !== last?.streamPosition) faults.push({ ...at, kind: 'head' });
+  if (chain.intact && isForeign(head.snapshot, hashAtSnapshot))
+    faults.push({ ...at, kind: 'snapshot' });
+  return faults;
+}
+
+/** A stream need not have a snapshot, but one that it has stands at one of its events. */
+function isForeign(snapshot: Snapshot | null, hashAtSnapshot: string | undefined): boolean {
+  return snapshot !== null && snapshot.hash !== hashAtSnapshot;
+}
+
+function fault(event: RecordedEvent, kind: EventFault['kind']): EventFault {
+  const { streamId, streamPosition, messageId } = event;
+  return { streamId, streamPosition, messageId, kind };
+}
+
+/** Streams that have a row or a snapshot and not one event, or events and no row. */
+async function findEmptyStreams(client: Queryable, streamId: string | null): Promise<EventFault[]> {
+  const { rows } = await client.query<{ stream_id: string }>(
+    `select stream_id from (
+       select stream_id from emt_streams union select stream_id from stream_snapshot
+     ) known
+     where ($1::text is null or stream_id = $1)
+       and not exists (select from emt_messages m where m.stream_id = known.stream_id)
+     order by stream_id limit $2`,
+    [streamId, mostFaults],
+  );
+  return rows.map((row) => ({
+    streamId: row.stream_id,
+    streamPosition: 0,
+    messageId: null,
+    kind: 'head',
+  }));
+}
+
+async function readAfter(
+  client: Queryable,
+  stream: Checked | undefined,
+  streamId: string | null,
+): Promise<RecordedEvent[]> {
+  const { rows } = await client.query<EventRow>(
+    `select ${eventColumns}
+     from emt_messages m
+     where (m.stream_id, m.stream_position) > ($1, $2::bigint)
+       and ($3::text is null or m.stream_id = $3)
+     order by m.stream_id, m.stream_position
+     limit $4`,
+    [stream?.streamId ?? '', stream?.last?.streamPosition ?? 0, streamId, pageEvents],
+  );
+  return rows.map(recordedEvent);
+}
+
+async function headsOf(
+  client: Queryable,
+  page: readonly RecordedEvent[],
+): Promise<Map<string, StreamHead>> {
+  const ids = [...new Set(page.map(({ streamId }) => streamId))];
+  return new Map((await readHeads(client, ids)).map((head) => [head.streamId, head]));
+}
