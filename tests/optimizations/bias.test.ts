@@ -86,6 +86,18 @@ describe('leniency', () => {
     );
   });
 
+  test('is measured from the mean reviewer also when single marks are missing', () => {
+    fc.assert(
+      fc.property(figures, figures, fc.nat(40), (levels, qualities, gap) => {
+        const marks = planted(7, 6, 0, levels, qualities).filter(
+          (_, index) => index < 35 || index > gap,
+        );
+        const found = Object.values(leniency(marks).leniency);
+        expect(found.reduce((sum, value) => sum + value, 0)).toBeCloseTo(0, 9);
+      }),
+    );
+  });
+
   test('spreads by its standard deviation, which one reviewer does not have', () => {
     const levels = [1, -1, 0, 0, 0, ...Array.from({ length: 7 }, () => 0)];
     const none = Array.from({ length: 12 }, () => 0);

@@ -377,7 +377,10 @@ describe("a seat's confidence", () => {
     const ballots = Object.fromEntries(
       Object.entries(input.ballots).map(([seat, kept]) => [
         seat,
-        seat === 'S1' ? kept : { ...kept, votes: { ...kept.votes, ...against } },
+        // Of the six peers of S1, four disagree with its second claim.
+        ['S1', 'S2', 'S3'].includes(seat)
+          ? kept
+          : { ...kept, votes: { ...kept.votes, ...against } },
       ]),
     );
     const opinions = { ...input.opinions, S1: { confidence: 90, characters: 1000 } };
@@ -401,6 +404,26 @@ describe("a seat's confidence", () => {
     const scores = computeScores({ ...input, ballots, ledger: ledger(claims) });
     expect(scores.claims['c1']!.agree).toEqual(['S1']);
     expect(scores.confidence).not.toHaveProperty('S1');
+  });
+});
+
+describe('a tied decision', () => {
+  test('is called by the option that the first answer proposes, and is a disagreement', () => {
+    for (const [proposed, rival] of [
+      ['o1', 'o2'],
+      ['o2', 'o1'],
+    ] as const) {
+      const input = polarised(8, 4);
+      const plain = computeScores(input);
+      const options = [
+        { id: proposed, seats: [plain.order[0]!] },
+        { id: rival, seats: [plain.order[1]!] },
+      ];
+      const scores = computeScores({ ...input, ledger: ledger(tenClaims, { options }) });
+      expect(scores.decision).toMatchObject({ modal: proposed, share: 0.5 });
+      expect(scores.agreement.decision).toBe(0);
+      expect(scores.disagreements.map(({ about }) => about)).toContain('decision');
+    }
   });
 });
 

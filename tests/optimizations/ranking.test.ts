@@ -399,6 +399,25 @@ describe('two camps', () => {
     expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(false);
   });
 
+  test('of three and two are too small to be told from chance', () => {
+    expect(found(seatCodes(5), camps(seatCodes(5), 3))).toBe(false);
+  });
+
+  test.each([
+    ['agree within and contradict each other', 8, 4, 1, -0.6, true],
+    ['do not contradict each other enough', 7, 4, 0.5, -0.1, false],
+    ['agree more within than they contradict each other', 12, 8, 1, -0.25, false],
+    ['do not agree within', 7, 4, 0.4, -0.6, false],
+  ])('that %s (%i seats, %i and the rest)', (_, size, first, within, between, expected) => {
+    const taus = seatCodes(size).map((__, a) =>
+      seatCodes(size).map((___, b) =>
+        a === b ? null : a < first === b < first ? within : between,
+      ),
+    );
+    const weights = seatCodes(size).map(() => 1);
+    expect(hasTwoCamps(taus, weights, agreementV1)).toBe(expected);
+  });
+
   test('are hardly ever found where seven seats rank by chance', () => {
     const runs = Array.from({ length: 300 }, (_, run) => run);
     const falseAlarms = runs.filter((run) => found(seatCodes(7), noise(seatCodes(7), run)));
