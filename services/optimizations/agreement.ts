@@ -13,7 +13,7 @@ import type { Review } from './ranking.ts';
 export type Vote = { seat: string; choice: string };
 
 /** Those who chose alike. `weight` is the sum of their family weights. */
-export type Camp = { choice: string; seats: readonly string[]; weight: number };
+type Camp = { choice: string; seats: readonly string[]; weight: number };
 
 export type Poll = {
   /** Largest first; the first one is the mode. */

@@ -68,7 +68,7 @@ export type Metric = {
   };
 };
 
-export type PartWeights = { decision: number; claims: number; rank: number };
+type PartWeights = { decision: number; claims: number; rank: number };
 
 export const agreementV1: Metric = {
   version: 'agreement_v1',
