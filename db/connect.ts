@@ -49,9 +49,10 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
     connectionTimeoutMillis: connectTimeoutMs,
     types: parsers,
   });
-  pool.on('error', options.onError);
-  // The pool listens to a client only while it is idle; an error of one in use that nobody listens
-  // to would end the process.
+  // The pool listens to a client only while it is idle, and then repeats its error as one of its own.
+  // An error that nobody listens to would end the process, so both need a listener, and one of them
+  // speaks.
+  pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', options.onError));
   return pool;
 }
