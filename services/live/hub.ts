@@ -1,0 +1,301 @@
+import type pg from 'pg';
+import { compareCursors, endOfLog, readPage } from '#db/reader.ts';
+import type { Cursor, RecordedEvent } from '#db/reader.ts';
+import { tail } from '#db/tail.ts';
+import type { Wake } from '#db/tail.ts';
+import type { Log } from '#services/platform/log.ts';
+import type { Bye, Fact, FactType } from './contract.ts';
+import { liveLimits } from './limits.ts';
+
+/**
+ * One reader per process turns events into facts and hands them to whoever may see them. It reads
+ * without locks and keeps nothing but its place in the log; a subscriber that falls behind loses its
+ * queue and gets a snapshot instead.
+ */
+export type FactBody = { entity: Fact['entity']; patch: Record<string, unknown> };
+
+/** What one event tells: its owner in general, and those who watch one thing in particular. */
+export type StreamFacts = {
+  type: FactType;
+  at: string;
+  general: FactBody | null;
+  watched: { id: string; fact: FactBody } | null;
+};
+
+export type FactSource = {
+  streamPrefix: string;
+  /** Null when nobody owns the stream. */
+  ownerOf: (streamId: string) => Promise<string | null>;
+  factsOf: (recorded: RecordedEvent) => Promise<StreamFacts> | StreamFacts;
+};
+
+/** One encoded message of the stream; the same buffer for all who get it. */
+export type Message = { bytes: Uint8Array; cursor: Cursor | null };
+
+export type Subscription = {
+  /** The next messages; waits for the first. Empty when the subscription has ended. */
+  take(): Promise<readonly Message[]>;
+  /** The queue was dropped: the subscriber needs a snapshot. Reading it clears it. */
+  overflowed(): boolean;
+  /** Facts up to and including this place are already known to the subscriber. */
+  startAfter(cursor: Cursor): void;
+  push(bytes: Uint8Array): void;
+  end(bye: Bye | null): void;
+};
+
+export type Hub = {
+  subscribe(who: { userId: string; watching: string | null }): Subscription;
+  epoch: string;
+  /** The owner's facts after `from`, up to and including `to`, oldest first. */
+  factsBetween(
+    who: { userId: string; watching: string | null },
+    from: Cursor,
+    to: Cursor,
+  ): AsyncIterable<Message>;
+  /** The things that somebody watches now. */
+  watched(): string[];
+  /** To everyone who watches `id`. */
+  broadcast(id: string, bytes: Uint8Array): void;
+  drain(): void;
+  close(): Promise<void>;
+};
+
+type Subscriber = {
+  userId: string;
+  watching: string | null;
+  queue: Message[];
+  bytes: number;
+  overflowed: boolean;
+  start: Cursor | null;
+  wake: (() => void) | null;
+  ended: boolean;
+};
+
+export async function createHub(options: {
+  pool: pg.Pool;
+  wake: Wake;
+  sources: readonly FactSource[];
+  log: Log;
+}): Promise<Hub> {
+  const { pool, wake, sources, log } = options;
+  const subscribers = new Set<Subscriber>();
+  const owners = createOwners(sources);
+  const stopping = new AbortController();
+  const epoch = await readEpoch(pool);
+
+  const reading = tail({
+    pool,
+    wake,
+    cursor: await endOfLog(pool),
+    signal: stopping.signal,
+    onError: (error) => log.warn({ err: error }, 'The log could not be read; trying again'),
+    async onPage(page) {
+      for (const event of page.events) await deliver(event);
+    },
+  }).catch((error: unknown) => {
+    // Without its reader a hub would show a frozen picture: everyone is sent to another process.
+    log.error({ err: error }, 'The live reader has stopped');
+    for (const subscriber of subscribers) endWith(subscriber, { reason: 'drain', retry_ms: 1000 });
+  });
+
+  async function deliver(event: RecordedEvent): Promise<void> {
+    if (subscribers.size === 0) return;
+    const found = await owners.of(event.streamId);
+    if (!found) return;
+    const theirs = [...subscribers].filter((one) => one.userId === found.owner);
+    if (theirs.length === 0) return;
+    const encoded = encodedFacts(epoch, event, await found.source.factsOf(event));
+    for (const subscriber of theirs) {
+      const message = encoded(subscriber.watching);
+      if (message) offer(subscriber, message);
+    }
+  }
+
+  return {
+    epoch,
+    subscribe({ userId, watching }) {
+      const subscriber: Subscriber = {
+        userId,
+        watching,
+        queue: [],
+        bytes: 0,
+        overflowed: false,
+        start: null,
+        wake: null,
+        ended: false,
+      };
+      subscribers.add(subscriber);
+      return subscriptionOf(subscriber, () => subscribers.delete(subscriber));
+    },
+    async *factsBetween({ userId, watching }, from, to) {
+      let cursor = from;
+      for (;;) {
+        const page = await readPage(pool, cursor, { limit: liveLimits.resumePage });
+        for (const event of page.events) {
+          if (compareCursors(event, to) > 0) return;
+          const found = await owners.of(event.streamId);
+          if (found?.owner !== userId) continue;
+          const message = encodedFacts(epoch, event, await found.source.factsOf(event))(watching);
+          if (message) yield message;
+        }
+        if (page.caughtUp) return;
+        cursor = page.cursor;
+      }
+    },
+    watched: () =>
+      [...new Set([...subscribers].map((one) => one.watching))].filter((id) => id !== null),
+    broadcast(id, bytes) {
+      for (const subscriber of subscribers)
+        if (subscriber.watching === id) offer(subscriber, { bytes, cursor: null });
+    },
+    drain() {
+      for (const subscriber of subscribers)
+        endWith(subscriber, {
+          reason: 'drain',
+          retry_ms: Math.round(Math.random() * liveLimits.drainSpreadMs),
+        });
+    },
+    async close() {
+      stopping.abort();
+      for (const subscriber of subscribers) endWith(subscriber, null);
+      await reading;
+    },
+  };
+}
+
+function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription {
+  return {
+    async take() {
+      if (subscriber.queue.length === 0 && !subscriber.ended && !subscriber.overflowed)
+        await new Promise<void>((resolve) => {
+          subscriber.wake = resolve;
+        });
+      const { start } = subscriber;
+      const messages = subscriber.queue.filter(
+        ({ cursor }) => cursor === null || start === null || compareCursors(cursor, start) > 0,
+      );
+      subscriber.queue = [];
+      subscriber.bytes = 0;
+      return messages;
+    },
+    overflowed() {
+      const was = subscriber.overflowed;
+      subscriber.overflowed = false;
+      return was;
+    },
+    startAfter(cursor) {
+      subscriber.start = cursor;
+    },
+    push(bytes) {
+      offer(subscriber, { bytes, cursor: null });
+    },
+    end(bye) {
+      endWith(subscriber, bye);
+      leave();
+    },
+  };
+}
+
+/** Bounded: a full queue is dropped whole, and the subscriber starts again from a snapshot. */
+function offer(subscriber: Subscriber, message: Message): void {
+  if (subscriber.ended || subscriber.overflowed) return;
+  subscriber.queue.push(message);
+  subscriber.bytes += message.bytes.byteLength;
+  const full =
+    subscriber.bytes > liveLimits.queueBytes || subscriber.queue.length > liveLimits.queueMessages;
+  if (full) {
+    subscriber.queue = [];
+    subscriber.bytes = 0;
+    subscriber.overflowed = true;
+  }
+  awaken(subscriber);
+}
+
+function endWith(subscriber: Subscriber, bye: Bye | null): void {
+  if (subscriber.ended) return;
+  if (bye) subscriber.queue.push({ bytes: encode('bye', bye), cursor: null });
+  subscriber.ended = true;
+  awaken(subscriber);
+}
+
+function awaken(subscriber: Subscriber): void {
+  subscriber.wake?.();
+  subscriber.wake = null;
+}
+
+/** Encodes each of the two facts of an event once, whoever is sent it. */
+function encodedFacts(
+  epoch: string,
+  event: RecordedEvent,
+  facts: StreamFacts,
+): (watching: string | null) => Message | null {
+  const made = new Map<FactBody, Message>();
+  return (watching) => {
+    const body =
+      facts.watched && facts.watched.id === watching ? facts.watched.fact : facts.general;
+    if (!body) return null;
+    const known = made.get(body);
+    if (known) return known;
+    const fact: Fact = {
+      type: facts.type,
+      at: facts.at,
+      stream: event.streamId,
+      version: event.streamPosition,
+      ...body,
+    };
+    const cursor = { transactionId: event.transactionId, globalPosition: event.globalPosition };
+    const message = { bytes: encode('fact', fact, idOf(epoch, cursor)), cursor };
+    made.set(body, message);
+    return message;
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** One message in the wire format of server-sent events. */
+export function encode(event: string, data: unknown, id?: string): Uint8Array {
+  const lines = [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    `event: ${event}`,
+    `data: ${JSON.stringify(data)}`,
+  ];
+  return encoder.encode(`${lines.join('\n')}\n\n`);
+}
+
+export function idOf(epoch: string, cursor: Cursor): string {
+  return `${epoch}.${cursor.transactionId}.${cursor.globalPosition}`;
+}
+
+/** Null for an id that is none of this epoch. */
+export function cursorOf(epoch: string, id: string): Cursor | null {
+  const [of, transactionId, globalPosition] = id.split('.');
+  if (of !== epoch || transactionId === undefined || globalPosition === undefined) return null;
+  const digits = /^\d{1,19}$/;
+  if (!digits.test(transactionId) || !digits.test(globalPosition)) return null;
+  return { transactionId, globalPosition };
+}
+
+async function readEpoch(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ value: string }>('select value from epoch');
+  const value = rows[0]?.value;
+  if (value === undefined) throw new Error('The database has no epoch: it was not migrated');
+  return value;
+}
+
+/** Who owns a stream never changes, so it is asked once; bounded by forgetting the oldest. */
+function createOwners(sources: readonly FactSource[]) {
+  const known = new Map<string, string>();
+  return {
+    async of(streamId: string): Promise<{ owner: string; source: FactSource } | null> {
+      const source = sources.find(({ streamPrefix }) => streamId.startsWith(streamPrefix));
+      if (!source) return null;
+      const owner = known.get(streamId) ?? (await source.ownerOf(streamId));
+      if (owner === null) return null;
+      known.delete(streamId);
+      known.set(streamId, owner);
+      const oldest = known.size > liveLimits.knownOwners ? known.keys().next().value : undefined;
+      if (oldest !== undefined) known.delete(oldest);
+      return { owner, source };
+    },
+  };
+}

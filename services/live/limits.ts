@@ -1,0 +1,22 @@
+/** Bounds of the live view. Times in milliseconds unless the name says otherwise. */
+export const liveLimits = {
+  /** A subscriber's queue; beyond it the queue is dropped and a snapshot sent. */
+  queueBytes: 256_000,
+  queueMessages: 500,
+  /** A connection that takes nothing for so long is closed. */
+  drainedWithinMs: 30_000,
+  pingEveryMs: 25_000,
+  /** A stream ends up to this long before its token does, so that not all end at once. */
+  tokenSpreadMs: 60_000,
+  drainSpreadMs: 2_000,
+  /** Events looked at per page while a client resumes. */
+  resumePage: 1_000,
+  /** Ids older than this get a snapshot. */
+  resumeHours: 24,
+  /** Beyond so many events a snapshot is cheaper than what was missed. */
+  resumeEvents: 20_000,
+  knownOwners: 10_000,
+  /** How often streaming text is read, while somebody watches. */
+  textEveryMs: 100,
+  runsInSnapshot: 20,
+} as const;

@@ -1,0 +1,86 @@
+import type pg from 'pg';
+import type { Log } from '#services/platform/log.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import type { Delta } from './contract.ts';
+import { encode } from './hub.ts';
+import type { Hub } from './hub.ts';
+import { liveLimits } from './limits.ts';
+import { tailPlace } from './live-text.ts';
+import type { LiveTextRow } from './live-text.ts';
+
+/** Hands the text that is being written to whoever watches; reads only what somebody watches. */
+export type TextFeed = { close(): Promise<void> };
+
+export function startTextFeed(options: {
+  pool: pg.Pool;
+  sealer: Sealer;
+  hub: Hub;
+  log: Log;
+}): TextFeed {
+  const { pool, sealer, hub, log } = options;
+  /** By call: characters handed out so far. */
+  const sent = new Map<string, number>();
+  let since = new Date(0);
+  let reading: Promise<void> | null = null;
+
+  const read = async () => {
+    const watched = hub.watched();
+    if (watched.length === 0) {
+      sent.clear();
+      return;
+    }
+    const { rows } = await pool.query<LiveTextRow & { changed: Date }>(
+      `select run_id, slot, attempt, user_id, chars, progress, tail, changed from live_text
+       where run_id = any($1) and changed > $2`,
+      [watched, since],
+    );
+    for (const row of rows) {
+      const opened = await sealer.open(row.tail, tailPlace({ runId: row.run_id, slot: row.slot }));
+      if ('erased' in opened) continue;
+      const delta = deltaOf(row, opened.text, sent);
+      if (delta) hub.broadcast(row.run_id, encode('delta', delta));
+    }
+    // A row that was committed late may carry an earlier time; what was sent is known by its length.
+    const latest = rows.reduce((last, row) => (row.changed > last ? row.changed : last), since);
+    since = new Date(Math.max(since.getTime(), latest.getTime() - overlapMs));
+  };
+
+  const timer = setInterval(() => {
+    reading ??= read()
+      .catch((error: unknown) => log.warn({ err: error }, 'Live text could not be read'))
+      .finally(() => {
+        reading = null;
+      });
+  }, liveLimits.textEveryMs);
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await reading;
+    },
+  };
+}
+
+const overlapMs = 1000;
+
+/** What is new of a call since the last look; the whole tail when more was written than it holds. */
+export function deltaOf(
+  row: Pick<LiveTextRow, 'run_id' | 'slot' | 'attempt' | 'chars' | 'progress'>,
+  tail: string,
+  sent: Map<string, number>,
+): Delta | null {
+  const key = `${row.run_id} ${row.slot} ${row.attempt}`;
+  const known = sent.get(key) ?? 0;
+  if (row.chars <= known && sent.has(key)) return null;
+  const fresh = Math.min(row.chars - known, tail.length);
+  sent.set(key, row.chars);
+  return {
+    run: row.run_id,
+    seat: /^(?:opinion|review)\.(.+)$/.exec(row.slot)?.[1] ?? null,
+    slot: row.slot,
+    attempt: row.attempt,
+    offset: row.chars - fresh,
+    text: fresh === 0 ? '' : tail.slice(-fresh),
+    progress: row.progress,
+  };
+}
