@@ -52,6 +52,14 @@ export async function* guardedCall(
   yield { type: 'reply', reply };
 }
 
+/**
+ * The deadline that an SDK is told, which has one of its own and would else use ten minutes: later
+ * than ours, so that ours is the one that ends a call.
+ */
+export function sdkTimeoutMs(request: ModelRequest): number {
+  return request.timeoutMs + 5000;
+}
+
 /** A refusal, with the tokens it cost. */
 export function refusal(provider: string, usage: UsageRecord = unknownUsage): ModelFailure {
   return new ModelFailure('refusal', `${provider} refused to answer`, { usage });

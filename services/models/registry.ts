@@ -30,7 +30,7 @@ export type RegistrySettings = {
 };
 
 /** Whether a model can be seated, and whether the sandbox would answer for it. */
-export type ModelStatus =
+type ModelStatus =
   | { available: true; simulated: boolean; provider: string; family: string }
   | { available: false; simulated: false; provider: string | null; missing: string };
 

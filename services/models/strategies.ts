@@ -75,7 +75,6 @@ const strategy = v.strictObject({
 });
 
 export type Strategy = v.InferOutput<typeof strategy>;
-export type StrategyId = Strategy['id'];
 export type Seat = v.InferOutput<typeof seat>;
 export type SeatRole = Seat['role'];
 export type ModelUse = v.InferOutput<typeof modelUse>;
@@ -87,7 +86,7 @@ const letterOf: Readonly<Record<SeatRole, string>> = {
 };
 
 /** Raised as the module loads; each line names the strategy and what is wrong with it. */
-export class StrategyError extends Error {
+class StrategyError extends Error {
   override readonly name = 'StrategyError';
 }
 

@@ -8,7 +8,7 @@ import type { FailureClass } from './model.ts';
  */
 
 /** The provider answered, but not with a reply: `status` outside 200–299. */
-export class HttpFailure extends Error {
+class HttpFailure extends Error {
   override readonly name = 'HttpFailure';
   readonly status: number;
   /** The vendor's own word for it, such as `insufficient_quota`; null when the body has none. */
@@ -25,7 +25,7 @@ export class HttpFailure extends Error {
 }
 
 /** The request never got an answer: no address, no connection, a reset. */
-export class ConnectionFailure extends Error {
+class ConnectionFailure extends Error {
   override readonly name = 'ConnectionFailure';
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { costMicros, modelOf } from '#services/models/catalogue.ts';
+import { modelOf } from '#services/models/catalogue.ts';
+import { estimateMicros } from '#services/models/estimate.ts';
 import {
   modelsOf,
   parseStrategies,
@@ -57,20 +58,10 @@ describe('the strategies', () => {
   it.each(strategies.map((each) => [each.id, each] as const))(
     '%s costs its providers less than its credits are sold for',
     (_id, strategy) => {
-      // The cheapest credit is sold at about 0.37 USD; two thousand tokens in and three thousand out
-      // for each seat, five times over, is more than any run of it takes.
-      const micros = strategy.panel.reduce((sum, { model }) => {
-        const usage = {
-          inputUncached: 10_000,
-          inputCached: 0,
-          cacheWrite: 0,
-          outputVisible: 15_000,
-          outputThinking: 0,
-          source: 'provider' as const,
-        };
-        return sum + (costMicros(usage, model, '2027-02-01T00:00:00.000Z') ?? 0);
-      }, 0);
-      expect(micros).toBeLessThan(strategy.credits * 370_000);
+      // The cheapest credit is one of 400 for 150 dollars.
+      const micros = estimateMicros(strategy, 4000, '2027-02-01T00:00:00.000Z');
+      expect(micros).toBeGreaterThan(0);
+      expect(micros).toBeLessThan(strategy.credits * 375_000);
     },
   );
 

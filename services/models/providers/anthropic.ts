@@ -5,7 +5,12 @@ import type {
   StopReason,
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
-import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import {
+  guardedCall,
+  refusal,
+  sdkTimeoutMs,
+  usageFromTotals,
+} from '#services/models/guarded-call.ts';
 import type {
   ModelPart,
   ModelRequest,
@@ -43,7 +48,7 @@ async function* partsOf(
 ): AsyncIterable<ModelPart> {
   const events = await client.messages.create(messageParams(request), {
     signal,
-    timeout: request.timeoutMs,
+    timeout: sdkTimeoutMs(request),
   });
   let text = '';
   let answeredBy = request.model;

@@ -4,7 +4,12 @@ import type {
   ChatCompletionCreateParamsStreaming,
 } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
-import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import {
+  guardedCall,
+  refusal,
+  sdkTimeoutMs,
+  usageFromTotals,
+} from '#services/models/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type {
   ModelPart,
@@ -49,7 +54,7 @@ async function* partsOf(
 ): AsyncIterable<ModelPart> {
   const chunks = await client.chat.completions.create(chatParams(request), {
     signal,
-    timeout: request.timeoutMs,
+    timeout: sdkTimeoutMs(request),
   });
   let text = '';
   let refused = false;

@@ -4,7 +4,12 @@ import type {
   ResponseCreateParamsStreaming,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
-import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import {
+  guardedCall,
+  refusal,
+  sdkTimeoutMs,
+  usageFromTotals,
+} from '#services/models/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type {
   ModelPart,
@@ -45,7 +50,7 @@ async function* partsOf(
 ): AsyncIterable<ModelPart> {
   const events = await client.responses.create(responsesParams(request), {
     signal,
-    timeout: request.timeoutMs,
+    timeout: sdkTimeoutMs(request),
   });
   for await (const event of events) {
     switch (event.type) {
