@@ -19,8 +19,11 @@ import { eventRange } from './range.ts';
  */
 export type Copy = { readonly projection: Projection; readonly table: string };
 
-/** Events a range: some hundred milliseconds. */
-export const rangeLimit = 50_000;
+/** Events a range, at most. */
+export const largestRange = 50_000;
+const smallestRange = 1_000;
+/** As long as a range may take, and with it the time in which readers see nothing new. */
+const rangeMs = 100;
 
 /** So few events may be left to a transaction that others wait for. */
 const nearEvents = 2_000;
@@ -53,12 +56,21 @@ export async function advanceCopy(
   onProgress?: (events: number) => void,
 ): Promise<number> {
   let events = 0;
+  let limit = smallestRange;
   for (;;) {
-    const { count, caughtUp } = await transact(client, () => bringRange(client, copy, until));
-    events += count;
-    if (count > 0) onProgress?.(events);
-    if (caughtUp) return events;
+    const begun = performance.now();
+    const range = await transact(client, () => bringRange(client, copy, until, limit));
+    events += range.count;
+    if (range.count > 0) onProgress?.(events);
+    if (range.caughtUp) return events;
+    limit = fittingLimit(limit, performance.now() - begun);
   }
+}
+
+/** Tables differ in what an event costs them; at most doubles, so that one fast range proves little. */
+function fittingLimit(limit: number, elapsedMs: number): number {
+  const fitting = Math.round(limit * Math.min(2, rangeMs / elapsedMs));
+  return Math.max(smallestRange, Math.min(largestRange, fitting));
 }
 
 /** Takes in one range of safe events, inside the caller's transaction. */
@@ -66,10 +78,11 @@ export async function bringRange(
   client: pg.ClientBase,
   copy: Copy,
   until?: Cursor,
+  limit = largestRange,
 ): Promise<{ count: number; caughtUp: boolean; cursor: Cursor }> {
   const { cursor: from } = await lockCheckpoint(client, copy.table);
   const range = await readRange(client, from, {
-    limit: rangeLimit,
+    limit,
     types: usedEventTypes(copy.projection),
   });
   const reachesUntil = until !== undefined && compareCursors(range.cursor, until) >= 0;
@@ -151,15 +164,18 @@ export async function alone<Result>(
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
+  const lock = `hashtextextended('copy of ' || $1, 0)`;
   try {
     const { rows } = await client.query<{ alone: boolean }>(
-      `select pg_try_advisory_lock(hashtextextended('copy of ' || $1, 0)) as alone`,
+      `select pg_try_advisory_lock(${lock}) as alone`,
       [name],
     );
     if (!rows[0]?.alone) throw new Error(`${name} is being rebuilt or verified by another process`);
-    return await work(client);
+    const result = await work(client);
+    await client.query(`select pg_advisory_unlock(${lock})`, [name]);
+    return result;
   } finally {
-    // Closing the session gives the lock back, whatever state it is in.
+    // The session has settings of its own by now, and after an error it may still hold the lock.
     client.release(true);
   }
 }

@@ -48,7 +48,6 @@ async function renamed(client: pg.ClientBase, table: string, copy: string): Prom
          and d.refobjid = $1::text::regclass)`,
     [table],
   );
-  const own = (name: string) => `$1::text || substr(${name}, length($2::text) + 1)`;
   const constraints = await statementsOf(
     client,
     `select format('alter table %I rename constraint %I to %I', $1::text, conname,
@@ -72,6 +71,11 @@ async function renamed(client: pg.ClientBase, table: string, copy: string): Prom
     ...constraints,
     ...indexes,
   ];
+}
+
+/** A name that begins with the copy's, $2, as it would begin with the table's, $1. */
+function own(name: string): string {
+  return `$1::text || substr(${name}, length($2::text) + 1)`;
 }
 
 async function statementsOf(

@@ -21,12 +21,13 @@ afterEach(async () => {
 });
 
 /** Rings as a commit does, until the listener has heard it; notices of the past may come first. */
-async function isHeard(rings: () => number): Promise<void> {
+async function isHeard(rings: () => number): Promise<boolean> {
   const before = rings();
   while (rings() === before) {
     await db.pool.query(`select pg_notify('events', '')`);
     await sleep(10);
   }
+  return true;
 }
 
 function listen(url: string, reasons: unknown[] = []) {
@@ -47,7 +48,7 @@ test('a commit rings, and beginning to listen rings, too', async () => {
   const { ready, rings } = listen(db.appUrl);
   await ready;
   expect(rings()).toBe(1);
-  await isHeard(rings);
+  expect(await isHeard(rings)).toBe(true);
 });
 
 test('a listener whose connection was cut listens again and rings for what it may have missed', async () => {
@@ -56,7 +57,7 @@ test('a listener whose connection was cut listens again and rings for what it ma
   const before = rings();
   proxy.cut();
   while (rings() === before) await sleep(5);
-  await isHeard(rings);
+  expect(await isHeard(rings)).toBe(true);
 });
 
 test('a connection that has gone silent without closing is given up', async () => {
@@ -66,7 +67,7 @@ test('a connection that has gone silent without closing is given up', async () =
   proxy.freeze();
   while (reasons.length === 0) await sleep(5);
   proxy.thaw();
-  await isHeard(rings);
+  expect(await isHeard(rings)).toBe(true);
   expect(String(reasons[0])).toContain('heard nothing');
 });
 
@@ -77,7 +78,7 @@ test('a server that refuses for a while is listened to when it is back', async (
   proxy.cut();
   await sleep(400);
   proxy.accept();
-  await isHeard(rings);
+  expect(await isHeard(rings)).toBe(true);
 });
 
 test('a callback that was taken back is not called, and closing leaves no connection', async () => {

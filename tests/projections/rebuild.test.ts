@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAsOfOneMoment } from '#db/reader.ts';
 import { projectionStatus } from '#projections/checkpoint.ts';
 import type { Projection } from '#projections/define.ts';
@@ -37,10 +37,10 @@ beforeAll(async () => {
   await db.ownerPool.query('grant select on test_wealth to public');
   startRunner();
 });
-afterEach(() => expect(db.lost).toEqual([]));
 afterAll(async () => {
   await runner.close();
   await db.drop();
+  if (db.lost.length > 0) throw new AggregateError(db.lost, 'Connections were lost');
 });
 
 function startRunner(): void {
@@ -80,6 +80,15 @@ async function wrongLines(): Promise<number> {
   return Number(rows[0]!.count);
 }
 
+/** Long enough after the beginning of its transaction for a swap to come between. */
+function countSlowly(): Promise<number> {
+  return readAsOfOneMoment(db.pool, ['test_account'], async (client) => {
+    await client.query('select pg_sleep(0.005)');
+    const { rows } = await client.query<{ count: string }>('select count(*) from test_account');
+    return Number(rows[0]!.count);
+  });
+}
+
 async function caughtUp(): Promise<void> {
   for (;;) {
     const statuses = await projectionStatus(db.pool, projections);
@@ -115,7 +124,7 @@ async function whileWriting(work: () => Promise<void>): Promise<void> {
     return 3;
   });
   try {
-    while (written < 100) await sleep(5);
+    await expect.poll(() => written).toBeGreaterThan(100);
     await work();
   } finally {
     await writers.stop();
@@ -185,42 +194,32 @@ describe('while 16 writers append', () => {
 
   test('readers of one moment never see a swapped table empty', () =>
     whileWriting(async () => {
-      let rebuilding = true;
+      const counts: number[] = [];
+      const rebuilding = new AbortController();
       const reading = (async () => {
-        const counts: number[] = [];
-        while (rebuilding)
-          counts.push(
-            await readAsOfOneMoment(db.pool, ['test_account'], async (client) => {
-              await client.query('select pg_sleep(0.005)');
-              const { rows } = await client.query<{ count: string }>(
-                'select count(*) from test_account',
-              );
-              return Number(rows[0]!.count);
-            }),
-          );
-        return counts;
+        while (!rebuilding.signal.aborted) counts.push(await countSlowly());
       })();
       for (let round = 0; round < 3; round += 1) await rebuild(db.ownerPool, testAccount);
-      rebuilding = false;
-      const counts = await reading;
+      rebuilding.abort();
+      await reading;
       expect(counts).toEqual(counts.toSorted((a, b) => a - b));
       expect(counts[0]).toBeGreaterThan(0);
     }));
 });
 
-describe('while a foreign transaction hides all new events from readers', () => {
-  async function withForeignTransaction(work: () => Promise<void>): Promise<void> {
-    const foreign = await db.ownerPool.connect();
-    try {
-      await foreign.query('begin');
-      await foreign.query('select pg_current_xact_id()');
-      await work();
-      await foreign.query('commit');
-    } finally {
-      foreign.release();
-    }
+async function withForeignTransaction(work: () => Promise<void>): Promise<void> {
+  const foreign = await db.ownerPool.connect();
+  try {
+    await foreign.query('begin');
+    await foreign.query('select pg_current_xact_id()');
+    await work();
+    await foreign.query('commit');
+  } finally {
+    foreign.release();
   }
+}
 
+describe('while a foreign transaction hides all new events from readers', () => {
   test('a rebuilt inline table holds them all the same', () =>
     withForeignTransaction(async () => {
       await appendBatch(db, [
@@ -261,9 +260,10 @@ test('a swap waits for a writer who has not committed, and its events are in the
     { streamId: 'test-uncommitted', expected: 0, events: [credited(9)] },
   ]);
   let swapped = false;
-  const rebuilding = rebuild(db.ownerPool, testAccount).then(() => {
+  const rebuilding = (async () => {
+    await rebuild(db.ownerPool, testAccount);
     swapped = true;
-  });
+  })();
   await sleep(300);
   // Others are let through between its attempts to lock the table.
   await appendBatch(db, [{ streamId: 'test-let-through', expected: 0, events: [credited(1)] }]);
@@ -304,7 +304,7 @@ test('a failed projection is brought back by its rebuild', async () => {
 
 test('a rebuilt table keeps its rights, views, and the names of its indexes and constraints', async () => {
   const shape = async () => {
-    const { rows } = await db.ownerPool.query(
+    const { rows } = await db.ownerPool.query<Record<string, unknown>>(
       `select
          (select relacl::text from pg_class where oid = 'test_account'::regclass) as rights,
          (select array_agg(conname::text order by conname) from pg_constraint

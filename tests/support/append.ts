@@ -145,17 +145,17 @@ export function startWriters(
   count: number,
   write: (writer: number, round: number) => Promise<number>,
 ): { stop: () => Promise<number> } {
-  let stopped = false;
+  const stopping = new AbortController();
   const writers = Array.from({ length: count }, async (_, writer) => {
     let written = 0;
-    for (let round = 0; !stopped; round += 1) written += await write(writer, round);
+    for (let round = 0; !stopping.signal.aborted; round += 1) written += await write(writer, round);
     return written;
   });
   // A writer that fails is reported by stop; until then the others go on.
   for (const writer of writers) writer.catch(() => undefined);
   return {
     stop: async () => {
-      stopped = true;
+      stopping.abort();
       const written = await Promise.all(writers);
       return written.reduce((sum, events) => sum + events, 0);
     },
