@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as v from 'valibot';
+
+/**
+ * The last step of the build: writes one HTML file for each public page, one for addresses without a
+ * page, one for the signed-in area, and `pages.json`, which tells the server what to send when.
+ *
+ * The style is inlined and allowed by its hash; there is no inline script and no style attribute, so
+ * the content policy needs no exception.
+ */
+type Rendered = { html: string; title: string; description: string | undefined };
+type Renderer = {
+  renderPage: (path: string) => Promise<Rendered>;
+  renderShell: () => Rendered;
+  listPaths: () => { prerendered: string[]; application: string[] };
+};
+
+/** What `pages.json` holds. Files are relative to the folder it stands in. */
+export type PageManifest = {
+  /** Pages by exact path, without a trailing slash. */
+  pages: Record<string, { file: string; status: 200 }>;
+  /** Sent for every path of the signed-in area; a segment that begins with `$` is a parameter. */
+  application: { file: string; status: 200; paths: string[] };
+  /** Sent for every other path, except files that are missing. */
+  notFound: { file: string; status: 404 };
+  /**
+   * The first tag of every page. The server may put attributes into it: `data-theme="light|dark"`
+   * from the cookie `sf_theme`, and `data-mode="local"` in local mode.
+   */
+  htmlTag: string;
+  /** Sources for `style-src` and `script-src` of the content policy, beside 'self'. */
+  contentPolicy: { styleHashes: string[]; scriptHashes: string[] };
+  /** Files below this prefix have their content's hash in their name and never change. */
+  immutablePrefix: string;
+};
+
+const ViteManifest = v.record(
+  v.string(),
+  v.object({
+    file: v.string(),
+    isEntry: v.optional(v.boolean(), false),
+    imports: v.optional(v.array(v.string()), []),
+    dynamicImports: v.optional(v.array(v.string()), []),
+    css: v.optional(v.array(v.string()), []),
+  }),
+);
+type ViteManifest = v.InferOutput<typeof ViteManifest>;
+
+const htmlTag = '<html lang="en">';
+/** A path that no route has. */
+const missingPath = '/not-found';
+
+export async function prerender({
+  dist,
+  renderer,
+}: {
+  dist: string;
+  renderer: string;
+}): Promise<void> {
+  // The renderer was built a moment ago; the query keeps a second build from getting the first one.
+  const module: unknown = await import(`${pathToFileURL(renderer).href}?at=${Date.now()}`);
+  if (!isRenderer(module)) throw new Error(`${renderer} does not render pages`);
+  const manifest = v.parse(
+    ViteManifest,
+    JSON.parse(await readFile(join(dist, '.vite/manifest.json'), 'utf8')),
+  );
+  const template = await readFile(join(dist, 'index.html'), 'utf8');
+  const style = await takeStyle(dist);
+  const document = documentMaker(template, style, await fontFiles(dist));
+  const paths = module.listPaths();
+
+  const pages: PageManifest['pages'] = {};
+  for (const path of paths.prerendered) {
+    const file = path === '/' ? 'index.html' : `${path.slice(1)}.html`;
+    const rendered = await module.renderPage(path);
+    await writeFile(
+      join(dist, file),
+      document({ rendered, page: path, preload: scriptsOf(manifest, path), indexed: true }),
+    );
+    pages[path] = { file, status: 200 };
+  }
+  await writeFile(
+    join(dist, 'not-found.html'),
+    document({
+      rendered: await module.renderPage(missingPath),
+      page: 'not-found',
+      preload: [],
+      indexed: false,
+    }),
+  );
+  await writeFile(
+    join(dist, 'app.html'),
+    document({ rendered: module.renderShell(), page: '', preload: [], indexed: false }),
+  );
+  const pageManifest: PageManifest = {
+    pages,
+    application: { file: 'app.html', status: 200, paths: paths.application.toSorted() },
+    notFound: { file: 'not-found.html', status: 404 },
+    htmlTag,
+    contentPolicy: { styleHashes: [sourceHash(style)], scriptHashes: [] },
+    immutablePrefix: '/assets/',
+  };
+  await writeFile(join(dist, 'pages.json'), `${JSON.stringify(pageManifest, null, 2)}\n`);
+  await rm(join(dist, '.vite'), { recursive: true });
+}
+
+function isRenderer(module: unknown): module is Renderer {
+  return (
+    typeof module === 'object' &&
+    module !== null &&
+    ['renderPage', 'renderShell', 'listPaths'].every((name) => name in module)
+  );
+}
+
+/** Reads the one style sheet and removes the file: every page carries it. */
+async function takeStyle(dist: string): Promise<string> {
+  const names = (await readdir(join(dist, 'assets'))).filter((name) => name.endsWith('.css'));
+  const [name] = names;
+  if (name === undefined || names.length > 1) {
+    throw new Error(`Expected one style sheet, found ${names.length}`);
+  }
+  const style = (await readFile(join(dist, 'assets', name), 'utf8')).trim();
+  await rm(join(dist, 'assets', name));
+  return style;
+}
+
+async function fontFiles(dist: string): Promise<string[]> {
+  const names = await readdir(join(dist, 'assets'));
+  return names.filter((name) => name.endsWith('.woff2')).map((name) => `/assets/${name}`);
+}
+
+type Page = { rendered: Rendered; page: string; preload: readonly string[]; indexed: boolean };
+
+function documentMaker(
+  template: string,
+  style: string,
+  fonts: readonly string[],
+): (page: Page) => string {
+  const bare = template.replace(/\s*<link rel="stylesheet"[^>]*>/g, '');
+  if (!bare.includes(htmlTag)) throw new Error(`index.html must contain ${htmlTag}`);
+  return ({ rendered, page, preload, indexed }) => {
+    if (/\sstyle="/.test(rendered.html)) {
+      throw new Error(
+        `${page || 'The shell'} has a style attribute, which the content policy forbids`,
+      );
+    }
+    const head = [
+      `<title>${escapeText(rendered.title)}</title>`,
+      rendered.description &&
+        `<meta name="description" content="${escapeText(rendered.description)}" />`,
+      !indexed && '<meta name="robots" content="noindex" />',
+      ...fonts.map(
+        (font) => `<link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin />`,
+      ),
+      ...preload.map((script) => `<link rel="modulepreload" crossorigin href="${script}" />`),
+      `<style>${style}</style>`,
+    ];
+    return bare
+      .replace('<!--head-->', () => head.filter(Boolean).join('\n    '))
+      .replace(
+        '<div id="app"><!--app-->',
+        () => `<div id="app" data-page="${page}">${rendered.html}`,
+      );
+  };
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** The script files of a page's own route, beyond those of the entry, which the template has. */
+function scriptsOf(manifest: ViteManifest, path: string): string[] {
+  const route = `src/routes/${path === '/' ? 'index' : path.slice(1)}.tsx?`;
+  const loaded = new Set<string>();
+  const follow = (key: string): void => {
+    const chunk = manifest[key];
+    if (!chunk || loaded.has(chunk.file)) return;
+    loaded.add(chunk.file);
+    for (const imported of chunk.imports) follow(imported);
+  };
+  for (const [key, chunk] of Object.entries(manifest)) if (chunk.isEntry) follow(key);
+  const already = new Set(loaded);
+  for (const key of Object.keys(manifest)) if (key.startsWith(route)) follow(key);
+  return [...loaded].filter((file) => !already.has(file)).map((file) => `/${file}`);
+}
+
+function sourceHash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react';
+
+/** Worked examples with seven models, each of a different maker. */
+const examples = [
+  { vote: '7 to 0', value: '1.00' },
+  { vote: '6 to 1', value: '0.71' },
+  { vote: '5 to 2', value: '0.43' },
+  { vote: '4 to 3', value: '0.14' },
+] as const;
+
+/** The basis of the statements above it: how the figures come about, in plain words. */
+export function Method(): ReactNode {
+  return (
+    <section aria-labelledby="method" className="grid gap-x-6 gap-y-8 lg:grid-cols-12">
+      <div className="space-y-4 lg:col-span-7">
+        <h2 id="method" className="text-4xl">
+          How agreement is computed
+        </h2>
+        <div className="prose">
+          <p>
+            Every model votes on the decision and on each claim that the answers made. A vote with
+            the share <i>s</i> on its larger side is worth 2<i>s</i> − 1: all of one mind is 1, an
+            even split is 0. Votes of “unsure” are left out, fewer than three votes are not scored,
+            and models of the same maker share their weight.
+          </p>
+          <p>
+            The score is 45 % decision, 40 % claims (weighted by how much hangs on them) and 15 %
+            how alike the reviewers ranked the answers. If a third or more contest a claim that the
+            decision hangs on, the score stops at 60.
+          </p>
+          <p>80 and more reads as strong, 60 majority, 40 contested, below that split.</p>
+          <p className="font-semibold">Agreement is not correctness.</p>
+        </div>
+        <div className="prose">
+          <h3 id="quotes">How quotes are checked</h3>
+          <p>
+            A model that is not on the panel collects the claims and must quote the answers they
+            come from. A program then looks for every quote in the answer, letter by letter. What is
+            not there is thrown out, however good it sounds.
+          </p>
+        </div>
+      </div>
+      <div className="lg:col-span-4 lg:col-start-9">
+        <table className="w-full border-collapse">
+          <caption className="pb-3 text-start text-ink-2">
+            What one vote of seven models is worth
+          </caption>
+          <thead>
+            <tr className="border-b border-line-strong text-sm text-ink-3">
+              <th scope="col" className="py-2 text-start font-medium">
+                Vote
+              </th>
+              <th scope="col" className="py-2 text-end font-medium">
+                Agreement
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {examples.map(({ vote, value }) => (
+              <tr key={vote} className="border-b border-line">
+                <td className="py-3">{vote}</td>
+                <td className="py-3 text-end font-semibold">{value}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

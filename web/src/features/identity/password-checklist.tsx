@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react';
+import { passwordRules } from '#services/identity/contract.ts';
+import { classNames } from '#web/ui/class-names.ts';
+
+/** The rules of a new password, ticked off while it is typed. */
+export function PasswordChecklist({ password }: { password: string }): ReactNode {
+  return (
+    <div className="space-y-2 text-sm">
+      <ul aria-label="Password rules" className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
+        {passwordRules.map((rule) => (
+          <Rule key={rule.id} met={rule.met(password)} words={rule.words} />
+        ))}
+      </ul>
+      <p className="text-ink-3">{strengthHint(password)}</p>
+    </div>
+  );
+}
+
+function Rule({ met, words }: { met: boolean; words: string }): ReactNode {
+  return (
+    <li className={classNames('flex items-center gap-2', met ? 'text-ok' : 'text-ink-3')}>
+      <svg
+        viewBox="0 0 16 16"
+        width="16"
+        height="16"
+        fill="none"
+        stroke="currentColor"
+        aria-hidden="true"
+      >
+        {met ? (
+          <path d="m3 8.5 3.5 3.5L13 5" strokeWidth="2" strokeLinecap="round" />
+        ) : (
+          <circle cx="8" cy="8" r="3" strokeWidth="1.5" />
+        )}
+      </svg>
+      <span className="sr-only">{met ? 'Met: ' : 'Missing: '}</span>
+      {words}
+    </li>
+  );
+}
+
+/** A hint, not a rule: nothing is refused for being short of fifteen characters. */
+function strengthHint(password: string): string {
+  if (!passwordRules.every((rule) => rule.met(password))) {
+    return 'A few unrelated words are easier to keep than signs.';
+  }
+  return password.length < 15
+    ? 'Accepted. From 15 characters on it is much harder to guess.'
+    : 'Accepted, and long enough to be hard to guess.';
+}

@@ -1,0 +1,32 @@
+import { type ReactNode, useState } from 'react';
+import { Button } from '#web/ui/button.tsx';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { Notice } from '#web/ui/notice.tsx';
+import { LoginForm } from './login-form.tsx';
+
+/**
+ * The session ended while somebody was working. The page stays as it is; signing in again happens in
+ * a dialog on top of it, so nothing typed is lost.
+ */
+export function SignInAgain({ email }: { email: string }): ReactNode {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="mx-auto w-full max-w-page px-4 pt-4 sm:px-6">
+      <Notice
+        tone="warn"
+        title="Please sign in again"
+        announced="Please sign in again"
+        actions={
+          <Button tone="primary" onClick={() => setOpen(true)}>
+            Login
+          </Button>
+        }
+      >
+        Your session has ended. Nothing on this page is lost.
+      </Notice>
+      <Dialog open={open} onClose={() => setOpen(false)} title="Please sign in again">
+        <LoginForm email={email} />
+      </Dialog>
+    </div>
+  );
+}

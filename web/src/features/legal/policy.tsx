@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react';
+import { policyVersion } from '#services/identity/contract.ts';
+import { contactEmail } from '#web/product.ts';
+import { Notice } from '#web/ui/notice.tsx';
+
+export type PolicySection = { id: string; title: string; body: ReactNode };
+
+/** A legal page: what it is, which version, and its sections, each with an address of its own. */
+export function Policy({
+  title,
+  lead,
+  sections,
+}: {
+  title: string;
+  lead: ReactNode;
+  sections: readonly PolicySection[];
+}): ReactNode {
+  return (
+    <div className="mx-auto max-w-page space-y-10 px-4 pt-8 sm:px-6 lg:pt-12">
+      <div className="max-w-prose space-y-4">
+        <h1 className="text-4xl">{title}</h1>
+        <p className="text-lg text-ink-2">{lead}</p>
+        <p className="text-sm text-ink-3">
+          Version {policyVersion}, effective <time dateTime={policyVersion}>20 November 2026</time>
+        </p>
+        <Notice tone="warn" title="Draft">
+          <p>
+            The operator of this installation has not yet replaced this text with a reviewed one. It
+            says what the product does and what it promises.
+          </p>
+        </Notice>
+      </div>
+      <div className="grid gap-x-6 gap-y-10 lg:grid-cols-12">
+        <nav aria-label={`Sections of the ${title}`} className="lg:col-span-4 print:hidden">
+          <ol className="space-y-1">
+            {sections.map(({ id, title: name }) => (
+              <li key={id}>
+                <a
+                  href={`#${id}`}
+                  className="inline-flex min-h-11 items-center text-ink-2 hover:text-ink hover:underline"
+                >
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ol>
+        </nav>
+        <div className="space-y-10 lg:col-span-8">
+          {sections.map(({ id, title: name, body }) => (
+            <section key={id} aria-labelledby={id} className="prose">
+              <h2 id={id}>{name}</h2>
+              {body}
+            </section>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** How to reach the operator, as far as the operator has said. */
+export function Contact(): ReactNode {
+  return contactEmail ? (
+    <p>
+      Write to <a href={`mailto:${contactEmail}`}>{contactEmail}</a>.
+    </p>
+  ) : (
+    <p>The operator of this installation has not set a contact address yet.</p>
+  );
+}

@@ -1,0 +1,148 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { productName } from '#web/product.ts';
+import { Contact, Policy, type PolicySection } from './policy.tsx';
+
+const sections: readonly PolicySection[] = [
+  {
+    id: 'service',
+    title: 'The service',
+    body: (
+      <>
+        <p>
+          {productName} puts one business question to several AI models, lets them review each other
+          and writes one recommendation from their answers. It shows where they agree and where they
+          do not.
+        </p>
+        <p>
+          The result is information for a decision that stays yours. Models make mistakes, also
+          together: agreement is not correctness. It is not legal, tax, medical or investment
+          advice.
+        </p>
+        <p>
+          Where no key for a provider is set up, an installation may answer with simulated models.
+          Each such seat and run is marked as simulated wherever it is shown.
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'account',
+    title: 'Your account',
+    body: (
+      <p>
+        You need an account with a working e-mail address, and you are responsible for what is done
+        with it. Keep your password to yourself; tell us when you think somebody else knows it. You
+        may stop using the service at any time.
+      </p>
+    ),
+  },
+  {
+    id: 'credits',
+    title: 'Credits',
+    body: (
+      <>
+        <p>Runs are paid with credits. The price of a run is shown, and fixed, before it starts.</p>
+        <p>
+          <strong>Credits never expire.</strong> Every purchase, reservation, charge and return is
+          an entry in a ledger that you can read in your account, and your balance is the sum of it.
+        </p>
+        <p>
+          Credits cannot be bought yet in this version. These terms already say what will apply.
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'failed-runs',
+    title: 'Runs that fail or are cancelled',
+    body: (
+      <>
+        <p>
+          <strong>A failed run returns 50 % of its price automatically</strong>, rounded in your
+          favour. When no model gave a usable answer, all of it returns. You need not ask.
+        </p>
+        <p>
+          A run that you cancel before the first model was called returns everything; after that,
+          half. Once the recommendation is being written a run can no longer be cancelled.
+        </p>
+        <p>
+          When a run ends without some of its models, or without a recommendation that passed its
+          checks, a part of the price returns, up to half. The entry in your ledger names the cause.
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'refunds',
+    title: 'Refunds',
+    body: (
+      <p>
+        <strong>Unused credits are refundable within 30 days of their purchase</strong>, for the
+        share of the price that they are of the package. Credits that a run returned count as unused
+        and keep the date of their purchase. Bonus and trial credits cost nothing and are not paid
+        out.
+      </p>
+    ),
+  },
+  {
+    id: 'content',
+    title: 'Your questions and the answers',
+    body: (
+      <>
+        <p>
+          What you write stays yours, and so do the results, as far as the law and the terms of the
+          model providers allow. Send nothing that you may not share with those providers, and no
+          passwords or other secrets.
+        </p>
+        <p>
+          Do not use the service to harm people, to break the law, to attack it or others, or to get
+          around its limits.
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'liability',
+    title: 'Availability and liability',
+    body: (
+      <p>
+        We run the service with care but cannot promise that it is always available. We are liable
+        without limit for intent and gross negligence and where the law demands it; otherwise for
+        foreseeable damage, up to what you paid in the twelve months before it.
+      </p>
+    ),
+  },
+  {
+    id: 'changes',
+    title: 'Changes',
+    body: (
+      <>
+        <p>
+          Changes to these terms are announced <strong>at least 30 days before</strong> they apply.
+          Credits bought before a change keep the promises under which they were bought.
+        </p>
+        <p>Version 2026-11-20: the first one.</p>
+      </>
+    ),
+  },
+  { id: 'contact', title: 'Contact', body: <Contact /> },
+];
+
+export function Terms(): ReactNode {
+  return (
+    <Policy
+      title="Terms of Service"
+      lead={
+        <>
+          What you can count on and what we ask of you. How we treat your data is in the{' '}
+          <Link to="/privacy" className="link">
+            Privacy Policy
+          </Link>
+          .
+        </>
+      }
+      sections={sections}
+    />
+  );
+}

@@ -1,0 +1,49 @@
+import { createMemoryHistory } from '@tanstack/react-router';
+import { renderToStaticMarkup, renderToString } from 'react-dom/server';
+import { App } from './app.tsx';
+import { WaitingBar } from './features/shell/top-bar.tsx';
+import { PagePending } from './page-pending.tsx';
+import { windowTitle } from './page-view.ts';
+import { createAppRouter } from './router.tsx';
+
+/** Renders pages to text while the application is built; runs in Node, never in a browser. */
+export type RenderedPage = { html: string; title: string; description: string | undefined };
+
+export async function renderPage(path: string): Promise<RenderedPage> {
+  const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }));
+  await router.load();
+  const html = renderToString(<App router={router} />);
+  const data = router.state.matches.map((match) => match.staticData);
+  return {
+    html,
+    title: windowTitle(data.findLast(({ title }) => title !== undefined)?.title),
+    description: data.findLast(({ description }) => description !== undefined)?.description,
+  };
+}
+
+/** What a page of the signed-in area shows before its script runs. */
+export function renderShell(): RenderedPage {
+  return {
+    html: renderToStaticMarkup(
+      <>
+        <WaitingBar />
+        <main id="main">
+          <PagePending />
+        </main>
+      </>,
+    ),
+    title: windowTitle(undefined),
+    description: undefined,
+  };
+}
+
+/** Every path of the application by what the server sends for it, with the file that defines it. */
+export function listPaths(): { prerendered: string[]; application: string[] } {
+  const { routesByPath } = createAppRouter(createMemoryHistory());
+  const prerendered: string[] = [];
+  const application: string[] = [];
+  for (const [path, route] of Object.entries(routesByPath)) {
+    (route.options.staticData?.prerender ? prerendered : application).push(path);
+  }
+  return { prerendered, application };
+}

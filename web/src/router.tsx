@@ -1,0 +1,38 @@
+import { createRouter, type RouterHistory } from '@tanstack/react-router';
+import { PageProblem } from './page-problem.tsx';
+import { PagePending } from './page-pending.tsx';
+import { routeTree } from './route-tree.gen.ts';
+
+/**
+ * The router of one page view. In the browser it reads the address bar; the prerenderer passes a
+ * history of its own.
+ */
+export function createAppRouter(history?: RouterHistory) {
+  return createRouter({
+    routeTree,
+    ...(history ? { history } : {}),
+    // On the server this would write a script into the page, which the content policy forbids.
+    scrollRestoration: typeof document !== 'undefined',
+    defaultPreload: 'intent',
+    defaultPendingMs: 150,
+    defaultPendingMinMs: 300,
+    defaultPendingComponent: PagePending,
+    defaultErrorComponent: PageProblem,
+  });
+}
+
+export type AppRouter = ReturnType<typeof createAppRouter>;
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: AppRouter;
+  }
+  interface StaticDataRouteOption {
+    /** The page's name in the title of the window. */
+    title?: string;
+    /** For search engines and previews. */
+    description?: string;
+    /** Rendered to a file when the application is built. Public pages only. */
+    prerender?: true;
+  }
+}

@@ -1,0 +1,71 @@
+import { createRootRoute, Outlet, useMatches } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { Home } from '#web/features/home/home.tsx';
+import { logout, useSession } from '#web/features/identity/session.ts';
+import { Footer } from '#web/features/shell/footer.tsx';
+import { VisitorBar, WaitingBar } from '#web/features/shell/top-bar.tsx';
+import { Announcer } from '#web/ui/announcer.tsx';
+import { Notice } from '#web/ui/notice.tsx';
+import { SkipLink } from '#web/ui/skip-link.tsx';
+import { Toasts } from '#web/ui/toasts.tsx';
+
+/** What only people who are signed in need is no part of the first load. */
+const MemberBar = lazy(() =>
+  import('#web/features/shell/member-bar.tsx').then((module) => ({ default: module.MemberBar })),
+);
+const SignInAgain = lazy(() =>
+  import('#web/features/identity/sign-in-again.tsx').then((module) => ({
+    default: module.SignInAgain,
+  })),
+);
+
+export const Route = createRootRoute({ component: Root, notFoundComponent: NotFound });
+
+function Root(): ReactNode {
+  const session = useSession();
+  const inMemberArea = useMatches({
+    select: (matches) => matches.some((match) => match.routeId === '/_signed-in'),
+  });
+  const member =
+    session.status === 'authenticated' || session.status === 'expired' ? session.user : null;
+  return (
+    <div className={member ? 'flex min-h-dvh flex-col pb-20 lg:pb-0' : 'flex min-h-dvh flex-col'}>
+      <SkipLink />
+      {member ? (
+        <Suspense fallback={<WaitingBar />}>
+          <MemberBar user={member} onLogout={logout} />
+        </Suspense>
+      ) : inMemberArea ? (
+        <WaitingBar />
+      ) : (
+        <VisitorBar />
+      )}
+      {session.status === 'expired' ? (
+        <Suspense>
+          <SignInAgain email={session.user.email} />
+        </Suspense>
+      ) : null}
+      <main id="main" tabIndex={-1} className="grow">
+        <Outlet />
+      </main>
+      <Footer signedIn={member !== null} />
+      <Toasts />
+      <Announcer />
+    </div>
+  );
+}
+
+/** An address without a page shows the home page and says so. */
+function NotFound(): ReactNode {
+  const session = useSession();
+  return (
+    <Home
+      signedIn={session.status === 'authenticated'}
+      notice={
+        <Notice tone="warn" title="That page does not exist">
+          The address may be mistyped, or the page is gone. This is the home page.
+        </Notice>
+      }
+    />
+  );
+}

@@ -1,0 +1,32 @@
+import { createFileRoute, Outlet, redirect } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { knownSession } from '#web/features/identity/session.ts';
+import { useLeaveWhenSignedOut } from '#web/features/identity/use-return.ts';
+import { PagePending } from '#web/page-pending.tsx';
+
+/** Every page below this route is for people who are signed in. */
+export const Route = createFileRoute('/_signed-in')({
+  beforeLoad: async ({ location }) => {
+    const session = await knownSession();
+    if (session.status === 'unreachable') throw session.problem;
+    if (session.status === 'anonymous') {
+      throw redirect({ to: '/login', search: { redirect: location.href }, replace: true });
+    }
+  },
+  pendingComponent: Checking,
+  component: SignedIn,
+});
+
+function Checking(): ReactNode {
+  return (
+    <>
+      <p className="sr-only">Checking authentication...</p>
+      <PagePending />
+    </>
+  );
+}
+
+function SignedIn(): ReactNode {
+  useLeaveWhenSignedOut();
+  return <Outlet />;
+}

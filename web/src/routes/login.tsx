@@ -1,0 +1,39 @@
+import { createFileRoute, Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import * as v from 'valibot';
+import { LocalModeHint } from '#web/features/identity/local-mode-hint.tsx';
+import { LoginForm } from '#web/features/identity/login-form.tsx';
+import { useReturn } from '#web/features/identity/use-return.ts';
+import { Card } from '#web/ui/card.tsx';
+import { useHydrated } from '#web/ui/hydrated.ts';
+
+export const Route = createFileRoute('/login')({
+  component: LoginPage,
+  validateSearch: v.object({ redirect: v.optional(v.fallback(v.string(), '')) }),
+  staticData: {
+    title: 'Login',
+    description: 'Sign in to ask a question, watch a run, or read your credits.',
+    prerender: true,
+  },
+});
+
+function LoginPage(): ReactNode {
+  const { redirect } = Route.useSearch();
+  const hydrated = useHydrated();
+  useReturn(redirect);
+  return (
+    <div className="mx-auto w-full max-w-form space-y-6 px-4 pt-8 lg:pt-16">
+      <h1 className="text-4xl">Login</h1>
+      <Card>
+        <LoginForm />
+      </Card>
+      <p className="text-ink-2">
+        No account yet?{' '}
+        <Link to="/signup" search={hydrated && redirect ? { redirect } : {}} className="link">
+          Sign up
+        </Link>
+      </p>
+      <LocalModeHint />
+    </div>
+  );
+}

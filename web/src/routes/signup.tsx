@@ -1,0 +1,65 @@
+import { createFileRoute, Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import * as v from 'valibot';
+import { SignupForm } from '#web/features/identity/signup-form.tsx';
+import { useReturn } from '#web/features/identity/use-return.ts';
+import { Card } from '#web/ui/card.tsx';
+import { useHydrated } from '#web/ui/hydrated.ts';
+import { Notice } from '#web/ui/notice.tsx';
+
+export const Route = createFileRoute('/signup')({
+  component: SignupPage,
+  validateSearch: v.object({ redirect: v.optional(v.fallback(v.string(), '')) }),
+  staticData: {
+    title: 'Sign up',
+    description: 'Create an account. No card, no charge.',
+    prerender: true,
+  },
+});
+
+function SignupPage(): ReactNode {
+  const { redirect } = Route.useSearch();
+  const hydrated = useHydrated();
+  const [unconfirmed, setUnconfirmed] = useState<string | null>(null);
+  useReturn(redirect);
+  return (
+    <div className="mx-auto grid w-full max-w-page gap-x-12 gap-y-8 px-4 pt-8 sm:px-6 lg:grid-cols-12 lg:pt-16">
+      <div className="space-y-6 lg:col-span-7">
+        <h1 className="text-4xl">Create your account</h1>
+        {unconfirmed === null ? (
+          <Card>
+            <SignupForm onConfirmationNeeded={setUnconfirmed} />
+          </Card>
+        ) : (
+          <Notice tone="ok" title="Confirm your e-mail" announced="Confirm your e-mail">
+            We sent a link to {unconfirmed}. Your account is ready once you have opened it.
+          </Notice>
+        )}
+        <p className="text-ink-2">
+          Already have an account?{' '}
+          <Link to="/login" search={hydrated && redirect ? { redirect } : {}} className="link">
+            Login
+          </Link>
+        </p>
+      </div>
+      <Benefits />
+    </div>
+  );
+}
+
+function Benefits(): ReactNode {
+  return (
+    <aside aria-labelledby="benefits" className="lg:col-span-5 lg:pt-18">
+      <div className="space-y-4 rounded-card border border-line bg-sunken p-6">
+        <h2 id="benefits" className="text-2xl">
+          $5 buys 10 credits for 2-3 opportunities
+        </h2>
+        <ul className="list-disc space-y-2 ps-5 text-ink-2">
+          <li>10 credits are two fast runs and one ultra-economy run.</li>
+          <li>A balanced run, the recommended kind, costs 14.</li>
+          <li>Credits never expire, and a failed run returns half of its price by itself.</li>
+        </ul>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,45 @@
+import { type ReactNode, useSyncExternalStore } from 'react';
+
+/**
+ * What the page says aloud. There is one polite region and one assertive region on every page; both
+ * stand in the document from the start, because a region that appears together with its text is
+ * often not read.
+ */
+type Urgency = 'polite' | 'assertive';
+type Spoken = Readonly<Record<Urgency, string>>;
+
+const silence: Spoken = { polite: '', assertive: '' };
+let spoken = silence;
+const listeners = new Set<() => void>();
+
+/** Speaks a sentence. Saying the same sentence again is heard again. */
+export function announce(sentence: string, urgency: Urgency = 'polite'): void {
+  // A region is only read when its text changes; an unseen space makes a repeat a change.
+  const text = spoken[urgency] === sentence ? `${sentence}\u00a0` : sentence;
+  spoken = { ...spoken, [urgency]: text };
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The two regions. The root of the page renders them once. */
+export function Announcer(): ReactNode {
+  const { polite, assertive } = useSyncExternalStore(
+    subscribe,
+    () => spoken,
+    () => silence,
+  );
+  return (
+    <>
+      <div role="status" aria-live="polite" className="sr-only">
+        {polite}
+      </div>
+      <div role="alert" aria-live="assertive" className="sr-only">
+        {assertive}
+      </div>
+    </>
+  );
+}

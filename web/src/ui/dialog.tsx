@@ -1,0 +1,62 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { DismissButton } from './notice.tsx';
+
+/**
+ * A modal dialog on the browser's own `<dialog>`: it traps and returns the focus, and Esc closes it.
+ * Give the safest action `autoFocus`. `sheet` docks it to the bottom edge, for menus on phones.
+ */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  children,
+  actions,
+  sheet = false,
+}: {
+  open: boolean;
+  /** Called for Esc, the close button and a press beside the dialog. */
+  onClose: () => void;
+  title: string;
+  children: ReactNode;
+  actions?: ReactNode;
+  sheet?: boolean;
+}): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    if (open && !element?.open) element?.showModal();
+    if (!open && element?.open) element.close();
+  }, [open]);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={open ? titleId : undefined}
+      onClose={onClose}
+      onClick={(event) => {
+        // The backdrop belongs to the dialog element; everything else is inside its child.
+        if (event.target === event.currentTarget) event.currentTarget.close();
+      }}
+      className={
+        sheet
+          ? 'mx-0 mt-auto mb-0 w-full max-w-none rounded-t-card border-t border-line bg-surface text-ink shadow-float'
+          : 'm-auto w-[calc(100%-2rem)] max-w-form rounded-card border border-line bg-surface text-ink shadow-float'
+      }
+    >
+      {open ? (
+        <div className="space-y-4 p-4 pb-[max(1rem,env(safe-area-inset-bottom))] sm:p-6">
+          <div className="flex items-start justify-between gap-4">
+            <h2 id={titleId} className="text-2xl">
+              {title}
+            </h2>
+            <DismissButton onDismiss={() => dialog.current?.close()} />
+          </div>
+          {children}
+          {actions === undefined ? null : (
+            <div className="flex flex-wrap justify-end gap-3 pt-2">{actions}</div>
+          )}
+        </div>
+      ) : null}
+    </dialog>
+  );
+}

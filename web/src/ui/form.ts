@@ -1,0 +1,121 @@
+import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import * as v from 'valibot';
+
+/** The first error of each field, by its name. */
+export type FieldErrors = Readonly<Record<string, string>>;
+
+type Options<Output> = {
+  schema: v.GenericSchema<unknown, Output>;
+  /** Turns the controls' values into what the schema reads. */
+  read: (data: FormData) => unknown;
+  /** Sends what was read. May answer field errors of the server; throws what else went wrong. */
+  send: (value: Output) => Promise<FieldErrors | void>;
+  /** Called when the form was not sent because of its own errors, before the focus moves. */
+  onInvalid?: (errors: FieldErrors, firstInvalid: HTMLElement | null) => void;
+};
+
+export type Form = {
+  errors: FieldErrors;
+  /** What went wrong on sending, until something is edited or sent again. */
+  failure: unknown;
+  busy: boolean;
+  /** Spread on `<form>`. `method` keeps what was typed out of the address if a script never runs. */
+  props: {
+    ref: RefObject<HTMLFormElement | null>;
+    method: 'post';
+    noValidate: true;
+    onSubmit: (event: FormEvent<HTMLFormElement>) => void;
+    onInput: (event: FormEvent<HTMLFormElement>) => void;
+  };
+};
+
+/**
+ * A form over uncontrolled inputs: what a person typed before the script arrived, and what a
+ * password manager fills in, is simply there. A field's error and the failure of the last attempt
+ * clear on edit; after an unsuccessful attempt the focus goes to the first field with an error.
+ */
+export function useForm<Output>({ schema, read, send, onInvalid }: Options<Output>): Form {
+  const form = useRef<HTMLFormElement>(null);
+  const [errors, setErrors] = useState<FieldErrors>({});
+  const [failure, setFailure] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const [attempts, setAttempts] = useState(0);
+
+  useEffect(() => {
+    if (attempts > 0) firstInvalidControl(form.current)?.focus();
+  }, [attempts]);
+
+  const refuse = (next: FieldErrors): void => {
+    setErrors(next);
+    setAttempts((count) => count + 1);
+  };
+
+  const submit = async (data: FormData): Promise<void> => {
+    setFailure(null);
+    const result = v.safeParse(schema, read(data));
+    if (!result.success) {
+      const found = firstErrors(result.issues);
+      onInvalid?.(found, controlNamed(form.current, Object.keys(found)));
+      refuse(found);
+      return;
+    }
+    setErrors({});
+    setBusy(true);
+    try {
+      const refused = await send(result.output);
+      if (refused && Object.keys(refused).length > 0) refuse(refused);
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return {
+    errors,
+    failure,
+    busy,
+    props: {
+      ref: form,
+      method: 'post',
+      noValidate: true,
+      onSubmit: (event) => {
+        event.preventDefault();
+        if (!busy) void submit(new FormData(event.currentTarget));
+      },
+      onInput: (event) => {
+        setFailure(null);
+        const name = event.target instanceof HTMLElement ? event.target.getAttribute('name') : null;
+        if (name === null) return;
+        setErrors((current) => (name in current ? without(current, name) : current));
+      },
+    },
+  };
+}
+
+function without(errors: FieldErrors, name: string): FieldErrors {
+  return Object.fromEntries(Object.entries(errors).filter(([field]) => field !== name));
+}
+
+function firstErrors(issues: readonly v.BaseIssue<unknown>[]): FieldErrors {
+  const errors: Record<string, string> = {};
+  for (const issue of issues) {
+    const name = v.getDotPath(issue) ?? '';
+    errors[name] ??= issue.message;
+  }
+  return errors;
+}
+
+function firstInvalidControl(form: HTMLFormElement | null): HTMLElement | null {
+  return form?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? null;
+}
+
+/** The first control, in the order of the page, that has one of the names. */
+function controlNamed(form: HTMLFormElement | null, names: readonly string[]): HTMLElement | null {
+  for (const control of form?.elements ?? []) {
+    if (control instanceof HTMLElement && names.includes(control.getAttribute('name') ?? '')) {
+      return control;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,37 @@
+import { type ReactNode, useEffect, useState } from 'react';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/**
+ * How long ago: minutes below 60, hours below 24, days below 7, else a date. The browser's language
+ * and time zone decide how it is written.
+ */
+export function relativeTime(at: Date, now: Date, locale?: string): string {
+  const elapsedMs = now.getTime() - at.getTime();
+  if (elapsedMs >= 7 * dayMs) {
+    return new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(at);
+  }
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'long' });
+  if (elapsedMs < minuteMs) return words.format(0, 'second');
+  if (elapsedMs < hourMs) return words.format(-Math.floor(elapsedMs / minuteMs), 'minute');
+  if (elapsedMs < dayMs) return words.format(-Math.floor(elapsedMs / hourMs), 'hour');
+  return words.format(-Math.floor(elapsedMs / dayMs), 'day');
+}
+
+/** A moment as a person says it, the full date in its title. Counts on by itself, once a minute. */
+export function RelativeTime({ at }: { at: string }): ReactNode {
+  const [now, setNow] = useState(() => new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), minuteMs);
+    return () => clearInterval(timer);
+  }, []);
+  const moment = new Date(at);
+  const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
+  return (
+    <time dateTime={at} title={full.format(moment)}>
+      {relativeTime(moment, now)}
+    </time>
+  );
+}
