@@ -131,10 +131,17 @@ async function startPostgres({
           log: (message) => log.info(message),
         });
         urls = server;
+        const stopped = Promise.withResolvers<void>();
         return {
           details: { port: server.port },
-          ended: server.exited.then(() => ({ final: false, how: 'it is gone' })),
-          stop: async () => server.stop(),
+          ended: Promise.race([server.exited, stopped.promise]).then(() => ({
+            final: false,
+            how: 'it is gone',
+          })),
+          async stop() {
+            await server.stop();
+            stopped.resolve();
+          },
         };
       } catch (error) {
         if (!(error instanceof EmbeddedPostgresError)) throw error;

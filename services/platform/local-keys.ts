@@ -16,6 +16,9 @@ export type LocalKeys = { dataKey: Buffer; jwtKey: Buffer };
  */
 export function localKeys(dataDir: string): LocalKeys {
   const directory = join(dataDir, 'keys');
+  // Apart, because a recursive mkdir gives its mode to the parents, too, and the embedded Postgres may
+  // run as another user who has to pass through the data folder.
+  mkdirSync(dataDir, { recursive: true });
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chmodSync(directory, 0o700);
   return {

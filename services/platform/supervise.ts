@@ -133,9 +133,12 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
 
   async function runOnce(kept: Kept, onReady: (details: ReadyDetails) => void): Promise<Ending> {
     try {
-      kept.running = await kept.service.launch(kept.abort.signal);
-      onReady(kept.running.details);
-      return await kept.running.ended;
+      const running = await kept.service.launch(kept.abort.signal);
+      kept.running = running;
+      // Whoever stops everything found it launching and had nothing to stop yet.
+      if (kept.abort.signal.aborted) await running.stop();
+      else onReady(running.details);
+      return await running.ended;
     } catch (error) {
       if (error instanceof ServiceEnded) return error.ending;
       if (kept.abort.signal.aborted) return { how: 'stopped', final: false };
