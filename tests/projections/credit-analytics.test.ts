@@ -1,0 +1,347 @@
+import fc from 'fast-check';
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as v from 'valibot';
+import { creditAnalytics, readAnalytics } from '#projections/credit-analytics.ts';
+import { creditHistory } from '#projections/credit-history.ts';
+import { creditAccountTable } from '#projections/credit-account.ts';
+import { CreditAnalytics } from '#services/credits/contract.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+import { applyTo, pages, stored } from '#tests/credits/tables.ts';
+import type { StoredEvent } from '#tests/credits/tables.ts';
+import { createBus } from '#tests/credits/ledger-model.ts';
+
+let db: TestDatabase;
+let client: pg.PoolClient;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  client = await db.ownerPool.connect();
+});
+beforeEach(() => client.query('begin'));
+afterEach(() => client.query('rollback'));
+afterAll(async () => {
+  client.release();
+  await db.drop();
+});
+
+type Call =
+  | { kind: 'answer' | 'failure' | 'late'; seat: number; slot: string; costMicros: number | null }
+  | { kind: 'lost'; seat: number; slot: string }
+  | { kind: 'found'; seat: number; slot: string; costMicros: number | null };
+
+type Run = {
+  userId: string;
+  runId: string;
+  models: readonly string[];
+  calls: readonly Call[];
+  /** After how many of the calls the run was closed; later ones are priced after its end. */
+  closedAfter: number;
+  ended: {
+    outcome: 'Completed' | 'Failed' | 'Cancelled';
+    captured: number;
+    refunded: number;
+  } | null;
+};
+
+/** The events of a run that the projection uses, and a few that it does not. */
+function eventsOf(run: Run): StoredEvent[] {
+  const created = {
+    type: 'OptimizationCreated',
+    data: {
+      userId: run.userId,
+      seats: run.models.map((model, seat) => ({ seat: `S${seat + 1}`, model })),
+    },
+  };
+  const end =
+    run.ended === null
+      ? []
+      : [
+          {
+            type: `Optimization${run.ended.outcome}`,
+            data: {
+              captured: run.ended.captured,
+              refunded: run.ended.refunded,
+              creditsVersion: 9,
+            },
+          },
+        ];
+  const calls = run.calls.map(callEvent);
+  const events = [
+    created,
+    { type: 'ProcessingStarted', data: {} },
+    ...calls.slice(0, run.closedAfter),
+    ...end,
+    ...calls.slice(run.closedAfter),
+  ];
+  return events.map(({ type, data }, index) => ({
+    stream_id: `optimization-${run.runId}`,
+    stream_position: index + 1,
+    message_id: `${run.runId}-${index}`,
+    message_type: type,
+    message_data: data,
+    message_metadata: { occurredAt: '2026-11-20T08:00:00.000Z' },
+  }));
+}
+
+function callEvent(call: Call): { type: string; data: Record<string, unknown> } {
+  const slot = `${call.slot}.S${call.seat + 1}`;
+  switch (call.kind) {
+    case 'answer':
+      return { type: 'CallSucceeded', data: { slot, attempt: 1, costMicros: call.costMicros } };
+    case 'failure':
+      return { type: 'CallFailed', data: { slot, attempt: 1, costMicros: call.costMicros } };
+    case 'lost':
+      return { type: 'CallLost', data: { slot, attempt: 1, final: false } };
+    case 'late':
+    case 'found':
+      return {
+        type: 'CallCostRecorded',
+        data: { slot, attempt: 1, costMicros: call.costMicros, lost: call.kind === 'found' },
+      };
+  }
+}
+
+/** The shares that the run's seats should have, computed another way, in whole numbers. */
+function sharesOf(run: Run): (number | null)[] {
+  if (run.ended === null) return run.models.map(() => null);
+  const seats = run.models.map((_, seat) => {
+    const calls = run.calls.filter(
+      (call) => call.seat === seat && ['opinion', 'review'].includes(call.slot),
+    );
+    const unpriced = calls.reduce((sum, call) => {
+      if (call.kind === 'lost') return sum + 1;
+      if (call.kind === 'found') return sum - (call.costMicros === null ? 0 : 1);
+      return sum + (call.costMicros === null ? 1 : 0);
+    }, 0);
+    const cost = calls.reduce(
+      (sum, call) => sum + (call.kind === 'lost' ? 0 : (call.costMicros ?? 0)),
+      0,
+    );
+    return { closed: calls.length > 0, unpriced, cost };
+  });
+  const anyClosed = seats.some((seat) => seat.closed);
+  const sharing = seats.map((seat) => seat.closed || !anyClosed);
+  const closed = seats.filter((seat) => seat.closed);
+  const total = closed.reduce((sum, seat) => sum + seat.cost, 0);
+  const byCost = total > 0 && closed.every((seat) => seat.unpriced === 0);
+  const weights = seats.map((seat, index) => (!sharing[index] ? 0 : byCost ? seat.cost : 1));
+  const charge = run.ended.captured - run.ended.refunded;
+  const shares = weights.map(() => 0);
+  // One credit at a time to whoever is furthest below his exact part, so far as wholes go, then the
+  // rest by what is left over: the largest remainders.
+  const sum = weights.reduce((all, weight) => all + weight, 0);
+  const exact = weights.map((weight) => (charge * weight) / sum);
+  for (const [index, value] of exact.entries()) shares[index] = Math.floor(value + 1e-9);
+  const rest = charge - shares.reduce((all, share) => all + share, 0);
+  const order = exact
+    .map((_, index) => ({ index, left: (charge * (weights[index] ?? 0)) % sum }))
+    .toSorted((left, right) => right.left - left.left || left.index - right.index);
+  for (const { index } of order.slice(0, rest)) shares[index] = (shares[index] ?? 0) + 1;
+  return shares;
+}
+
+const cost = fc.option(fc.integer({ min: 0, max: 500 }), { nil: null, freq: 12 });
+const slot = fc.constantFrom('opinion', 'opinion', 'review', 'draft', 'claims');
+const anyCall = (seats: number): fc.Arbitrary<readonly Call[]> => {
+  const seat = fc.integer({ min: 0, max: seats - 1 });
+  return fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc
+        .record({
+          kind: fc.constantFrom('answer' as const, 'failure' as const, 'late' as const),
+          seat,
+          slot,
+          costMicros: cost,
+        })
+        .map((call) => [call]),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .record({ seat, slot, found: fc.boolean(), costMicros: cost })
+        .map(({ found, costMicros, ...at }): Call[] => [
+          { kind: 'lost', ...at },
+          ...(found ? [{ kind: 'found' as const, ...at, costMicros }] : []),
+        ]),
+    },
+  );
+};
+
+const anyRun: fc.Arbitrary<Omit<Run, 'runId'>> = fc.integer({ min: 1, max: 4 }).chain((seats) =>
+  fc.record({
+    userId: fc.constantFrom('usr_1', 'usr_2'),
+    models: fc.array(fc.constantFrom('model-a', 'model-b', 'model-c'), {
+      minLength: seats,
+      maxLength: seats,
+    }),
+    calls: fc.array(anyCall(seats), { maxLength: 8 }).map((calls) => calls.flat()),
+    closedAfter: fc.nat({ max: 8 }),
+    ended: fc.option(
+      fc
+        .record({
+          outcome: fc.constantFrom('Completed' as const, 'Failed' as const, 'Cancelled' as const),
+          captured: fc.nat({ max: 40 }),
+          part: fc.integer({ min: 0, max: 100 }),
+        })
+        .map(({ outcome, captured, part }) => ({
+          outcome,
+          captured,
+          refunded: Math.floor((captured * part) / 100),
+        })),
+    ),
+  }),
+);
+
+describe('the shares of a run', () => {
+  test('follow the seats’ costs, sum to the charge, and do not depend on pages', async () => {
+    await client.query(creditAnalytics.create('analytics_of_test'));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyRun, { minLength: 1, maxLength: 3 }),
+        fc.array(fc.nat({ max: 60 }), { maxLength: 5 }),
+        async (drawn, cuts) => {
+          const runs = drawn.map((run, index) => ({ ...run, runId: `opt_${index}` }));
+          await client.query('truncate analytics_of_test');
+          for (const page of pages(runs.flatMap(eventsOf), cuts))
+            await applyTo(client, creditAnalytics, 'analytics_of_test', page);
+          const { rows } = await client.query<{ run_id: string; credits: (number | null)[] }>(
+            `select run_id, json_agg(credits order by seat) as credits
+             from analytics_of_test group by run_id order by run_id`,
+          );
+          expect(rows).toEqual(runs.map((run) => ({ run_id: run.runId, credits: sharesOf(run) })));
+          const sums = await client.query<{ wrong: number }>(
+            `select count(*)::integer as wrong from (
+               select from analytics_of_test where charged is not null
+               group by run_id, charged having sum(credits) <> charged) unequal`,
+          );
+          expect(sums.rows[0]?.wrong).toBe(0);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('are by cost: a seat that cost twice as much has twice the credits', async () => {
+    await client.query(creditAnalytics.create('analytics_of_test'));
+    const run: Run = {
+      userId: 'usr_1',
+      runId: 'opt_1',
+      models: ['model-a', 'model-b', 'model-c'],
+      calls: [
+        { kind: 'answer', seat: 0, slot: 'opinion', costMicros: 100 },
+        { kind: 'answer', seat: 0, slot: 'review', costMicros: 100 },
+        { kind: 'answer', seat: 1, slot: 'opinion', costMicros: 100 },
+        { kind: 'answer', seat: 2, slot: 'draft', costMicros: 5000 },
+      ],
+      closedAfter: 4,
+      ended: { outcome: 'Completed', captured: 14, refunded: 2 },
+    };
+    await applyTo(client, creditAnalytics, 'analytics_of_test', eventsOf(run));
+    const { rows } = await client.query('select model, credits::integer from analytics_of_test');
+    expect(rows).toEqual([
+      { model: 'model-a', credits: 8 },
+      { model: 'model-b', credits: 4 },
+      { model: 'model-c', credits: 0 },
+    ]);
+  });
+});
+
+const closedRun = (runId: string, outcome: 'Completed' | 'Failed', refunded: number): Run => ({
+  userId: 'usr_1',
+  runId,
+  models: ['model-a', 'model-b'],
+  calls: [
+    { kind: 'answer', seat: 0, slot: 'opinion', costMicros: 300 },
+    { kind: 'answer', seat: 1, slot: 'opinion', costMicros: 100 },
+  ],
+  closedAfter: 2,
+  ended: { outcome, captured: 14, refunded },
+});
+
+describe('analytics', () => {
+  test('tell the months, the models and what a completed run costs', async () => {
+    const runs = [
+      closedRun('opt_1', 'Completed', 0),
+      closedRun('opt_2', 'Completed', 7),
+      closedRun('opt_3', 'Failed', 7),
+    ];
+    for (const each of runs)
+      await applyTo(client, creditAnalytics, 'credit_analytics', eventsOf(each));
+
+    const bus = createBus();
+    bus.send('grant', {
+      type: 'Grant',
+      lotId: 'lot_1',
+      credits: 100,
+      source: 'other',
+      paidMinor: null,
+      currency: null,
+      paymentKey: null,
+      grantedAt: '2026-09-01T00:00:00.000Z',
+      reason: 'operator',
+    });
+    for (const { runId, ended } of runs) {
+      bus.send(`reserve ${runId}`, {
+        type: 'Reserve',
+        runId,
+        credits: 14,
+        month: '2026-11',
+        limit: -1,
+      });
+      bus.send(`settle ${runId}`, {
+        type: 'Settle',
+        runId,
+        settlement: { kind: 'capture', capture: 14, refund: ended?.refunded ?? 0 },
+      });
+    }
+    // The last moment of a month, the first of the next, and the present one.
+    const times = [
+      '2026-08-31T23:59:59.999Z',
+      '2026-09-01T00:00:00.000Z',
+      '2026-11-20T08:00:00.000Z',
+    ];
+    const settled = stored('usr_1', bus.log).map((event) => {
+      const { runId } = event.message_data as { runId?: string };
+      const which = runs.findIndex((each) => each.runId === runId);
+      return { ...event, message_metadata: { occurredAt: times[which] ?? times[0] ?? '' } };
+    });
+    await applyTo(client, creditAccountTable, 'credit_account', settled);
+    await applyTo(client, creditHistory, 'credit_history', settled);
+
+    const analytics = await readAnalytics(client, 'usr_1', new Date('2026-11-20T12:00:00.000Z'));
+    expect(v.parse(CreditAnalytics, analytics)).toEqual(analytics);
+    expect(analytics).toMatchObject({
+      monthly_consumption: 7,
+      average_cost_per_optimization: 10.5,
+      completed_optimizations: 2,
+      total_consumed: 28,
+      most_used_models: [
+        { model: 'model-a', total_credits: 21 },
+        { model: 'model-b', total_credits: 7 },
+      ],
+    });
+    expect(analytics.consumption_by_month).toHaveLength(12);
+    expect(analytics.consumption_by_month[0]).toEqual({ month: '2025-12', credits: 0 });
+    expect(analytics.consumption_by_month.slice(-4)).toEqual([
+      { month: '2026-08', credits: 14 },
+      { month: '2026-09', credits: 7 },
+      { month: '2026-10', credits: 0 },
+      { month: '2026-11', credits: 7 },
+    ]);
+  });
+
+  test('of a person without a run say unknown where nothing is known', async () => {
+    expect(
+      await readAnalytics(client, 'usr_nobody', new Date('2026-01-31T12:00:00Z')),
+    ).toMatchObject({
+      monthly_consumption: 0,
+      average_cost_per_optimization: null,
+      completed_optimizations: 0,
+      total_consumed: 0,
+      most_used_models: [],
+    });
+  });
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as v from 'valibot';
+import { describe as inWords, readHistory } from '#projections/credit-history.ts';
+import { creditAccount } from '#services/credits/account.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
+import { History } from '#services/credits/contract.ts';
+import { creditStream } from '#services/credits/streams.ts';
+import { createCommandBus } from '#services/platform/command.ts';
+import type { CommandBus } from '#services/platform/command.ts';
+import { newId, uuidV5 } from '#services/platform/ids.ts';
+import { createLog } from '#services/platform/log.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+
+let db: TestDatabase;
+let bus: CommandBus;
+let userId: string;
+let nowMs = Date.UTC(2026, 10, 20, 8);
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  bus = createCommandBus({
+    pool: db.pool,
+    functionName: db.functionName,
+    clock: () => nowMs,
+    log: createLog({ level: 'silent', process: 'test' }),
+  });
+});
+beforeEach(() => {
+  userId = newId('usr');
+});
+afterAll(async () => {
+  await bus.close();
+  await db.drop();
+});
+
+async function send(...commands: CreditCommand[]): Promise<void> {
+  for (const command of commands) {
+    nowMs += 1000;
+    await bus.execute(
+      creditAccount,
+      {
+        streamId: creditStream(userId),
+        command,
+        commandId: uuidV5(userId, JSON.stringify(command)),
+        actor: 'test',
+        correlationId: 'test',
+      },
+      'job',
+    );
+  }
+}
+
+type Grant = Extract<CreditCommand, { type: 'Grant' }>;
+
+function grant(lotId: string, credits: number, more: Partial<Grant> = {}): Grant {
+  return {
+    type: 'Grant',
+    lotId,
+    credits,
+    source: 'other',
+    paidMinor: null,
+    currency: null,
+    paymentKey: null,
+    grantedAt: '2026-11-20T08:00:00.000Z',
+    reason: 'operator',
+    ...more,
+  };
+}
+
+const bought: Partial<Grant> = {
+  source: 'purchase',
+  paidMinor: 1000,
+  currency: 'usd',
+  paymentKey: 'pi:1',
+  purchaseId: 'pur_1',
+  reason: 'boost-20',
+};
+const reserve = (runId: string, credits: number): CreditCommand => ({
+  type: 'Reserve',
+  runId,
+  credits,
+  month: '2026-11',
+  limit: -1,
+});
+const capture = (runId: string, credits: number, refund: number): CreditCommand => ({
+  type: 'Settle',
+  runId,
+  settlement: { kind: 'capture', capture: credits, refund },
+});
+
+async function lines(limit = 50) {
+  const history = await readHistory(db.pool, userId, { limit });
+  return history.map(({ transaction }) => transaction);
+}
+
+describe('a history', () => {
+  test('tells each line’s type, signed amount, reason and the balance after it, newest first', async () => {
+    await send(
+      grant('lot_1', 20, bought),
+      grant('lot_2', 5, { source: 'bonus', reason: 'onboarding' }),
+      reserve('opt_1', 14),
+      capture('opt_1', 14, 7),
+      { type: 'Revoke', lotId: 'lot_1', credits: 20, cause: 'dispute' },
+    );
+    const found = await lines();
+    expect(
+      found.map((line) => [
+        line.transaction_type,
+        line.reason_code,
+        line.amount,
+        line.balance_after,
+        line.description,
+        line.run_id ?? line.purchase_id ?? line.lot_id,
+      ]),
+    ).toEqual([
+      ['other', 'debt', -2, -2, 'Owed: used credits of a disputed payment', 'lot_1'],
+      ['other', 'dispute', -18, 0, 'Credits of a disputed payment', 'lot_1'],
+      ['refund', 'run_return', 7, 18, 'Optimization run: credits returned', 'opt_1'],
+      ['consumption', 'run', -14, 11, 'Optimization run', 'opt_1'],
+      ['bonus', 'bonus', 5, 25, 'Onboarding bonus', 'lot_2'],
+      ['purchase', 'purchase', 20, 20, 'Purchase: Boost 20', 'pur_1'],
+    ]);
+    expect(v.parse(History, found)).toEqual(found);
+  });
+
+  test('has no line for a hold or a release', async () => {
+    await send(grant('lot_1', 20), reserve('opt_1', 14), {
+      type: 'Settle',
+      runId: 'opt_1',
+      settlement: { kind: 'release' },
+    });
+    expect(await lines()).toHaveLength(1);
+  });
+
+  test('names the strategy of a run that the list of runs knows, and only the person’s own', async () => {
+    const mine = newId('opt');
+    const theirs = newId('opt');
+    for (const [run, owner] of [
+      [mine, userId],
+      [theirs, 'usr_other'],
+    ])
+      await db.ownerPool.query(
+        `insert into optimization_list (run_id, user_id, status, strategy, challenge_type, price,
+           unpriced_calls, seats, simulated_seats, title, challenge, created_at, hidden, version)
+         values ($1, $2, 'processing', 'reasoning-focused', 'other', 5, 0, 7, 0, '', '', '', false, 1)`,
+        [run, owner],
+      );
+    await send(
+      grant('lot_1', 20),
+      reserve(mine, 5),
+      capture(mine, 5, 0),
+      reserve(theirs, 5),
+      capture(theirs, 5, 0),
+    );
+    expect((await lines()).map(({ description }) => description)).toEqual([
+      'Optimization run',
+      'Reasoning-Focused run',
+      'Credits granted by the operator',
+    ]);
+  });
+
+  test('is read page by page from any line on', async () => {
+    const lots = Array.from({ length: 7 }, (_, index) => grant(`lot_${index}`, index + 1));
+    await send(...lots);
+    const all = await lines();
+    const pages = [];
+    let before: string | undefined;
+    for (;;) {
+      const page = await readHistory(db.pool, userId, { limit: 3, before });
+      if (page.length === 0) break;
+      pages.push(page.map(({ transaction }) => transaction));
+      before = page.at(-1)?.transaction.id;
+    }
+    expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
+    expect(pages.flat()).toEqual(all);
+  });
+
+  test('shows nothing before a line of somebody else', async () => {
+    await send(grant('lot_1', 5));
+    const [theirs] = await lines();
+    userId = newId('usr');
+    await send(grant('lot_1', 5));
+    expect(await readHistory(db.pool, userId, { limit: 50, before: theirs?.id })).toEqual([]);
+  });
+
+  test('hands an operator’s note on as it is sealed, and the time to the millisecond', async () => {
+    nowMs = Date.UTC(2026, 10, 20, 9) + 122;
+    await send(grant('lot_1', 5, { sealed: { note: 'v1.key.nonce.text' } }), grant('lot_2', 5));
+    const history = await readHistory(db.pool, userId, { limit: 50 });
+    expect(history.map(({ sealedNote }) => sealedNote)).toEqual([null, 'v1.key.nonce.text']);
+    expect(history[1]?.transaction.created_at).toBe('2026-11-20T09:00:01.122Z');
+  });
+});
+
+describe('a line in words', () => {
+  test.each([
+    ['purchase', 'side-gig-builder', null, 'Purchase: Side-Gig-Builder'],
+    ['bonus', 'operator', null, 'Bonus credits'],
+    ['grant', 'demo', null, 'Demo credits'],
+    ['grant', 'trial', null, 'Trial credits'],
+    ['grant', 'anything', null, 'Credits granted'],
+    ['run', null, 'balanced', 'Balanced run'],
+    ['run_return', null, 'ultra-economy', 'Ultra-Economy run: credits returned'],
+    ['cash_refund', null, null, 'Credits of a refunded payment'],
+    ['correction', null, null, 'Correction'],
+    ['debt', 'cash_refund', null, 'Owed: used credits of a refunded payment'],
+    ['debt', null, null, 'Credits owed'],
+  ] as const)('%s of %s for %s reads "%s"', (reason_code, detail, strategy, words) => {
+    expect(inWords({ reason_code, detail, strategy })).toBe(words);
+  });
+});
