@@ -31,13 +31,17 @@ async function install() {
   try {
     if (isInstalled()) return;
     console.error('Installing the packages of package-lock.json (once)…');
-    const { status, error } = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: root,
-      // npm's output is not the output of the command that was asked for.
-      stdio: ['ignore', process.stderr, process.stderr],
-      env: { ...process.env, PATH: pathWithoutBin() },
-      shell: process.platform === 'win32',
-    });
+    const { status, error } = spawnSync(
+      'npm',
+      ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
+      {
+        cwd: root,
+        // npm's output is not the output of the command that was asked for.
+        stdio: ['ignore', process.stderr, process.stderr],
+        env: { ...process.env, PATH: pathWithoutBin() },
+        shell: process.platform === 'win32',
+      },
+    );
     if (error !== undefined) console.error(`npm could not be started: ${error.message}`);
     if (status !== 0) process.exit(1);
   } finally {
