@@ -234,9 +234,21 @@ async function installAppendFunction(
         await client.query(`drop function if exists ${schema}.${old.name}(text[], text[])`);
     });
   const app = separateRole(options.appRole, await ownName(client));
-  if (app !== null)
+  if (app !== null && !(await mayExecute(client, app, signature)))
     await client.query(`grant execute on function ${signature} to ${client.escapeIdentifier(app)}`);
   return name;
+}
+
+async function mayExecute(
+  client: pg.PoolClient,
+  role: string,
+  signature: string,
+): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `select has_function_privilege($1, $2, 'execute') as may`,
+    [role, signature],
+  );
+  return rows[0]!.may;
 }
 
 // --- who may do what ---
@@ -278,29 +290,23 @@ async function grantRights(client: pg.PoolClient, options: MigrateOptions): Prom
   const owner = await ownName(client);
   const app = separateRole(options.appRole, owner);
   const auditor = separateRole(options.auditorRole, owner);
-  const tables = await ownTables(client);
-  const inline = options.projections
-    .filter(({ kind }) => kind === 'inline')
-    .map(({ name }) => name);
-  const readModels = options.projections.map(({ name }) => name);
+  const relations = await ownRelations(client);
   const statements: string[] = [];
   if (app !== null) {
-    const wanted = new Map<string, string>();
-    for (const table of tables) {
-      const rights = inline.includes(table) ? 'select' : guarded[table];
-      wanted.set(table, rights ?? 'select, insert, update, delete');
-    }
+    const wanted = relations.map(
+      (relation) => [relation.name, appRights(relation, options.projections)] as const,
+    );
     statements.push(
-      ...(await tableGrants(client, app, wanted)),
+      ...(await tableGrants(client, app, new Map(wanted))),
       ...(await workerRights(client, app)),
     );
   }
   if (auditor !== null) {
-    const readable = new Set([...audited, ...readModels]);
-    const wanted = new Map(
-      tables.filter((table) => readable.has(table)).map((table) => [table, 'select'] as const),
-    );
-    statements.push(...(await tableGrants(client, auditor, wanted)));
+    const readable = new Set([...audited, ...options.projections.map(({ name }) => name)]);
+    const wanted = relations
+      .filter(({ name, isView }) => isView || readable.has(name))
+      .map(({ name }) => [name, 'select'] as const);
+    statements.push(...(await tableGrants(client, auditor, new Map(wanted))));
   }
   if (statements.length === 0) return;
   await transact(client, async () => {
@@ -308,15 +314,25 @@ async function grantRights(client: pg.PoolClient, options: MigrateOptions): Prom
   });
 }
 
-/** Our tables and emmett's, partitions under the name of their root. */
-async function ownTables(client: pg.PoolClient): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select relname as name from pg_class
-       where relnamespace = $1::regnamespace and relkind in ('r', 'p') and not relispartition
+function appRights({ name, isView }: Relation, projections: readonly Projection[]): string {
+  const model = projections.find((each) => name === each.name || name === `${each.name}_next`);
+  // A copy that is being rebuilt belongs to the owner until it takes the table's place.
+  if (model !== undefined && name !== model.name) return '';
+  if (isView || model?.kind === 'inline') return 'select';
+  return guarded[name] ?? 'select, insert, update, delete';
+}
+
+type Relation = { name: string; isView: boolean };
+
+/** Our tables and views and emmett's tables, partitions under the name of their root. */
+async function ownRelations(client: pg.PoolClient): Promise<Relation[]> {
+  const { rows } = await client.query<Relation>(
+    `select relname as name, relkind = 'v' as "isView" from pg_class
+       where relnamespace = $1::regnamespace and relkind in ('r', 'p', 'v') and not relispartition
        order by relname`,
     [schema],
   );
-  return rows.map(({ name }) => name).filter((name) => !closed.includes(name));
+  return rows.filter(({ name }) => !closed.includes(name));
 }
 
 const everyRight = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
@@ -332,7 +348,7 @@ async function tableGrants(
          select right_name from unnest($2::text[]) with ordinality as rights (right_name, n)
          where has_table_privilege($1, pg_class.oid, right_name) order by n) as rights
        from pg_class
-       where relnamespace = $3::regnamespace and relkind in ('r', 'p')`,
+       where relnamespace = $3::regnamespace and relkind in ('r', 'p', 'v')`,
     [role, everyRight, schema],
   );
   const name = client.escapeIdentifier(role);
