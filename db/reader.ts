@@ -146,6 +146,21 @@ export async function endOfLog(client: Queryable): Promise<Cursor> {
   return justBefore(rows[0]!.horizon);
 }
 
+/**
+ * Seconds since the oldest event after the cursor was written, whether it may be read already or is
+ * still hidden by an open transaction; 0 when there is none. What readiness and alerts look at.
+ */
+export async function lagSeconds(client: Queryable, cursor: Cursor): Promise<number> {
+  const { rows } = await client.query<{ seconds: number }>(
+    `select extract(epoch from clock_timestamp() - m.created)::float8 as seconds
+     from emt_messages m
+     where (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
+     order by m.transaction_id, m.global_position limit 1`,
+    [cursor.transactionId, cursor.globalPosition],
+  );
+  return Math.max(0, rows[0]?.seconds ?? 0);
+}
+
 /** What `eventColumns` selects. */
 export type EventRow = {
   stream_id: string;

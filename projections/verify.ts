@@ -52,15 +52,22 @@ export async function verify(pool: pg.Pool, projection: Projection): Promise<Ver
   const copy: Copy = { projection, table: `${projection.name}_check` };
   return alone(pool, projection, async (client) => {
     try {
-      await dropTouched(client, copy).catch(() => undefined);
+      await cleanUp(client, copy);
       await createCopy(client, copy);
       const found = await compareInPasses(client, copy);
+      await cleanUp(client, copy);
       return { name: projection.name, seconds: (performance.now() - begun) / 1000, ...found };
-    } finally {
-      await dropCopy(client, copy);
-      await dropTouched(client, copy);
+    } catch (error) {
+      // The first error says why; what is left behind is dropped by the next attempt at the latest.
+      await cleanUp(client, copy).catch(() => undefined);
+      throw error;
     }
   });
+}
+
+async function cleanUp(client: pg.ClientBase, copy: Copy): Promise<void> {
+  await dropCopy(client, copy);
+  await dropTouched(client, copy);
 }
 
 type Found = Omit<Verification, 'name' | 'seconds'>;

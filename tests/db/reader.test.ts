@@ -6,6 +6,7 @@ import {
   compareCursors,
   type Cursor,
   endOfLog,
+  lagSeconds,
   logStart,
   readAsOfOneMoment,
   readPage,
@@ -182,6 +183,35 @@ test('32 writers with transactions that overlap, one foreign one that stays open
   expect(idsOf(seen)).toEqual(rows.map(({ id }) => id));
   expect(inStreamOrder(seen)).toBe(true);
   expect(compareCursors(end, seen.at(-1)!)).toBeGreaterThanOrEqual(0);
+});
+
+test('a tail hands on what a foreign transaction hid soon after that ends, though nobody rings and it hardly polls', async () => {
+  const start = await endOfLog(db.pool);
+  const seen: RecordedEvent[] = [];
+  const reading = new AbortController();
+  const bell = new EventTarget();
+  const foreign = await openTransaction();
+  const tailing = tail({
+    pool: db.pool,
+    cursor: start,
+    wake: (callback) => {
+      bell.addEventListener('ring', callback);
+      return () => bell.removeEventListener('ring', callback);
+    },
+    pollMs: 3_600_000,
+    signal: reading.signal,
+    onPage: ({ events }) => void seen.push(...events),
+  });
+  const client = await openTransaction();
+  await appendInto(client, { streamId: 'test-masked', expected: 0, events: [credited(1)] });
+  await commit(client);
+  bell.dispatchEvent(new Event('ring'));
+  await expect.poll(() => lagSeconds(db.pool, start)).toBeGreaterThan(0.05);
+  expect(seen).toEqual([]);
+  await commit(foreign);
+  await expect.poll(() => idsOf(seen)).toEqual(['test-masked/1']);
+  reading.abort();
+  expect(await lagSeconds(db.pool, await tailing)).toBe(0);
 });
 
 test('a tail goes on where it was after its connections were cut, again and again', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAsOfOneMoment } from '#db/reader.ts';
 import { projectionStatus } from '#projections/checkpoint.ts';
 import type { Projection } from '#projections/define.ts';
+import { projections as productProjections } from '#projections/index.ts';
 import { rebuild } from '#projections/rebuild.ts';
 import { type Runner, startProjectionRunner } from '#projections/run.ts';
 import { verify } from '#projections/verify.ts';
@@ -306,18 +307,13 @@ test('a rebuilt table keeps its rights, views, and the names of its indexes and 
   const shape = async () => {
     const { rows } = await db.ownerPool.query<Record<string, unknown>>(
       `select
-         (select relacl::text from pg_class where oid = 'test_account'::regclass) as rights,
-         (select array_agg(conname::text order by conname) from pg_constraint
-          where conrelid = 'test_account'::regclass) as constraints,
-         (select array_agg(indexrelid::regclass::text order by 1) from pg_index
-          where indrelid = 'test_account'::regclass) as indexes,
          (select reloptions::text from pg_class where oid = 'test_wealth'::regclass) as view_options,
          (select relacl::text from pg_class where oid = 'test_wealth'::regclass) as view_rights,
          (select array_agg(relname::text) from pg_class where relname like 'test\\_account\\_%\\_touched'
            or relname in ('test_account_next', 'test_account_check', 'test_account_old')) as leftovers,
          (select count(*) from projection_checkpoint where name like 'test\\_account%') as checkpoints`,
     );
-    return rows[0];
+    return { ...rows[0], ...(await namesAndRights('test_account')) };
   };
   const before = await shape();
   expect(before).toMatchObject({ leftovers: null, checkpoints: '0' });
@@ -330,6 +326,29 @@ test('a rebuilt table keeps its rights, views, and the names of its indexes and 
   expect(rows).toEqual([{ same: true }]);
   await expect(db.pool.query('update test_account set balance = 0')).rejects.toThrow('permission');
 });
+
+test.each(productProjections)(
+  '$name of the product can be rebuilt and verified, and keeps every name and right',
+  async (projection) => {
+    const before = await namesAndRights(projection.name);
+    await rebuild(db.ownerPool, projection);
+    expect(await namesAndRights(projection.name)).toEqual(before);
+    expect(await verify(db.ownerPool, projection)).toMatchObject({ differences: [] });
+  },
+);
+
+async function namesAndRights(table: string): Promise<Record<string, unknown> | undefined> {
+  const { rows } = await db.ownerPool.query<Record<string, unknown>>(
+    `select
+       array(select unnest(relacl)::text from pg_class where oid = $1::regclass order by 1) as rights,
+       (select array_agg(conname::text order by conname) from pg_constraint
+        where conrelid = $1::regclass) as constraints,
+       (select array_agg(indexrelid::regclass::text order by 1) from pg_index
+        where indrelid = $1::regclass) as indexes`,
+    [table],
+  );
+  return rows[0];
+}
 
 test('a table whose columns are not those of its definition is not compared but named', async () => {
   const widened: Projection = {
