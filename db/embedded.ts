@@ -61,6 +61,7 @@ export type EmbeddedOptions = {
   log: (message: string) => void;
   /** Further settings, such as `fsync=off` for tests. */
   settings?: readonly string[];
+  limits?: Partial<EmbeddedLimits>;
 };
 
 /** A failure that a person can mend: one line that names the folder or the variable. */
@@ -79,7 +80,9 @@ const roles = {
 type RoleName = keyof typeof roles;
 type Passwords = Readonly<Record<RoleName, string>>;
 
-const limits = {
+type EmbeddedLimits = { [Name in keyof typeof defaultLimits]: number };
+
+const defaultLimits = {
   /** Start, with crash recovery of a big log. */
   answerMs: 60_000,
   /** A postmaster that we did not start and that does not answer is taken for stuck after this. */
@@ -87,7 +90,7 @@ const limits = {
   /** A fast shutdown writes a checkpoint. */
   stopMs: 30_000,
   logBytes: 10_000_000,
-};
+} as const;
 
 /** Any number that nothing else locks in the database `postgres` of this cluster. */
 const ownerLock = 7_305_001;
@@ -100,17 +103,31 @@ const ownerLock = 7_305_001;
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const folders = foldersOf(options.dataDir);
   prepareFolders(folders);
-  const binaries = await findBinaries();
-  const runAs = await unprivilegedUser();
-  const passwords = readOrCreatePasswords(folders);
-  if (!existsSync(join(folders.cluster, 'PG_VERSION')))
-    await initialise(folders, binaries, runAs, passwords, options.log);
-  await checkVersion(folders, binaries);
+  const setup: Setup = {
+    folders,
+    binaries: await findBinaries(),
+    runAs: await unprivilegedUser(),
+    passwords: readOrCreatePasswords(folders),
+    limits: { ...defaultLimits, ...options.limits },
+    log: options.log,
+  };
+  if (!existsSync(join(folders.cluster, 'PG_VERSION'))) await initialise(setup);
+  await checkVersion(setup);
 
-  const server = await findOrStart(folders, binaries, runAs, passwords, options);
-  await prepareDatabase(server.port, passwords);
-  return hold(server, passwords, options.log);
+  const server = await findOrStart(setup, options);
+  await prepareDatabase(server.port, setup.passwords);
+  return hold(setup, server);
 }
+
+type Setup = {
+  folders: Folders;
+  binaries: Binaries;
+  /** Null when we are no root and Postgres runs as ourselves. */
+  runAs: UserIds | null;
+  passwords: Passwords;
+  limits: EmbeddedLimits;
+  log: (message: string) => void;
+};
 
 // --- folders, passwords, binaries ---
 
@@ -237,13 +254,8 @@ const run = promisify(execFile);
  * Into a folder beside it, then renamed: a start that was killed in between leaves nothing that
  * looks like a database, and of two first starts at once the second finds the first one's.
  */
-async function initialise(
-  folders: Folders,
-  binaries: Binaries,
-  runAs: UserIds | null,
-  passwords: Passwords,
-  log: (message: string) => void,
-): Promise<void> {
+async function initialise(setup: Setup): Promise<void> {
+  const { folders, binaries, runAs, passwords, log } = setup;
   log('Creating the database folder');
   const draft = mkdtempSync(join(folders.data, '.postgres-'));
   const cluster = join(draft, 'cluster');
@@ -271,19 +283,14 @@ async function initialise(
     renameSync(cluster, folders.cluster);
   } catch (error) {
     if (existsSync(join(folders.cluster, 'PG_VERSION'))) return;
-    throw notEnterable(error, folders, binaries, runAs);
+    throw notEnterable(error, setup);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
 }
 
 /** As root, the folders above the data and the binaries must be open to the user `postgres`. */
-function notEnterable(
-  error: unknown,
-  folders: Folders,
-  binaries: Binaries,
-  runAs: UserIds | null,
-): EmbeddedPostgresError {
+function notEnterable(error: unknown, { folders, binaries, runAs }: Setup): EmbeddedPostgresError {
   const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
   const denied = codeOf(error) === 'EACCES' || /permission denied/i.test(output);
   const message =
@@ -293,7 +300,7 @@ function notEnterable(
   return new EmbeddedPostgresError(message, { cause: error });
 }
 
-async function checkVersion(folders: Folders, binaries: Binaries): Promise<void> {
+async function checkVersion({ folders, binaries }: Setup): Promise<void> {
   const stored = readFileSync(join(folders.cluster, 'PG_VERSION'), 'utf8').trim();
   const { stdout } = await run(binaries.postgres, ['--version']);
   const installed = /(\d+)/.exec(stdout)?.[1] ?? '';
@@ -305,24 +312,15 @@ async function checkVersion(folders: Folders, binaries: Binaries): Promise<void>
 
 // --- the postmaster ---
 
-type Server = {
-  pid: number;
-  port: number;
-  folders: Folders;
-};
+type Server = { pid: number; port: number };
 
-async function findOrStart(
-  folders: Folders,
-  binaries: Binaries,
-  runAs: UserIds | null,
-  passwords: Passwords,
-  options: EmbeddedOptions,
-): Promise<Server> {
+async function findOrStart(setup: Setup, options: EmbeddedOptions): Promise<Server> {
+  const { folders } = setup;
   // A second round happens when another process started the postmaster between our look and our try.
   for (let round = 0; ; round += 1) {
-    const running = await findRunning(folders, passwords, options.log);
+    const running = await findRunning(setup);
     if (running !== null) return running;
-    const started = await start(folders, binaries, runAs, passwords, options);
+    const started = await start(setup, options);
     if (started.server !== null) return started.server;
     if (round === 20 || !started.worthRetrying)
       throw new EmbeddedPostgresError(
@@ -337,11 +335,8 @@ async function findOrStart(
  * leftover of a killed one is removed: its number may belong to another program by now, which
  * Postgres itself would take for a running server. A stuck one is stopped.
  */
-async function findRunning(
-  folders: Folders,
-  passwords: Passwords,
-  log: (message: string) => void,
-): Promise<Server | null> {
+async function findRunning(setup: Setup): Promise<Server | null> {
+  const { folders, limits, log } = setup;
   const recorded = readPidFile(folders);
   if (recorded === null) return null;
   if (!(await isOurPostmaster(recorded.pid, folders))) {
@@ -349,11 +344,11 @@ async function findRunning(
     return null;
   }
   if (recorded.port !== null) {
-    const server = { pid: recorded.pid, port: recorded.port, folders };
-    if (await answers(server, passwords, limits.strangerAnswerMs)) return server;
+    const server = { pid: recorded.pid, port: recorded.port };
+    if (await answers(setup, server, limits.strangerAnswerMs)) return server;
   }
   log(`A Postgres in ${folders.cluster} does not answer; stopping it`);
-  await stopPostmaster({ pid: recorded.pid, port: recorded.port ?? 0, folders });
+  await stopPostmaster(recorded.pid, limits.stopMs);
   return null;
 }
 
@@ -411,15 +406,10 @@ function isZombie(pid: number): boolean {
 
 type StartResult = { server: Server } | { server: null; worthRetrying: boolean; reason: string };
 
-async function start(
-  folders: Folders,
-  binaries: Binaries,
-  runAs: UserIds | null,
-  passwords: Passwords,
-  options: EmbeddedOptions,
-): Promise<StartResult> {
+async function start(setup: Setup, options: EmbeddedOptions): Promise<StartResult> {
+  const { folders, binaries, runAs, limits } = setup;
   const port = await choosePort(folders, options.port);
-  const logFile = openLog(folders.log);
+  const logFile = openLog(folders.log, limits.logBytes);
   const child = spawn(
     binaries.postgres,
     [
@@ -443,12 +433,12 @@ async function start(
   child.on('exit', (code, signal) => (failure = `ended with ${code ?? signal}`));
   child.unref();
 
-  const server = { pid: child.pid ?? 0, port, folders };
-  if (await answers(server, passwords, limits.answerMs, () => failure !== null)) {
+  const server = { pid: child.pid ?? 0, port };
+  if (await answers(setup, server, limits.answerMs, () => failure !== null)) {
     writeFileSync(folders.port, `${port}\n`);
     return { server };
   }
-  if (failure === null) await stopPostmaster(server);
+  if (failure === null) await stopPostmaster(server.pid, limits.stopMs);
   const said = readFileSync(folders.log, 'utf8').slice(logFile.size);
   return {
     server: null,
@@ -469,8 +459,8 @@ const fixedSettings = [
   'log_line_prefix=%m [%p] %a ',
 ];
 
-function openLog(path: string): { descriptor: number; size: number } {
-  if (existsSync(path) && statSync(path).size > limits.logBytes) renameSync(path, `${path}.1`);
+function openLog(path: string, mostBytes: number): { descriptor: number; size: number } {
+  if (existsSync(path) && statSync(path).size > mostBytes) renameSync(path, `${path}.1`);
   const descriptor = openSync(path, 'a', 0o600);
   return { descriptor, size: statSync(path).size };
 }
@@ -499,8 +489,8 @@ async function freePort(port: number): Promise<number | null> {
 
 /** Whether the server takes a connection within the time. A wrong password throws: it never will. */
 async function answers(
+  { folders, passwords }: Setup,
   server: Server,
-  passwords: Passwords,
   timeoutMs: number,
   hopeless: () => boolean = () => !isAlive(server.pid),
 ): Promise<boolean> {
@@ -513,7 +503,7 @@ async function answers(
     } catch (error) {
       if (codeOf(error) === '28P01')
         throw new EmbeddedPostgresError(
-          `DATA_DIR: the password in ${server.folders.passwords} does not open ${server.folders.cluster}; restore the file from a backup`,
+          `DATA_DIR: the password in ${folders.passwords} does not open ${folders.cluster}; restore the file from a backup`,
           { cause: error },
         );
       await sleep(25);
@@ -536,15 +526,15 @@ async function connect(port: number, passwords: Passwords, name: string): Promis
 }
 
 /** Fast, then immediate, then by force. Each leaves a folder from which Postgres recovers. */
-async function stopPostmaster(server: Server): Promise<void> {
+async function stopPostmaster(pid: number, timeoutMs: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     try {
-      process.kill(server.pid, signal);
+      process.kill(pid, signal);
     } catch (error) {
       if (codeOf(error) === 'ESRCH') return;
       throw error;
     }
-    if (await isGone(server.pid, limits.stopMs)) return;
+    if (await isGone(pid, timeoutMs)) return;
   }
 }
 
@@ -587,11 +577,8 @@ async function prepareDatabase(port: number, passwords: Passwords): Promise<void
   }
 }
 
-async function hold(
-  server: Server,
-  passwords: Passwords,
-  log: (message: string) => void,
-): Promise<EmbeddedPostgres> {
+async function hold(setup: Setup, server: Server): Promise<EmbeddedPostgres> {
+  const { passwords, limits, log } = setup;
   const exited = Promise.withResolvers<void>();
   let stopping = false;
   let session = await holdSession();
@@ -611,7 +598,7 @@ async function hold(
   /** A session also ends when somebody terminates it; only a dead postmaster is an exit. */
   async function sessionLost(): Promise<void> {
     try {
-      if (await answers(server, passwords, limits.strangerAnswerMs)) {
+      if (await answers(setup, server, limits.strangerAnswerMs)) {
         session = await holdSession();
         return;
       }
@@ -635,7 +622,7 @@ async function hold(
       stopping = true;
       const { client, owned } = session;
       await client.end();
-      if (owned) await stopPostmaster(server);
+      if (owned) await stopPostmaster(server.pid, limits.stopMs);
     },
   };
 }

@@ -1,0 +1,259 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  EmbeddedPostgresError,
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '#db/embedded.ts';
+
+let dataDir: string;
+const running: EmbeddedPostgres[] = [];
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  dataDir = newFolder();
+  await (await begin()).stop();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const server of running.splice(0).toReversed()) await server.stop();
+});
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+test('a folder is filled once, and a second start finds everything as it was', async () => {
+  const first = await begin();
+  await run(first.ownerUrl, 'create table kept as select 7 as number');
+  const { port } = first;
+  await first.stop();
+  const second = await begin();
+  expect(second.port).toBe(port);
+  expect(await run(second.ownerUrl, 'select number from kept')).toEqual([{ number: 7 }]);
+  await run(second.ownerUrl, 'drop table kept');
+});
+
+test('the three roles get in with their passwords, which only this user reads', async () => {
+  const server = await begin();
+  for (const [url, role] of [
+    [server.ownerUrl, 'sevenfold_owner'],
+    [server.appUrl, 'sevenfold_app'],
+    [server.auditorUrl, 'sevenfold_auditor'],
+  ] as const)
+    expect(
+      await run(
+        url,
+        'select current_user as role, rolsuper from pg_roles where rolname = current_user',
+      ),
+    ).toEqual([{ role, rolsuper: false }]);
+  const wrong = new URL(server.appUrl);
+  wrong.password = 'wrong';
+  await expect(run(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+  expect(statSync(join(dataDir, 'keys', 'postgres.json')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dataDir, 'keys')).mode & 0o777).toBe(0o700);
+});
+
+test('events survive a crash: the log is flushed at every commit, and nothing is prepared', async () => {
+  const server = await begin();
+  expect(
+    await run(
+      server.appUrl,
+      `select name, setting from pg_settings where name in
+         ('fsync', 'full_page_writes', 'synchronous_commit', 'max_prepared_transactions',
+          'listen_addresses')
+       order by name`,
+    ),
+  ).toEqual([
+    { name: 'fsync', setting: 'on' },
+    { name: 'full_page_writes', setting: 'on' },
+    { name: 'listen_addresses', setting: '127.0.0.1' },
+    { name: 'max_prepared_transactions', setting: '0' },
+    { name: 'synchronous_commit', setting: 'on' },
+  ]);
+});
+
+test('a process that comes second joins, and its stop leaves the first one its Postgres', async () => {
+  const holder = await startHolder();
+  const joined = await begin();
+  expect(joined).toMatchObject({ port: holder.port, owned: false });
+  await joined.stop();
+  const again = await begin();
+  expect(await run(again.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await again.stop();
+  await holder.stop();
+  await expect(run(joined.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('two processes that start an empty folder at once share one Postgres', async () => {
+  const empty = newFolder();
+  try {
+    const holders = await Promise.all([startHolder(empty), startHolder(empty)]);
+    expect(holders[0]!.port).toBe(holders[1]!.port);
+    expect(holders.map(({ owned }) => owned).toSorted()).toEqual([false, true]);
+    await Promise.all(holders.map((holder) => holder.stop()));
+  } finally {
+    rmSync(empty, { recursive: true, force: true });
+  }
+});
+
+test('the Postgres of a process that was killed is taken over, and then stopped by its new owner', async () => {
+  const holder = await startHolder();
+  const exited = once(holder.child, 'exit');
+  holder.child.kill('SIGKILL');
+  await exited;
+  const heir = await begin();
+  expect(heir).toMatchObject({ port: holder.port, owned: true });
+  await heir.stop();
+  await expect(run(heir.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('after a kill of Postgres itself its owner is told, and the next start recovers', async () => {
+  const server = await begin();
+  await run(server.ownerUrl, 'create table survivor as select 1 as number');
+  process.kill(postmasterPid(), 'SIGKILL');
+  await server.exited;
+  const next = await begin();
+  expect(await run(next.ownerUrl, 'select number from survivor')).toEqual([{ number: 1 }]);
+  await run(next.ownerUrl, 'drop table survivor');
+});
+
+test('a leftover pid file whose number belongs to another program by now is no obstacle', async () => {
+  for (const pid of [process.pid, 2 ** 22 - 3]) {
+    writeFileSync(pidFile(), `${pid}\n${join(dataDir, 'postgres')}\n0\n5432\n\n127.0.0.1\n`);
+    const server = await begin();
+    expect(server.owned).toBe(true);
+    await server.stop();
+  }
+});
+
+test('a Postgres that is alive and does not answer is stopped and started anew', async () => {
+  const server = await begin();
+  const pid = postmasterPid();
+  // The pid file says where it listens; nobody answers there.
+  const lines = readFileSync(pidFile(), 'utf8').split('\n');
+  writeFileSync(pidFile(), lines.with(3, '1').join('\n'));
+  const lost = server.exited;
+  const next = await begin({ strangerAnswerMs: 200 });
+  await lost;
+  expect(postmasterPid()).not.toBe(pid);
+  expect(await run(next.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
+test('the port is the last one again, and another when somebody has taken it', async () => {
+  const server = await begin();
+  const { port } = server;
+  await server.stop();
+  const taker = createServer().listen(port, '127.0.0.1');
+  await once(taker, 'listening');
+  const next = await begin();
+  expect(next.port).not.toBe(port);
+  taker.close();
+});
+
+// --- what a person has to mend gets one line that says so ---
+
+test('a folder that cannot be written is named', async () => {
+  const file = join(newFolder(), 'file');
+  writeFileSync(file, '');
+  await expectLine(file, /^DATA_DIR: cannot write to .*file/);
+});
+
+test('a database of another Postgres version is named with the way out', async () => {
+  const versionFile = join(dataDir, 'postgres', 'PG_VERSION');
+  const version = readFileSync(versionFile, 'utf8');
+  writeFileSync(versionFile, '17\n');
+  try {
+    await expectLine(dataDir, /^DATA_DIR: .*Postgres 17 .*18.*"cli backup".*"cli restore"/);
+  } finally {
+    writeFileSync(versionFile, version);
+  }
+});
+
+test('missing or wrong passwords are named, and the data is left alone', async () => {
+  const path = join(dataDir, 'keys', 'postgres.json');
+  const text = readFileSync(path, 'utf8');
+  unlinkSync(path);
+  try {
+    await expectLine(dataDir, /^DATA_DIR: .*postgres\.json is missing/);
+    writeFileSync(path, text.replaceAll(/"superuser": "[^"]*"/g, '"superuser": "wrong"'));
+    await expectLine(dataDir, /^DATA_DIR: the password in .*postgres\.json does not open/);
+  } finally {
+    writeFileSync(path, text, { mode: 0o600 });
+  }
+});
+
+// --- support ---
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sevenfold-embedded-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+async function begin(limits: { strangerAnswerMs?: number } = {}): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDir, log: () => undefined, limits });
+  running.push(server);
+  return server;
+}
+
+async function expectLine(folder: string, pattern: RegExp): Promise<void> {
+  const failed = startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
+  const error: unknown = await failed.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(EmbeddedPostgresError);
+  expect(String(error)).not.toContain('\n');
+  expect((error as Error).message).toMatch(pattern);
+}
+
+type Holder = { child: ChildProcess; port: number; owned: boolean; stop(): Promise<void> };
+
+async function startHolder(folder: string = dataDir): Promise<Holder> {
+  const path = join(import.meta.dirname, '..', 'support', 'embedded-holder.ts');
+  const child = spawn(process.execPath, [path, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const told = JSON.parse(line) as { port: number; owned: boolean };
+  return {
+    child,
+    ...told,
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+function pidFile(): string {
+  return join(dataDir, 'postgres', 'postmaster.pid');
+}
+
+function postmasterPid(): number {
+  return Number(readFileSync(pidFile(), 'utf8').split('\n')[0]);
+}
+
+async function run(url: string, statement: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,10 @@
+import { startEmbeddedPostgres } from '#db/embedded.ts';
+
+/** A process of its own that runs the Postgres of a folder until it is killed or told to stop. */
+const [dataDir = ''] = process.argv.slice(2);
+const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
+process.on('SIGTERM', () => {
+  void server.stop().then(() => process.exit(0));
+});
+process.stdout.write(`${JSON.stringify({ port: server.port, owned: server.owned })}\n`);
+setInterval(() => undefined, 60_000);
