@@ -58,7 +58,7 @@ function isInstalled() {
   const wanted = packagesOf(join(root, 'package-lock.json'));
   if (installed === null || wanted === null || !existsSync(join(bin, 'node'))) return false;
   const isThere = ([path, { version, optional }]) =>
-    path === '' || installed[path]?.version === version || (optional && !(path in installed));
+    path === '' || (path in installed ? installed[path].version === version : optional === true);
   return (
     Object.entries(wanted).every(isThere) && Object.keys(installed).every((path) => path in wanted)
   );

@@ -20,7 +20,15 @@ import { buildWebWhenStale, WebBuildError } from '#services/web-build.ts';
  * settings ask for. It ends everything that it started, last started first, on Ctrl-C, on SIGTERM, or
  * when whoever started it is gone.
  */
-type Context = { env: Env; log: Log; supervisor: Supervisor; dev: boolean };
+type Context = {
+  env: Env;
+  log: Log;
+  supervisor: Supervisor;
+  /** `--dev`: pages and processes reload as their code changes. */
+  dev: boolean;
+  /** Ends what is under way without being a service. */
+  signal: AbortSignal;
+};
 
 type DatabaseUrls = { ownerUrl: string; appUrl: string; auditorUrl: string | null };
 
@@ -31,7 +39,9 @@ async function main(): Promise<number> {
   const env = settingsOrExit();
   const log = createLog({ level: env.logLevel, process: 'start' });
   const supervisor = createSupervisor(log);
-  const context = { env, log, supervisor, dev: process.argv.includes('--dev') };
+  const abort = new AbortController();
+  const dev = process.argv.includes('--dev');
+  const context = { env, log, supervisor, dev, signal: abort.signal };
 
   const failed = startAll(context).then(
     async () => Promise.withResolvers<GivenUp>().promise,
@@ -40,38 +50,43 @@ async function main(): Promise<number> {
   const end = await Promise.race([failed, supervisor.givenUp, stopRequested]);
   if (typeof end === 'string') console.log('Stopping…');
   else if (end.line !== null) console.error(end.line);
+  abort.abort();
   await supervisor.stop();
   return typeof end === 'string' ? 0 : end.exitCode;
 }
 
 async function startAll(context: Context): Promise<void> {
-  const { env, log, supervisor, dev } = context;
+  const { env, supervisor, dev } = context;
   await refuseTakenPort(env);
-  const [urls] = await Promise.all([
-    openDatabase(context),
-    dev ? null : buildWebWhenStale({ root, log }),
-  ]);
+  const urls = await openDatabase(context);
+  await Promise.all([migrateDatabase(context, urls), dev ? null : buildPages(context)]);
   const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? await freeLoopbackUrl() : null);
+  const apiUrl = dev ? await freeLoopbackUrl() : null;
   const variables = {
     DATABASE_URL: urls.appUrl,
+    PUBLIC_URL: env.publicUrl,
     ...(sandboxUrl === null ? {} : { SANDBOX_URL: sandboxUrl }),
+    ...(apiUrl === null ? {} : { PORT: new URL(apiUrl).port }),
   };
   if (env.mode === 'local' && env.sandboxUrl === null) {
     await supervisor.start(nodeProcess('sandbox', 'sandbox/server.ts', variables));
   }
   const workers = numbered('worker', env.workerProcesses);
   const apis = numbered('api', env.apiProcesses);
-  const [, [api]] = await Promise.all([
+  const [, [api = {}]] = await Promise.all([
     supervisor.start(...workers.map((name) => nodeProcess(name, 'worker.ts', variables))),
     supervisor.start(...apis.map((name) => nodeProcess(name, 'api.ts', variables, true))),
   ]);
-  const [pages] = dev
-    ? await supervisor.start(
-        nodeProcess('web', 'web-dev.ts', { API_URL: String(api?.['address'] ?? env.publicUrl) }),
-      )
-    : [api];
-  if (dev) restartOnChange(context, [...workers, ...apis]);
-  greet(env, pages ?? {}, api ?? {});
+  if (apiUrl !== null) {
+    await supervisor.start(nodeProcess('web', 'web-dev.ts', { API_ORIGIN: apiUrl }));
+    restartOnChange(context, [...workers, ...apis]);
+  }
+  greet(env, api);
+}
+
+async function buildPages({ env, log, signal }: Context): Promise<void> {
+  const { productName, contactEmail } = env;
+  await buildWebWhenStale({ root, log, productName, contactEmail, signal });
 }
 
 function nodeProcess(
@@ -90,35 +105,31 @@ function numbered(name: string, count: number): string[] {
 
 // --- the database ---
 
-async function openDatabase({ env, log, supervisor }: Context): Promise<DatabaseUrls> {
-  const urls =
-    env.databaseUrl === null
-      ? await startPostgres({ env, log, supervisor })
-      : {
-          ownerUrl: env.migrateDatabaseUrl ?? env.databaseUrl,
-          appUrl: env.databaseUrl,
-          auditorUrl: null,
-        };
-  const owner = urls.ownerUrl === urls.appUrl ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
-  await naming(owner, urls.ownerUrl, async () =>
+async function openDatabase(context: Context): Promise<DatabaseUrls> {
+  const { env } = context;
+  if (env.databaseUrl === null) return startPostgres(context);
+  const appUrl = env.databaseUrl;
+  await naming('DATABASE_URL', appUrl, async () => checkAppConnection(appUrl));
+  return { ownerUrl: env.migrateDatabaseUrl ?? appUrl, appUrl, auditorUrl: null };
+}
+
+async function migrateDatabase({ log }: Context, urls: DatabaseUrls): Promise<void> {
+  const { ownerUrl, appUrl, auditorUrl } = urls;
+  const variable = ownerUrl === appUrl ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
+  await naming(variable, ownerUrl, async () =>
     migrate({
-      ownerUrl: urls.ownerUrl,
-      appRole: roleOf(urls.appUrl),
-      auditorRole: urls.auditorUrl === null ? null : roleOf(urls.auditorUrl),
+      ownerUrl,
+      appRole: roleOf(appUrl),
+      auditorRole: auditorUrl === null ? null : roleOf(auditorUrl),
       projections,
       log: (message) => log.info(message),
     }),
   );
-  await naming('DATABASE_URL', urls.appUrl, async () => checkAppConnection(urls.appUrl));
-  return urls;
+  for (const warning of await checkAppConnection(appUrl)) log.warn(warning);
 }
 
 /** Under the supervisor, so that a killed Postgres comes back, on the port that everyone knows. */
-async function startPostgres({
-  env,
-  log,
-  supervisor,
-}: Omit<Context, 'dev'>): Promise<DatabaseUrls> {
+async function startPostgres({ env, log, supervisor }: Context): Promise<DatabaseUrls> {
   let urls: DatabaseUrls | null = null;
   const service: Service = {
     name: 'postgres',
@@ -164,6 +175,7 @@ async function naming<T>(variable: string, url: string, work: () => Promise<T>):
     return await work();
   } catch (error) {
     if (error instanceof MigrationError || !(error instanceof Error)) throw error;
+    if (error.message.startsWith(variable)) throw new SettingsError([error.message]);
     if (!('code' in error) || !isConnectionCode(String(error.code))) throw error;
     const reason = 'severity' in error ? error.message : String(error.code);
     throw new SettingsError([`${variable}: no connection to ${new URL(url).host} (${reason})`], {
@@ -195,8 +207,8 @@ async function freeLoopbackUrl(): Promise<string> {
 
 // --- words ---
 
-function greet(env: Env, pages: ReadyDetails, api: ReadyDetails): void {
-  const lines = [`${env.productName} is at ${pages['address'] ?? env.publicUrl}`];
+function greet(env: Env, api: ReadyDetails): void {
+  const lines = [`${env.productName} is at ${env.publicUrl}`];
   if (typeof api['demo_email'] === 'string') {
     lines.push(`Demo account: ${api['demo_email']} with the password ${api['demo_password']}`);
   }

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readEnv } from '#services/platform/env.ts';
 import { createLog, type Log } from '#services/platform/log.ts';
 
 /**
@@ -12,18 +13,20 @@ import { createLog, type Log } from '#services/platform/log.ts';
 export type WebBuildOptions = {
   /** The repository; absolute path. */
   root: string;
+  /** What stands in the pages besides their sources. */
+  productName: string;
+  contactEmail: string | null;
+  /** Ends a build that is under way, which then throws. */
+  signal: AbortSignal;
   log: Log;
 };
 
 const sources = ['web/**/*', 'services/*/contract.ts', 'package-lock.json', 'tsconfig.json'];
 const notSources = ['web/dist/**', 'web/.tanstack/**', 'web/src/route-tree.gen.ts'];
 
-/** The steps of a build, each a file or a command with its arguments, run from `root` in turn. */
-const steps = [['vite', 'build', '--config', 'web/vite.config.ts', '--logLevel', 'warn']];
-
 /** True when it had to build. @throws WebBuildError */
 export async function buildWebWhenStale(options: WebBuildOptions): Promise<boolean> {
-  const hash = sourceHash(options.root);
+  const hash = sourceHash(options);
   if (recordedHash(options.root) === hash) return false;
   await buildWeb(options);
   writeFileSync(recordPath(options.root), `${hash}\n`);
@@ -34,33 +37,38 @@ export class WebBuildError extends Error {
   override readonly name = 'WebBuildError';
 }
 
-async function buildWeb({ root, log }: WebBuildOptions): Promise<void> {
+async function buildWeb({ root, log, signal, ...names }: WebBuildOptions): Promise<void> {
   const startedMs = Date.now();
   log.info('building the web pages');
-  for (const step of steps) await runStep(root, step);
+  const args = ['build', '--config', 'web/vite.config.ts', '--logLevel', 'warn'];
+  const child = spawn(join(root, 'node_modules/.bin/vite'), args, {
+    cwd: root,
+    signal,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      ...process.env,
+      NODE_ENV: 'production',
+      PRODUCT_NAME: names.productName,
+      CONTACT_EMAIL: names.contactEmail ?? '',
+    },
+  });
+  const how = await endOf(child);
+  if (how !== null) throw new WebBuildError(`the web pages could not be built (${how})`);
   log.info({ duration_ms: Date.now() - startedMs }, 'built the web pages');
 }
 
-async function runStep(root: string, [command = '', ...args]: readonly string[]): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const child = spawn(join(root, 'node_modules/.bin', command), args, {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, NODE_ENV: 'production' },
-  });
-  child.once('error', reject);
+/** Null when it ended well. */
+async function endOf(child: ChildProcess): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  child.once('error', (error) => resolve(error.message));
   child.once('exit', (code, signal) => {
-    if (code === 0) resolve();
-    else
-      reject(
-        new WebBuildError(`the web pages could not be built (${signal ?? `exit code ${code}`})`),
-      );
+    resolve(code === 0 ? null : (signal ?? `exit code ${code}`));
   });
-  await promise;
+  return promise;
 }
 
-function sourceHash(root: string): string {
-  const hash = createHash('sha256');
+function sourceHash({ root, productName, contactEmail }: WebBuildOptions): string {
+  const hash = createHash('sha256').update(JSON.stringify([productName, contactEmail]));
   for (const path of sourceFiles(root)) {
     hash
       .update(`${path}\0`)
@@ -88,6 +96,12 @@ function recordPath(root: string): string {
 }
 
 if (import.meta.main) {
-  const log = createLog({ level: 'info', process: 'build' });
-  await buildWebWhenStale({ root: join(import.meta.dirname, '..'), log });
+  const { logLevel, productName, contactEmail } = readEnv(process.env);
+  await buildWebWhenStale({
+    root: join(import.meta.dirname, '..'),
+    log: createLog({ level: logLevel, process: 'build' }),
+    productName,
+    contactEmail,
+    signal: new AbortController().signal,
+  });
 }
