@@ -17,6 +17,9 @@ export const creditLimits = {
   amount: 1_000_000,
 } as const;
 
+/** `POST /credits/trial`, local mode only, gives so many; the answer is the Balance. */
+export const trialCredits = 50;
+
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Amount = v.pipe(
   v.number('Enter a number of credits'),

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Queryable } from '#db/connect.ts';
 import * as v from 'valibot';
 import { ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
 import type { RunRow } from '#projections/optimization-list.ts';
@@ -30,7 +31,8 @@ import { streamOf } from './reactions.ts';
 import type { ReadRun } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';
 import { issue, issueStart } from './tasks.ts';
-import { describeRun, erased, summarize } from './view.ts';
+import { describeRun, erased, summarize, withStreamed } from './view.ts';
+import type { RunView } from './view.ts';
 
 export type OptimizationRouteDependencies = Seating & {
   pool: pg.Pool;
@@ -108,7 +110,7 @@ export function optimizationRoutes(
     })
     .get('/optimizations/:id', signedIn, async (context) => {
       const run = await ownRun(dependencies, context, context.req.param('id'));
-      return answerData(context, describeRun(run.view, clock()));
+      return answerData(context, describeRun(await withProgress(pool, run.view), clock()));
     })
     .post('/optimizations/:id/process', signedIn, async (context) => {
       const { runId, state } = await ownRun(dependencies, context, context.req.param('id'));
@@ -210,8 +212,18 @@ async function detail(
   return describeRun(run.view, clock());
 }
 
+/** The view with how far the calls that are under way have come. */
+export async function withProgress(client: Queryable, view: RunView): Promise<RunView> {
+  if (view.stage === 'draft' || view.stage === 'closed') return view;
+  const { rows } = await client.query<{ slot: string; progress: number }>(
+    'select slot, max(progress)::integer as progress from live_text where run_id = $1 group by slot',
+    [view.id],
+  );
+  return withStreamed(view, rows);
+}
+
 export async function listRuns(
-  dependencies: Pick<OptimizationRouteDependencies, 'pool' | 'sealer' | 'readRun'>,
+  dependencies: Pick<OptimizationRouteDependencies, 'sealer' | 'readRun'> & { pool: Queryable },
   userId: string,
   page: number,
   limit: number,

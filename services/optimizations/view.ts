@@ -267,6 +267,22 @@ export function applyPatch(view: RunView, patch: RunPatch, version: number): Run
   return { ...(merged(view, patch) as RunView), version };
 }
 
+/** The view with how far open calls have streamed (0–100); never moves one back. */
+export function withStreamed(
+  view: RunView,
+  streaming: readonly { slot: Slot; progress: number }[],
+): RunView {
+  const changes = streaming.flatMap(({ slot, progress }) => {
+    const known = view.calls[slot];
+    const streamed = progress / 100;
+    return known && known.outcome === null && known.streamed < streamed
+      ? [[slot, { ...known, streamed }] as const]
+      : [];
+  });
+  if (changes.length === 0) return view;
+  return { ...view, calls: { ...view.calls, ...Object.fromEntries(changes) } };
+}
+
 /** The view of a run whose stream begins with the patch of `OptimizationCreated`. */
 export function beginView(patch: RunPatch): RunView {
   return { ...(merged(emptyView, patch) as RunView), version: 1 };

@@ -42,3 +42,31 @@ export const sealLimits = {
   /** For so long a process may still open what another one has erased. */
   keyAgeMs: 5_000,
 } as const;
+
+/** What `GET /ready` calls ready, and how workers say that they live. */
+export const healthLimits = {
+  readerLagMs: 30_000,
+  heartbeatEveryMs: 10_000,
+  heartbeatStaleSeconds: 30,
+} as const;
+
+/** Jobs and those who work on them (`job-locks.ts`, `worker.ts`). */
+export const workerLimits = {
+  /** Start, deadlines, settlements: they never wait for a model. */
+  controlSlots: 8,
+  /** Calls to one provider at a time, over all worker processes. */
+  callsPerProvider: 32,
+  /** How often dead workers' jobs are freed. */
+  sweepEveryMs: 10_000,
+  /** Before a lock that is free, or a run without its job, is believed. */
+  settleMs: 3_000,
+  reconnectMs: 250,
+  /** How often runs are looked at for jobs that have gone missing. */
+  nudgeEveryMs: 30_000,
+  /**
+   * The queue's poll beside its notifications, for jobs that become due; each slot polls by itself,
+   * so the many slots for calls poll less often.
+   */
+  controlPollMs: 500,
+  callsPollMs: 2_000,
+} as const;

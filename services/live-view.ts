@@ -1,0 +1,80 @@
+import type { ClientBase } from 'pg';
+import { startListening } from '#db/listen.ts';
+import { readStream } from '#db/event-store.ts';
+import { readAsOfOneMoment } from '#db/reader.ts';
+import { readBalance } from '#projections/credit-account.ts';
+import { ownerOfRun } from '#projections/optimization-list.ts';
+import { creditFacts } from '#services/credits/facts.ts';
+import { userOf } from '#services/credits/streams.ts';
+import { createHub } from '#services/live/hub.ts';
+import { liveLimits } from '#services/live/limits.ts';
+import type { StreamDependencies } from '#services/live/sse.ts';
+import { startTextFeed } from '#services/live/text-feed.ts';
+import { runFacts } from '#services/optimizations/facts.ts';
+import { createReadRun } from '#services/optimizations/read-run.ts';
+import { listRuns, withProgress } from '#services/optimizations/routes.ts';
+import { describeRun } from '#services/optimizations/view.ts';
+import { runIdOf } from '#services/optimizations/reactions.ts';
+import type { ProcessContext } from '#services/platform/lifecycle.ts';
+import type { Core } from '#services/wiring.ts';
+
+/** The live view of one API process: its listener, its hub, and what a snapshot is made of. */
+export async function openLiveView(
+  { log, resources }: ProcessContext,
+  { url, pool, sealer, clock }: Core,
+): Promise<StreamDependencies> {
+  const listener = startListening({
+    url,
+    onReconnect: (reason) => log.warn({ err: reason }, 'Listening starts afresh'),
+  });
+  resources.defer(async () => listener.close());
+  const hub = await createHub({
+    pool,
+    wake: listener.onWake,
+    log,
+    sources: [
+      {
+        streamPrefix: 'credits-',
+        ownerOf: async (stream) => userOf(stream),
+        factsOf: creditFacts,
+      },
+      {
+        streamPrefix: 'optimization-',
+        ownerOf: async (stream) => ownerOfRun(pool, runIdOf(stream)),
+        factsOf: async (recorded) => runFacts(sealer, recorded),
+      },
+    ],
+  });
+  resources.defer(async () => hub.close());
+  const feed = startTextFeed({ pool, sealer, hub, log });
+  resources.defer(async () => feed.close());
+
+  const snapshotIn = async (client: ClientBase, userId: string, watching: string | null) => {
+    const readRun = createReadRun({ readStream: async (id) => readStream(client, id), sealer });
+    const balance = await readBalance(client, userId);
+    const page = await listRuns(
+      { pool: client, sealer, readRun },
+      userId,
+      1,
+      liveLimits.runsInSnapshot,
+    );
+    const run = watching === null ? null : await readRun(watching);
+    const view = run && (await withProgress(client, run.view));
+    return {
+      balance,
+      runs: page.data,
+      ...(view ? { run: describeRun(view, clock()) } : {}),
+    };
+  };
+  return {
+    pool,
+    hub,
+    clock,
+    ownerOf: async (runId) => ownerOfRun(pool, runId),
+    snapshot: async (userId, watching) =>
+      readAsOfOneMoment(pool, ['credit_account', 'optimization_list'], async (client, cursor) => ({
+        cursor,
+        snapshot: await snapshotIn(client, userId, watching),
+      })),
+  };
+}

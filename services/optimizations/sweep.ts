@@ -1,0 +1,71 @@
+import type pg from 'pg';
+import { runsUnderway } from '#projections/optimization-list.ts';
+import type { Log } from '#services/platform/log.ts';
+import type { RunState } from './optimization.ts';
+import { owedJobs, streamOf } from './reactions.ts';
+import { addJob, issue } from './tasks.ts';
+import type { OptimizationDependencies } from './tasks.ts';
+
+/**
+ * Looks after runs whose jobs have gone missing: a job that failed for good, or a queue that was
+ * restored without them. It changes nothing by itself: it asks the run what has become true, and adds
+ * again what the run's state owes, under the same keys.
+ */
+export async function sweepRuns(
+  dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'> & { log: Log },
+): Promise<number> {
+  const { pool, clock, log } = dependencies;
+  const before = new Date(clock() - settledInMs).toISOString();
+  const runs = await runsUnderway(pool, before);
+  let added = 0;
+  for (const runId of runs) added += await nudge(dependencies, runId);
+  if (added > 0) log.warn({ count: added }, 'Jobs of runs had gone missing and were added again');
+  await pool.query(`delete from live_text where changed < now() - make_interval(secs => $1)`, [
+    forgottenTextSeconds,
+  ]);
+  return added;
+}
+
+/** A younger run is not looked at: its jobs are being made. */
+const settledInMs = 30_000;
+const forgottenTextSeconds = 900;
+
+async function nudge(
+  dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'>,
+  runId: string,
+): Promise<number> {
+  const { pool, clock } = dependencies;
+  const state = await snapshotOf(pool, runId);
+  if (!state) return 0;
+  const missing = await withoutJob(pool, owedJobs(runId, state));
+  if (missing.length === 0) return 0;
+  const now = new Date(clock()).toISOString();
+  const after = await issue(dependencies, runId, { type: 'Nudge', now }, ['nudge', now]);
+  // What the nudge itself moved on has its jobs already; the rest is owed as before.
+  const owed = new Set(owedJobs(runId, after.state).map((job) => job.key));
+  const again = missing.filter((job) => owed.has(job.key));
+  for (const job of again) await addJob(pool, job);
+  return again.length;
+}
+
+async function snapshotOf(pool: pg.Pool, runId: string): Promise<RunState | null> {
+  const { rows } = await pool.query<{ state: RunState }>(
+    'select state from stream_snapshot where stream_id = $1',
+    [streamOf(runId)],
+  );
+  return rows[0]?.state ?? null;
+}
+
+/** A job that has used up its attempts is as good as none. */
+async function withoutJob<Job extends { key: string }>(
+  pool: pg.Pool,
+  jobs: readonly Job[],
+): Promise<Job[]> {
+  const { rows } = await pool.query<{ key: string }>(
+    `select key from graphile_worker.jobs
+     where key = any($1) and (attempts < max_attempts or locked_at is not null)`,
+    [jobs.map((job) => job.key)],
+  );
+  const known = new Set(rows.map((row) => row.key));
+  return jobs.filter((job) => !known.has(job.key));
+}

@@ -1,0 +1,55 @@
+import type pg from 'pg';
+import { answerData, createRouter } from './http.ts';
+import type { ReadyReply } from './contract.ts';
+import { healthLimits } from './limits.ts';
+
+export type HealthDependencies = {
+  pool: pg.Pool;
+  /** The append function that this code calls; it exists once this version's migrations ran. */
+  functionName: string;
+  /** Milliseconds that the readers are behind the log. */
+  readerLagMs: () => Promise<number>;
+  version: string;
+};
+
+/** `health` says that the process lives, `ready` that it can do its work. */
+export function healthRoutes(dependencies: HealthDependencies) {
+  return createRouter()
+    .get('/health', (context) =>
+      answerData(context, { status: 'ok', version: dependencies.version }),
+    )
+    .get('/ready', async (context) => {
+      const checks = await readiness(dependencies);
+      const ready = Object.values(checks).every((check) => check === 'ok');
+      const reply: ReadyReply = { status: ready ? 'ready' : 'not_ready', checks };
+      return answerData(context, reply, ready ? 200 : 503);
+    });
+}
+
+async function readiness({
+  pool,
+  functionName,
+  readerLagMs,
+}: HealthDependencies): Promise<ReadyReply['checks']> {
+  const found = await pool
+    .query<{ migrated: boolean; working: boolean }>(
+      `select exists (select from pg_proc where proname = $1) as migrated,
+         exists (select from process_heartbeat where kind = 'worker'
+           and beat_at > now() - make_interval(secs => $2)) as working`,
+      [functionName, healthLimits.heartbeatStaleSeconds],
+    )
+    // An unreachable database is what this call exists to tell, not a fault of it.
+    .catch(() => null);
+  const row = found?.rows[0];
+  const lag = row ? await readerLagMs() : Number.POSITIVE_INFINITY;
+  return {
+    database: check(row !== undefined),
+    migrations: check(row?.migrated === true),
+    reader: check(lag < healthLimits.readerLagMs),
+    worker: check(row?.working === true),
+  };
+}
+
+function check(fine: boolean): 'ok' | 'failed' {
+  return fine ? 'ok' : 'failed';
+}
