@@ -101,8 +101,8 @@ test('two processes that start an empty folder at once share one Postgres', asyn
   const empty = newFolder();
   try {
     const holders = await Promise.all([startHolder(empty), startHolder(empty)]);
-    expect(holders[0]!.port).toBe(holders[1]!.port);
-    expect(holders.map(({ owned }) => owned).toSorted()).toEqual([false, true]);
+    expect(holders[0].port).toBe(holders[1].port);
+    expect(holders[0].owned).toBe(!holders[1].owned);
     await Promise.all(holders.map((holder) => holder.stop()));
   } finally {
     rmSync(empty, { recursive: true, force: true });
@@ -166,9 +166,11 @@ test('the port is the last one again, and another when somebody has taken it', a
 // --- what a person has to mend gets one line that says so ---
 
 test('a folder that cannot be written is named', async () => {
-  const file = join(newFolder(), 'file');
+  const folder = newFolder();
+  const file = join(folder, 'file');
   writeFileSync(file, '');
-  await expectLine(file, /^DATA_DIR: cannot write to .*file/);
+  expect(await lineOf(file)).toMatch(/^DATA_DIR: cannot write to .*file/);
+  rmSync(folder, { recursive: true });
 });
 
 test('a database of another Postgres version is named with the way out', async () => {
@@ -176,7 +178,9 @@ test('a database of another Postgres version is named with the way out', async (
   const version = readFileSync(versionFile, 'utf8');
   writeFileSync(versionFile, '17\n');
   try {
-    await expectLine(dataDir, /^DATA_DIR: .*Postgres 17 .*18.*"cli backup".*"cli restore"/);
+    expect(await lineOf(dataDir)).toMatch(
+      /^DATA_DIR: .*Postgres 17 .*18.*"cli backup".*"cli restore"/,
+    );
   } finally {
     writeFileSync(versionFile, version);
   }
@@ -187,12 +191,15 @@ test('missing or wrong passwords are named, and the data is left alone', async (
   const text = readFileSync(path, 'utf8');
   unlinkSync(path);
   try {
-    await expectLine(dataDir, /^DATA_DIR: .*postgres\.json is missing/);
+    expect(await lineOf(dataDir)).toMatch(/^DATA_DIR: .*postgres\.json is missing/);
     writeFileSync(path, text.replaceAll(/"superuser": "[^"]*"/g, '"superuser": "wrong"'));
-    await expectLine(dataDir, /^DATA_DIR: the password in .*postgres\.json does not open/);
+    expect(await lineOf(dataDir)).toMatch(
+      /^DATA_DIR: the password in .*postgres\.json does not open/,
+    );
   } finally {
     writeFileSync(path, text, { mode: 0o600 });
   }
+  expect(await run((await begin()).appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
 // --- support ---
@@ -209,15 +216,17 @@ async function begin(limits: { strangerAnswerMs?: number } = {}): Promise<Embedd
   return server;
 }
 
-async function expectLine(folder: string, pattern: RegExp): Promise<void> {
+/** The one line of a start that fails. */
+async function lineOf(folder: string): Promise<string> {
   const failed = startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
   const error: unknown = await failed.then(
     () => null,
     (reason: unknown) => reason,
   );
   expect(error).toBeInstanceOf(EmbeddedPostgresError);
-  expect(String(error)).not.toContain('\n');
-  expect((error as Error).message).toMatch(pattern);
+  const { message } = error as EmbeddedPostgresError;
+  expect(message).not.toContain('\n');
+  return message;
 }
 
 type Holder = { child: ChildProcess; port: number; owned: boolean; stop(): Promise<void> };

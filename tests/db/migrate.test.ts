@@ -131,9 +131,11 @@ test('a job that a command caused runs as the role of the application', async ()
     },
   });
   expect(seen).toEqual([{ streamId }, [{ current_user: roleOf(database.appUrl) }]]);
-  const left = () =>
-    database.pool.query('select from graphile_worker.jobs where key = $1', [streamId]);
-  await expect.poll(async () => (await left()).rows).toEqual([]);
+  const left = async () => {
+    const sql = 'select key from graphile_worker.jobs where key = $1';
+    return (await database.pool.query<{ key: string }>(sql, [streamId])).rows;
+  };
+  await expect.poll(left).toEqual([]);
 });
 
 test('a connection as the application passes the check, and the owner is warned of', async () => {
