@@ -43,13 +43,13 @@ async function readiness({
   const row = found?.rows[0];
   const lag = row ? await readerLagMs() : Number.POSITIVE_INFINITY;
   return {
-    database: check(row !== undefined),
-    migrations: check(row?.migrated === true),
-    reader: check(lag < healthLimits.readerLagMs),
-    worker: check(row?.working === true),
+    database: word(row !== undefined),
+    migrations: word(row?.migrated === true),
+    reader: word(lag < healthLimits.readerLagMs),
+    worker: word(row?.working === true),
   };
 }
 
-function check(fine: boolean): 'ok' | 'failed' {
+function word(fine: boolean): 'ok' | 'failed' {
   return fine ? 'ok' : 'failed';
 }
