@@ -100,7 +100,7 @@ test('asynchronous projections follow the writers and end up with every event on
 });
 
 test('two processes, one killed in the middle of pages again and again: every event counts once', async () => {
-  const writers = writeForAWhile(8, 'kill');
+  const writers = writeForAWhile(4, 'kill');
   startProcess();
   for (let round = 0; round < 3; round += 1) {
     const victim = startProcess();

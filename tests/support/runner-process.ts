@@ -13,6 +13,6 @@ startProjectionRunner({
   wake: () => ignore,
   pollMs: 1,
   ownershipMs: 10,
-  limit: 5,
+  limit: 50,
 });
 process.send?.('begun');
