@@ -17,6 +17,8 @@ import { healthLimits, workerLimits } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/log.ts';
 import { openCore } from '#services/wiring.ts';
 
+const processId = `worker ${hostname()} ${process.pid}`;
+
 /** The background process: jobs, asynchronous read models, and looking after what was left behind. */
 await runProcess('worker', async (context) => {
   const { env, log, resources } = context;
@@ -101,13 +103,11 @@ await runProcess('worker', async (context) => {
 
 /** The queue's own words; a failed job's error is logged without its message. */
 function queueLogger(log: Log): Logger {
-  return new Logger(() => (level, _message, meta) => {
-    if (level !== 'error' && level !== 'warning') return;
-    log.warn({ err: meta?.['error'], outcome: 'failed' }, 'The job queue reports a problem');
+  return new Logger(() => (level, message, meta) => {
+    if (level === 'error') log.error({ err: meta?.['error'] }, 'A job failed');
+    else if (level === 'warning') log.warn({ reason: message }, 'The job queue warns');
   });
 }
-
-const processId = `worker ${hostname()} ${process.pid}`;
 
 /** For readiness and the command line; a crashed worker's row goes with the next one's first beat. */
 async function writeHeartbeat(pool: pg.Pool, log: Log): Promise<void> {

@@ -88,7 +88,8 @@ create table idempotency_key (
   resource_id text,
   -- Null while the first attempt runs.
   status integer,
-  body jsonb,
+  -- As it was answered: jsonb would order the keys anew.
+  body json,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
   primary key (user_id, route, key)
