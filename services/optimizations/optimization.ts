@@ -15,7 +15,7 @@ import type {
   Slot,
 } from './events.ts';
 import { computeScores } from './council.ts';
-import { answersQuorum, reviewsQuorum } from './quorum.ts';
+import { answersQuorum, answersReachable, reviewsQuorum } from './quorum.ts';
 import { isDead, isWaiting, owedSlots } from './owed.ts';
 import { reactions } from './reactions.ts';
 import { reviewOffsets, reviewSchedule } from './schedule.ts';
@@ -274,10 +274,13 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   if (!call.open || command.attempt !== call.attempts) return late;
   const { failure, retryAfterMs } = command.result;
   const retryAt = later(command.now, Math.max(retryAfterMs ?? 0, retryDelayMs(command.attempt)));
+  // A stage that is open after its hard deadline has been given more time, because no worker had
+  // been awake to use the first; then the time that was planned bounds nothing.
+  const beyondDeadline = retryAt >= state.hardAt && command.now < state.hardAt;
   const final =
     !retryableFailures.has(failure) ||
     command.attempt >= state.plan.attempts ||
-    retryAt >= state.hardAt;
+    beyondDeadline;
   return [
     {
       type: 'CallFailed',
@@ -316,10 +319,7 @@ function consequences(
 
 function deadline(command: CommandOf<'Deadline'>, state: Known): OptimizationEvent[] {
   if (state.stage !== command.stage) return [];
-  if (command.kind === 'soft') {
-    const passes = (state.stage === 'opinions' || state.stage === 'reviews') && !state.softPassed;
-    return passes ? [{ type: 'SoftPassed', data: { stage: state.stage } }] : [];
-  }
+  if (command.kind === 'soft') return softDeadline(command, state);
   switch (state.stage) {
     case 'opinions':
       return opinionsQuorumMet(state)
@@ -336,6 +336,16 @@ function deadline(command: CommandOf<'Deadline'>, state: Known): OptimizationEve
     default:
       return [];
   }
+}
+
+function softDeadline(command: CommandOf<'Deadline'>, state: Known): OptimizationEvent[] {
+  if ((state.stage !== 'opinions' && state.stage !== 'reviews') || state.softPassed) return [];
+  const passed: OptimizationEvent = { type: 'SoftPassed', data: { stage: state.stage } };
+  if (state.stage === 'opinions')
+    return opinionsQuorumMet(state)
+      ? [passed, closeOpinions(state, 'soft', command.now)]
+      : [passed];
+  return reviewsQuorumMet(state) ? [passed, ...closeReviews(state, 'soft', command.now)] : [passed];
 }
 
 function runDeadline(state: Known): OptimizationEvent[] {
@@ -402,16 +412,16 @@ function stepOpinions(state: At<'opinions'>, now: string): OptimizationEvent[] {
   const met = opinionsQuorumMet(state);
   if (waiting.length === 0)
     return [met ? closeOpinions(state, 'all', now) : conclude(state, 'failed', null, 'quorum')];
-  if (met) return state.softPassed ? [closeOpinions(state, 'soft', now)] : [];
-  const best = [...answeredSeats(state), ...waiting];
-  return answersQuorum(state.seats.length, state.plan.minFamilies, best)
+  if (met) return state.softPassed ? [closeOpinions(state, 'quorum', now)] : [];
+  const { plan, seats } = state;
+  return answersReachable(seats.length, plan.minFamilies, answeredSeats(state), waiting)
     ? []
     : [conclude(state, 'failed', null, 'quorum')];
 }
 
 function closeOpinions(
   state: At<'opinions'>,
-  reason: 'all' | 'soft' | 'hard',
+  reason: 'all' | 'soft' | 'hard' | 'quorum',
   now: string,
 ): OptimizationEvent {
   const accepted = answeredSeats(state).map((seat) => seat.seat);
@@ -483,14 +493,31 @@ function stepReviews(state: At<'reviews'>, now: string): OptimizationEvent[] {
   const met = reviewsQuorumMet(state);
   if (waiting.length === 0)
     return met ? closeReviews(state, 'all', now) : [conclude(state, 'failed', null, 'reviews')];
-  return met && state.softPassed ? closeReviews(state, 'soft', now) : [];
+  if (met) return state.softPassed ? closeReviews(state, 'quorum', now) : [];
+  return reviewsQuorumReachable(state, waiting) ? [] : [conclude(state, 'failed', null, 'reviews')];
 }
 
 function closeReviews(
   state: At<'reviews'>,
-  reason: 'all' | 'soft' | 'hard',
+  reason: 'all' | 'soft' | 'hard' | 'quorum',
   now: string,
 ): OptimizationEvent[] {
+  const { ballots, missing, excluded, inputs, scores } = countReviews(state);
+  return [
+    { type: 'ReviewsClosed', data: { reason, reviewers: Object.keys(ballots), missing, excluded } },
+    {
+      type: 'ScoresComputed',
+      data: {
+        ...scores,
+        inputs,
+        synthesisHardAt: later(now, state.plan.deadlinesMs.synthesis),
+      },
+    },
+  ];
+}
+
+/** The scores as the reviews of a run give them; the same each time, so that they can be verified. */
+export function countReviews(state: At<'reviews'>) {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
   const excluded = excludedSeat(state, ballots);
@@ -519,17 +546,7 @@ function closeReviews(
       ...(excluded ? ['seat_excluded'] : []),
     ],
   });
-  return [
-    { type: 'ReviewsClosed', data: { reason, reviewers: Object.keys(ballots), missing, excluded } },
-    {
-      type: 'ScoresComputed',
-      data: {
-        ...scores,
-        inputs: Object.keys(counted).map(reviewSlot),
-        synthesisHardAt: later(now, state.plan.deadlinesMs.synthesis),
-      },
-    },
-  ];
+  return { ballots, missing, excluded, inputs: Object.keys(counted).map(reviewSlot), scores };
 }
 
 /**
@@ -600,7 +617,10 @@ function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
   ];
 }
 
-/** One repair by the same synthesiser, then the other one; a dead draft goes to the other at once. */
+/**
+ * One repair by the same synthesiser, then the other one; a dead draft goes to the other at once, who
+ * then has the repair.
+ */
 function failRound(
   state: At<'synthesis'>,
   round: number,
@@ -611,7 +631,7 @@ function failRound(
   const writer = state.synthesizers[round - 1] ?? 0;
   const lastWriterDied = dead && writer > 0;
   if (round >= synthesisRounds || lastWriterDied) return fallBack(state, failed);
-  const verdict = dead || round > 1 ? 'other_synthesizer' : 'repair';
+  const verdict = writer === 0 && (dead || round > 1) ? 'other_synthesizer' : 'repair';
   return [{ type: 'SynthesisJudged', data: { round, verdict, verified, failed } }];
 }
 
@@ -685,6 +705,17 @@ function reviewsQuorumMet(state: At<'reviews'>): boolean {
     ballots.some((ballot) => seat in ballot.scores),
   );
   return everyAnswerRead && reviewsQuorum(state.accepted.length, ballots.length);
+}
+
+/** Whether the outstanding reviewers could still complete the quorum, each with all it was shown. */
+function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]): boolean {
+  const ballots = Object.values(ballotsOf(state));
+  const schedule = reviewSchedule(state.order, state.offsets);
+  const toRead = new Set(waiting.flatMap((reviewer) => schedule[reviewer] ?? []));
+  const everyAnswerReadable = state.accepted.every(
+    (seat) => toRead.has(seat) || ballots.some((ballot) => seat in ballot.scores),
+  );
+  return everyAnswerReadable && reviewsQuorum(state.accepted.length, ballots.length + waiting.length);
 }
 
 function ballotsOf(state: At<'reviews'>): Record<string, Ballot> {
