@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ProblemReply } from '#services/platform/contract.ts';
 
 /**
  * The one way from the browser to the server. Every call sends the access token, every reply is
@@ -51,12 +52,8 @@ export class ApiProblem extends Error {
   }
 }
 
-const ProblemDocument = v.looseObject({
-  code: v.optional(v.string(), 'unknown'),
-  message: v.optional(v.string(), 'Request failed'),
-  errors: v.optional(v.array(v.object({ field: v.string(), message: v.string() })), []),
-  request_id: v.optional(v.string()),
-});
+/** What a proxy in between says in the server's place may lack any of it. */
+const ProblemDocument = v.partial(ProblemReply);
 
 type Token = { readonly value: string; readonly expiresAtMs: number };
 let token: Token | null = null;
@@ -194,17 +191,17 @@ async function parsed(response: Response): Promise<unknown> {
     body = {};
   }
   if (response.ok) return body;
-  const problem = v.safeParse(ProblemDocument, body);
-  const document = problem.success ? problem.output : v.parse(ProblemDocument, {});
+  const parse = v.safeParse(ProblemDocument, body);
+  const problem = parse.success ? parse.output : {};
   const retryAfter = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
   throw new ApiProblem({
     status: response.status,
-    code: document.code,
-    message: document.message,
-    errors: document.errors,
-    request_id: document.request_id ?? response.headers.get('x-request-id'),
+    code: problem.code ?? 'unknown',
+    message: problem.message ?? 'Request failed',
+    errors: problem.errors ?? [],
+    request_id: problem.request_id ?? response.headers.get('x-request-id'),
     retryAfterSeconds: Number.isNaN(retryAfter) ? null : retryAfter,
-    members: document,
+    members: problem,
   });
 }
 

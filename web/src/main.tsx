@@ -4,7 +4,6 @@ import { connectSession } from './features/identity/session.ts';
 import { showTheme } from './features/shell/theme.ts';
 import { followPageViews } from './page-view.ts';
 import { createAppRouter } from './router.tsx';
-import './style.css';
 
 /**
  * A prerendered page already shows what the router is about to render. It is taken over as it

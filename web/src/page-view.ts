@@ -14,21 +14,19 @@ export function windowTitle(title: string | undefined): string {
  * browser's own focus. Answers the function that stops.
  */
 export function followPageViews(router: AppRouter): () => void {
-  return router.subscribe(
-    'onRendered',
-    ({ fromLocation, toLocation, pathChanged, hashChanged }) => {
-      const titled = router.state.matches.findLast((match) => match.staticData.title !== undefined);
-      document.title = windowTitle(titled?.staticData.title);
-      const first =
-        fromLocation === undefined || fromLocation.state.__TSR_key === toLocation.state.__TSR_key;
-      if (first || !(pathChanged || hashChanged)) return;
-      const target = toLocation.hash
-        ? document.getElementById(toLocation.hash)
-        : document.querySelector('main h1');
-      if (target instanceof HTMLElement) {
-        target.tabIndex = -1;
-        target.focus({ preventScroll: true });
-      }
-    },
-  );
+  let first = true;
+  return router.subscribe('onRendered', ({ toLocation, pathChanged, hashChanged }) => {
+    const titled = router.state.matches.findLast((match) => match.staticData.title !== undefined);
+    document.title = windowTitle(titled?.staticData.title);
+    const moved = !first && (pathChanged || hashChanged);
+    first = false;
+    if (!moved) return;
+    const target = toLocation.hash
+      ? document.getElementById(toLocation.hash)
+      : document.querySelector('main h1');
+    if (target instanceof HTMLElement) {
+      target.tabIndex = -1;
+      target.focus({ preventScroll: true });
+    }
+  });
 }

@@ -1,4 +1,4 @@
-import { createMemoryHistory } from '@tanstack/react-router';
+import { createMemoryHistory, type StaticDataRouteOption } from '@tanstack/react-router';
 import { renderToStaticMarkup, renderToString } from 'react-dom/server';
 import { App } from './app.tsx';
 import { WaitingBar } from './features/shell/top-bar.tsx';
@@ -37,13 +37,14 @@ export function renderShell(): RenderedPage {
   };
 }
 
-/** Every path of the application by what the server sends for it, with the file that defines it. */
+/** Every path of the application, by what the server sends for it. */
 export function listPaths(): { prerendered: string[]; application: string[] } {
   const { routesByPath } = createAppRouter(createMemoryHistory());
   const prerendered: string[] = [];
   const application: string[] = [];
-  for (const [path, route] of Object.entries(routesByPath)) {
-    (route.options.staticData?.prerender ? prerendered : application).push(path);
+  for (const path of Object.keys(routesByPath) as (keyof typeof routesByPath)[]) {
+    const data: StaticDataRouteOption = routesByPath[path].options.staticData ?? {};
+    (data.prerender ? prerendered : application).push(path);
   }
   return { prerendered, application };
 }

@@ -10,7 +10,12 @@ export const Route = createFileRoute('/_signed-in')({
     const session = await knownSession();
     if (session.status === 'unreachable') throw session.problem;
     if (session.status === 'anonymous') {
-      throw redirect({ to: '/login', search: { redirect: location.href }, replace: true });
+      redirect({
+        to: '/login',
+        search: { redirect: location.href },
+        replace: true,
+        throw: true,
+      });
     }
   },
   pendingComponent: Checking,

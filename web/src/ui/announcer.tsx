@@ -34,9 +34,9 @@ export function Announcer(): ReactNode {
   );
   return (
     <>
-      <div role="status" aria-live="polite" className="sr-only">
+      <output aria-live="polite" className="sr-only">
         {polite}
-      </div>
+      </output>
       <div role="alert" aria-live="assertive" className="sr-only">
         {assertive}
       </div>

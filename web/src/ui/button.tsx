@@ -46,8 +46,18 @@ export function Button({
   );
 }
 
-function StyledAnchor({ tone, wide, className, ...rest }: Look & ComponentProps<'a'>): ReactNode {
-  return <a {...rest} className={look({ tone, wide }, className)} />;
+function StyledAnchor({
+  tone,
+  wide,
+  className,
+  children,
+  ...rest
+}: Look & ComponentProps<'a'>): ReactNode {
+  return (
+    <a {...rest} className={look({ tone, wide }, className)}>
+      {children}
+    </a>
+  );
 }
 
 /** A link that looks like a button, to a route of this application. */

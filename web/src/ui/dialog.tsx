@@ -14,7 +14,7 @@ export function Dialog({
   sheet = false,
 }: {
   open: boolean;
-  /** Called for Esc, the close button and a press beside the dialog. */
+  /** Called for Esc, the close button and, where the browser knows it, a press beside the dialog. */
   onClose: () => void;
   title: string;
   children: ReactNode;
@@ -33,10 +33,7 @@ export function Dialog({
       ref={dialog}
       aria-labelledby={open ? titleId : undefined}
       onClose={onClose}
-      onClick={(event) => {
-        // The backdrop belongs to the dialog element; everything else is inside its child.
-        if (event.target === event.currentTarget) event.currentTarget.close();
-      }}
+      closedby="any"
       className={
         sheet
           ? 'mx-0 mt-auto mb-0 w-full max-w-none rounded-t-card border-t border-line bg-surface text-ink shadow-float'

@@ -47,8 +47,8 @@ const rehypePlugins: Options['rehypePlugins'] = [
   [rehypeSanitize, schema],
 ];
 
-/** Default export, because `lazy` asks for one. */
-export default function MarkdownBody({ text }: { text: string }): ReactNode {
+/** What `Markdown` loads when it is first drawn. */
+export function MarkdownBody({ text }: { text: string }): ReactNode {
   return (
     <ReactMarkdown
       remarkPlugins={[remarkGfm]}

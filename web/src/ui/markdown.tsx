@@ -1,7 +1,9 @@
 import { lazy, type ReactNode, Suspense } from 'react';
 
 /** The parser is large and only needed where a text is finished, so it is a chunk of its own. */
-const MarkdownBody = lazy(() => import('./markdown-body.tsx'));
+const MarkdownBody = lazy(() =>
+  import('./markdown-body.tsx').then((module) => ({ default: module.MarkdownBody })),
+);
 
 /**
  * Text of a model as Markdown. It counts as hostile: raw HTML is dropped, no image is ever loaded,

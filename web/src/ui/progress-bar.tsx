@@ -18,17 +18,8 @@ export function ProgressBar({
 }): ReactNode {
   const percent = Math.floor(Math.min(100, Math.max(0, value)));
   return (
-    <div
-      role="progressbar"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={percent}
-      className="h-2 overflow-hidden rounded-full bg-line"
-    >
-      <svg width="100%" height="100%" aria-hidden="true" className={classNames('block', className)}>
-        <rect width={`${percent}%`} height="100%" className="fill" fill="currentColor" />
-      </svg>
-    </div>
+    <progress aria-label={label} value={percent} max={100} className={classNames('bar', className)}>
+      {percent} %
+    </progress>
   );
 }

@@ -47,8 +47,7 @@ export function DataTable<Row>({
   rowKey: (row: Row) => string;
 }): ReactNode {
   return (
-    <div
-      role="region"
+    <section
       aria-label={caption}
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
       tabIndex={0}
@@ -84,6 +83,6 @@ export function DataTable<Row>({
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }

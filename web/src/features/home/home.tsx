@@ -43,7 +43,7 @@ export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNo
           </p>
           <HeroActions signedIn={signedIn} />
         </div>
-        <div className="lg:col-span-5">
+        <div className="max-w-form lg:col-span-5 lg:max-w-none">
           <Strands />
         </div>
       </section>
@@ -52,12 +52,9 @@ export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNo
         <h2 id="features" className="text-4xl">
           Four phases, in the open
         </h2>
-        <ol className="grid overflow-hidden rounded-card border border-line bg-surface sm:grid-cols-2 lg:grid-cols-4">
+        <ol className="grid gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-2 lg:grid-cols-4">
           {phases.map(({ name, fact }) => (
-            <li
-              key={name}
-              className="space-y-2 border-line p-6 not-first:border-t sm:nth-2:border-t-0 sm:even:border-s lg:border-t-0 lg:not-first:border-s"
-            >
+            <li key={name} className="space-y-2 bg-surface p-6">
               <h3 className="font-serif text-xl font-medium">{name}</h3>
               <p className="text-ink-2">{fact}</p>
             </li>

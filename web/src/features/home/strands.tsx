@@ -20,7 +20,7 @@ export function Strands(): ReactNode {
       {strands.map(({ y, end, colour }) => (
         <path
           key={y}
-          d={`M4 ${y}C150 ${y} 190 ${(y + end) / 2} 260 ${(y + end) / 2}S370 ${end} 516 ${end}`}
+          d={`M4 ${y}C230 ${y} 250 ${end} 400 ${end}H516`}
           stroke="currentColor"
           strokeWidth="3"
           strokeLinecap="round"

@@ -157,10 +157,9 @@ function ErrorSummary({ errors }: { errors: FieldErrors }): ReactNode {
 function serverErrors(failure: unknown): FieldErrors {
   if (!(failure instanceof ApiProblem)) return {};
   const field = fieldOfProblem[failure.code];
-  return Object.fromEntries([
-    ...(field ? [[field, failure.message]] : []),
-    ...failure.errors.map((error) => [error.field, error.message]),
-  ]);
+  const errors: Record<string, string> = field ? { [field]: failure.message } : {};
+  for (const error of failure.errors) errors[error.field] ??= error.message;
+  return errors;
 }
 
 function isOnScreen(element: HTMLElement): boolean {

@@ -1,4 +1,4 @@
-import { useLocation, useNavigate, useRouter } from '@tanstack/react-router';
+import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { safeReturnPath } from './return-path.ts';
 import { useSession } from './session.ts';
@@ -17,8 +17,7 @@ export function useReturn(redirect: string | undefined): void {
 export function useLeaveWhenSignedOut(): void {
   const session = useSession();
   const navigate = useNavigate();
-  const pathname = useLocation({ select: (current) => current.pathname });
   useEffect(() => {
     if (session.status === 'anonymous') void navigate({ to: '/login', replace: true });
-  }, [session.status, navigate, pathname]);
+  }, [session.status, navigate]);
 }

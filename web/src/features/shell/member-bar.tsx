@@ -129,7 +129,7 @@ function PlacesBar({ user, onLogout, credits }: Props): ReactNode {
 
 /** A picture when we serve one, else the first letter of the name. */
 function Avatar({ user }: { user: User }): ReactNode {
-  const initial = [...user.name.trim()][0]?.toLocaleUpperCase();
+  const initial = /\S/u.exec(user.name)?.[0].toLocaleUpperCase();
   if (user.avatar_url) {
     return (
       <img src={user.avatar_url} alt="" width={32} height={32} className="size-8 rounded-full" />

@@ -22,7 +22,6 @@ function currentTheme(): Theme {
 export function setTheme(theme: Theme): void {
   const secure = location.protocol === 'https:' ? '; Secure' : '';
   const age = theme === 'system' ? 0 : maxAgeSeconds;
-  // oxlint-disable-next-line unicorn/no-document-cookie -- the cookie store's own interface is not everywhere yet
   document.cookie = `${cookieName}=${theme}; Path=/; Max-Age=${age}; SameSite=Lax${secure}`;
   showTheme();
   for (const listener of listeners) listener();

@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { serve, type ServerType } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { AddressInfo } from 'node:net';
+import type { SessionReply } from '#services/identity/contract.ts';
+import { createLog } from '#services/platform/log.ts';
+import { buildWebWhenStale } from '#services/web-build.ts';
+import { webPages } from '#services/web-pages.ts';
+
+/**
+ * The built pages, sent by the server's own code under its own content policy. `/api` is answered by
+ * the test, which decides what the server says; the journeys against the real one are end to end.
+ */
+const root = join(import.meta.dirname, '../..');
+
+export type Reply = { status: number; body: unknown; headers?: Record<string, string> };
+export type Call = { method: string; path: string; body: unknown; headers: Headers };
+export type Api = (call: Call) => Reply;
+
+export type Site = {
+  origin: string;
+  /** The calls so far, in order. */
+  calls: Call[];
+  /** The paths of pages and files asked for so far, in order. */
+  files: string[];
+  /** Changes what the server answers from now on. */
+  answer: (api: Api) => void;
+  close: () => Promise<void>;
+};
+
+export const ok = (data: unknown): Reply => ({ status: 200, body: { data } });
+
+export const problem = (
+  status: number,
+  code: string,
+  message: string,
+  rest: { headers?: Record<string, string>; errors?: { field: string; message: string }[] } = {},
+): Reply => ({
+  status,
+  body: {
+    type: 'about:blank',
+    title: code,
+    status,
+    detail: message,
+    message,
+    code,
+    errors: rest.errors ?? [],
+    request_id: 'req_of_this_test',
+  },
+  headers: { 'content-type': 'application/problem+json', ...rest.headers },
+});
+
+/** Nobody is signed in, and nothing else is expected. */
+export const visitor: Api = ({ path }) =>
+  path === '/api/auth/session' ? ok(null) : problem(500, 'internal', 'Unexpected');
+
+/** What a sign-in answers; the access token is good for `seconds`. */
+export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
+  return {
+    token: 'token-of-this-test',
+    access_token: 'token-of-this-test',
+    expires_at: new Date(Date.now() + seconds * 1000).toISOString(),
+    expires_in: seconds,
+    user: {
+      id: 'usr_01J00000000000000000000000',
+      email: 'ada@example.com',
+      name,
+      subscription_tier: 'free',
+      optimizations_used: 0,
+      optimizations_limit: 5,
+      created_at: '2026-11-01T00:00:00.000Z',
+      updated_at: '2026-11-01T00:00:00.000Z',
+    },
+  };
+}
+
+export async function buildPages(): Promise<string> {
+  await buildWebWhenStale({
+    root,
+    productName: 'Sevenfold',
+    contactEmail: null,
+    signal: new AbortController().signal,
+    log: createLog({ level: 'error', process: 'build' }),
+  });
+  return join(root, 'web/dist');
+}
+
+export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}): Promise<Site> {
+  const dist = await buildPages();
+  let api = options.api ?? visitor;
+  const calls: Call[] = [];
+  const files: string[] = [];
+  const app = new Hono()
+    .all('/api/*', async (context) => {
+      const text = await context.req.text();
+      const call: Call = {
+        method: context.req.method,
+        path: context.req.path,
+        body: text === '' ? undefined : (JSON.parse(text) as unknown),
+        headers: context.req.raw.headers,
+      };
+      calls.push(call);
+      const { status, body, headers } = api(call);
+      return Response.json(body, { status, ...(headers ? { headers } : {}) });
+    })
+    .use(async (context, next) => {
+      files.push(context.req.path);
+      await next();
+    })
+    .route('/', webPages({ dist, isLocal: options.isLocal ?? false }));
+  const { promise, resolve } = Promise.withResolvers<AddressInfo>();
+  const server: ServerType = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, resolve);
+  const { port } = await promise;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    calls,
+    files,
+    answer: (next) => {
+      api = next;
+    },
+    close: () => closed(server),
+  };
+}
+
+async function closed(server: ServerType): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  return promise;
+}
