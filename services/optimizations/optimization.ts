@@ -278,9 +278,7 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   // been awake to use the first; then the time that was planned bounds nothing.
   const beyondDeadline = retryAt >= state.hardAt && command.now < state.hardAt;
   const final =
-    !retryableFailures.has(failure) ||
-    command.attempt >= state.plan.attempts ||
-    beyondDeadline;
+    !retryableFailures.has(failure) || command.attempt >= state.plan.attempts || beyondDeadline;
   return [
     {
       type: 'CallFailed',
@@ -454,19 +452,14 @@ function closeOpinions(
 
 /**
  * Without an extractor the council goes on with what the authors themselves called important: the
- * unmerged claims of importance 3 and 2, at most 24, one option per answer. Votes on those are worth
- * reading, but the same claim stands there several times, so nothing is scored.
+ * unmerged claims of importance 3 and 2, at most 24 and as evenly over the answers as they come, one
+ * option per answer. Votes on those are worth reading, but the same claim stands there several times,
+ * so nothing is scored.
  */
 function fallbackLedger(state: At<'claims'>, now: string): OptimizationEvent {
-  const candidates = state.order.flatMap((seat) => {
-    const outcome = state.calls[opinionSlot(seat)]?.outcome;
-    return outcome?.kind === 'opinion'
-      ? outcome.claims.map((claim, index) => ({ ...claim, seat, index }))
-      : [];
-  });
-  const claims = candidates
-    .filter((claim) => claim.importance >= 2)
-    .toSorted((one, other) => other.importance - one.importance)
+  const claims = state.order
+    .flatMap((seat) => importantClaims(state, seat))
+    .toSorted((one, other) => other.importance - one.importance || one.place - other.place)
     .slice(0, fallbackClaims)
     .map((claim, index) => ({
       id: `c${index + 1}`,
@@ -486,6 +479,17 @@ function fallbackLedger(state: At<'claims'>, now: string): OptimizationEvent {
       ...reviewDeadlines(state.plan, now),
     },
   };
+}
+
+/** A seat's claims of importance 3 and 2, those first, each with its place among them. */
+function importantClaims(state: At<'claims'>, seat: string) {
+  const outcome = state.calls[opinionSlot(seat)]?.outcome;
+  if (outcome?.kind !== 'opinion') return [];
+  return outcome.claims
+    .map((claim, index) => ({ ...claim, seat, index }))
+    .filter((claim) => claim.importance >= 2)
+    .toSorted((one, other) => other.importance - one.importance)
+    .map((claim, place) => ({ ...claim, place }));
 }
 
 function stepReviews(state: At<'reviews'>, now: string): OptimizationEvent[] {
@@ -715,7 +719,9 @@ function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]
   const everyAnswerReadable = state.accepted.every(
     (seat) => toRead.has(seat) || ballots.some((ballot) => seat in ballot.scores),
   );
-  return everyAnswerReadable && reviewsQuorum(state.accepted.length, ballots.length + waiting.length);
+  return (
+    everyAnswerReadable && reviewsQuorum(state.accepted.length, ballots.length + waiting.length)
+  );
 }
 
 function ballotsOf(state: At<'reviews'>): Record<string, Ballot> {

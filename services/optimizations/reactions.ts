@@ -26,8 +26,12 @@ export function reactions(event: OptimizationEvent, streamId: string, state: Run
     case 'CallLost':
       return event.data.final ? secondExtractor(runId, state, event.data.slot) : [];
     case 'DraftChecked':
-    case 'SynthesisJudged':
       return owedSlots(state).map((slot) => callJob(runId, slot, null));
+    case 'SynthesisJudged':
+      // The other verdicts end the run in the same append: no further draft is owed.
+      return event.data.verdict === 'repair' || event.data.verdict === 'other_synthesizer'
+        ? owedSlots(state).map((slot) => callJob(runId, slot, null))
+        : [];
     case 'RunConcluded':
       return [settleJob(runId)];
     case 'OptimizationCreated':

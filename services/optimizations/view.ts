@@ -72,7 +72,8 @@ export type ClaimView = {
 };
 
 export type RoundView = {
-  checks: DraftChecks | null;
+  /** Absent when no draft of this round came to be checked. */
+  checks?: DraftChecks;
   verdict: 'accept' | 'repair' | 'other_synthesizer' | 'fallback' | null;
   verified: 'two' | 'one' | 'none' | null;
   failed: readonly string[];
@@ -402,7 +403,7 @@ export function describeRun(view: RunView, now: number): Optimization {
   return {
     ...summarize(view),
     challenge: view.challenge ?? erased,
-    context: view.context ?? '',
+    context: view.context ?? erased,
     objectives: [...view.objectives],
     constraints: [...view.constraints],
     models: view.seats.map((seat) => describeSeat(view, seat)),
@@ -681,8 +682,13 @@ export function costOf(
   const known = attempts.flatMap((one) => (one.costMicros === null ? [] : [one.costMicros]));
   return {
     micros: known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0),
-    atLeast: attempts.some((one) => one.status !== 'open' && one.costMicros === null),
+    atLeast: attempts.some((one) => one.costMicros === null && isOver(view, one)),
   };
+}
+
+/** What is still under way may yet say what it cost; usage of an open attempt came after it could matter. */
+function isOver(view: RunView, attempt: AttemptView): boolean {
+  return attempt.status !== 'open' || attempt.usage !== null || view.conclusion !== null;
 }
 
 function endReason(view: RunView): string | null {
