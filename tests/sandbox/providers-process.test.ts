@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelRegistry } from '#services/models/registry.ts';
 import { collect, requestTo } from '#tests/models/provider-cases.ts';
@@ -25,16 +26,15 @@ function start(variables: Record<string, string>): ChildProcess {
   return fork(entry, {
     cwd: directory,
     env: { PATH: process.env['PATH'], DATA_DIR: directory, LOG_LEVEL: 'silent', ...variables },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }
 
+/** By exit and the end of stderr: a child whose channel we closed emits no `close`. */
 async function endOf(child: ChildProcess): Promise<{ code: number | null; errors: string }> {
-  let errors = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    errors += chunk.toString();
-  });
-  await once(child, 'close');
+  const exited = once(child, 'exit');
+  const errors = child.stderr === null ? '' : await text(child.stderr);
+  await exited;
   return { code: child.exitCode, errors };
 }
 
