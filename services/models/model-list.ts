@@ -324,7 +324,8 @@ export const modelList: readonly ModelEntry[] = [
         inputPerMTok: 0.15,
         cachedInputPerMTok: null,
         outputPerMTok: 0.15,
-        source: 'https://docs.mistral.ai/inference/pricing',
+        source:
+          'https://github.com/anomalyco/models.dev/blob/main/providers/mistral/models/ministral-8b-latest.toml',
       }),
     ],
     deprecatedAfter: null,
