@@ -1,0 +1,239 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createLog } from '#services/platform/log.ts';
+import {
+  createSupervisor,
+  processService,
+  restartDelay,
+  type RestartPolicy,
+  type Service,
+  type Supervisor,
+} from '#services/platform/supervise.ts';
+
+const childFile = join(import.meta.dirname, 'child-process.ts');
+const supervisorFile = join(import.meta.dirname, 'supervisor-process.ts');
+const log = createLog({ level: 'silent', process: 'test' });
+const quick: RestartPolicy = { firstDelayMs: 5, windowMs: 60_000, endsInWindow: 5 };
+
+describe('how long to wait after an end', () => {
+  test('doubles with each end of the last minute and is over with the fifth', () => {
+    const ends: number[] = [];
+    const waits: (number | null)[] = [];
+    for (let nowMs = 1_000_000; ends.length < 5; nowMs += 10_000) {
+      ends.push(nowMs);
+      waits.push(restartDelay(ends, nowMs));
+    }
+    expect(waits).toEqual([1000, 2000, 4000, 8000, null]);
+  });
+
+  test('forgets ends that are older than a minute', () => {
+    expect(restartDelay([0, 1, 2, 3, 70_000], 70_000)).toBe(1000);
+  });
+});
+
+describe('a supervisor over real processes', () => {
+  let folder = '';
+  let supervisor: Supervisor;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sevenfold-supervise-'));
+    supervisor = createSupervisor(log, quick);
+  });
+
+  afterEach(async () => {
+    await supervisor.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function child(name: string, behaviour: string, more: Record<string, string> = {}): Service {
+    return processService({
+      name,
+      file: childFile,
+      variables: () => ({ FOLDER: folder, NAME: name, BEHAVIOUR: behaviour, ...more }),
+      sharesPort: behaviour === 'listens',
+      stopTimeoutMs: 300,
+    });
+  }
+
+  function eventsOf(): string[] {
+    const path = join(folder, 'events');
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+  }
+
+  function pidOf(name: string): number {
+    return Number(readFileSync(join(folder, `${name}.pid`), 'utf8'));
+  }
+
+  test('launches again what died, also before it was ready', async () => {
+    await supervisor.start(child('a', 'dies once'));
+    expect(eventsOf()).toEqual(['a starts', 'a starts']);
+  });
+
+  test('launches again what was killed at work', async () => {
+    await supervisor.start(child('a', 'works'));
+    const firstPid = pidOf('a');
+    process.kill(firstPid, 'SIGKILL');
+    await vi.waitFor(() => expect(pidOf('a')).not.toBe(firstPid), 10_000);
+  });
+
+  test('gives up with one line after five ends, having launched five times', async () => {
+    const never = supervisor.start(child('a', 'dies')).then(() => 'ready');
+    expect(await Promise.race([never, supervisor.givenUp])).toEqual({
+      line: 'a ended 5 times within 60 seconds (exit code 1)',
+      exitCode: 1,
+    });
+    expect(eventsOf()).toHaveLength(5);
+  });
+
+  test('gives up at once on a wrong setting, which the child has named', async () => {
+    const never = supervisor.start(child('a', 'has a wrong setting')).then(() => 'ready');
+    expect(await Promise.race([never, supervisor.givenUp])).toEqual({ line: null, exitCode: 2 });
+    expect(eventsOf()).toEqual(['a starts']);
+  });
+
+  test('stops what was started last first', async () => {
+    for (const name of ['a', 'b', 'c']) await supervisor.start(child(name, 'works'));
+    await supervisor.stop();
+    expect(eventsOf().filter((event) => event.endsWith('stops'))).toEqual([
+      'c stops',
+      'b stops',
+      'a stops',
+    ]);
+  });
+
+  test('kills what does not stop when it is told to', async () => {
+    await supervisor.start(child('a', 'ignores SIGTERM'));
+    await supervisor.stop();
+    expect(isAlive(pidOf('a'))).toBe(false);
+  });
+
+  test('leaves nothing behind of what was still starting', async () => {
+    void supervisor.start(child('a', 'never gets ready'));
+    await vi.waitFor(() => expect(eventsOf()).toEqual(['a starts']), 10_000);
+    await supervisor.stop();
+    expect(isAlive(pidOf('a'))).toBe(false);
+  });
+
+  test('stops a service that was launched while everything was being stopped', async () => {
+    const launched = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<{ final: false; how: string }>();
+    let stops = 0;
+    void supervisor.start({
+      name: 'slow',
+      async launch() {
+        await launched.promise;
+        return {
+          details: {},
+          ended: ended.promise,
+          async stop() {
+            stops += 1;
+            ended.resolve({ final: false, how: 'stopped' });
+          },
+        };
+      },
+    });
+    const stopped = supervisor.stop();
+    launched.resolve();
+    await stopped;
+    expect(stops).toBe(1);
+  });
+
+  test('restarts on request without counting it as an end', async () => {
+    await supervisor.start(child('a', 'works'));
+    for (let round = 1; round <= 6; round += 1) {
+      await supervisor.restart('a');
+      await vi.waitFor(
+        () => expect(eventsOf().filter((event) => event === 'a starts')).toHaveLength(round + 1),
+        10_000,
+      );
+      await vi.waitFor(() => expect(isAlive(pidOf('a'))).toBe(true), 10_000);
+    }
+    const outcome = await Promise.race([supervisor.givenUp, Promise.resolve('still there')]);
+    expect(outcome).toBe('still there');
+  });
+
+  test('lets several processes listen on one port, and the port outlive one of them', async () => {
+    const port = await freePort();
+    const variables = { PORT: String(port) };
+    const names = ['api 1', 'api 2'];
+    await supervisor.start(...names.map((name) => child(name, 'listens', variables)));
+    expect(await answeringPids(port)).toEqual(new Set(names.map(pidOf)));
+
+    process.kill(pidOf('api 1'), 'SIGKILL');
+    await vi.waitFor(() => expect(eventsOf()).toHaveLength(3), 10_000);
+    await vi.waitFor(async () => expect((await answeringPids(port)).size).toBe(2), 10_000);
+  });
+
+  describe('in a process of its own', () => {
+    async function startSupervisor(): Promise<ChildProcess> {
+      const started = spawn(process.execPath, [supervisorFile], {
+        env: { ...process.env, FOLDER: folder },
+        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      });
+      await once(started.stdout ?? started, 'data');
+      return started;
+    }
+
+    test('that is killed, its children notice and end', async () => {
+      const started = await startSupervisor();
+      started.kill('SIGKILL');
+      await vi.waitFor(
+        () => expect(['first', 'second'].map(pidOf).map(isAlive), 'alive').toEqual([false, false]),
+        10_000,
+      );
+      expect(eventsOf().slice(2).toSorted()).toEqual([
+        'first was left alone',
+        'second was left alone',
+      ]);
+    });
+
+    test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends its children in order', async (signal) => {
+      const started = await startSupervisor();
+      const exit = once(started, 'exit');
+      started.kill(signal);
+      expect(await exit).toEqual([0, null]);
+      expect(eventsOf().slice(2)).toEqual(['second stops', 'first stops']);
+    });
+
+    test('ends in order when whoever started it is gone', async () => {
+      const started = await startSupervisor();
+      const exit = once(started, 'exit');
+      started.disconnect();
+      expect(await exit).toEqual([0, null]);
+      expect(eventsOf().slice(2)).toEqual(['second stops', 'first stops']);
+    });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    // No such process.
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Who answers, over as many connections of their own as show everyone who takes turns. */
+async function answeringPids(port: number): Promise<Set<number>> {
+  const answers = Array.from({ length: 8 }, async () => {
+    const response = await fetch(`http://127.0.0.1:${port}`, { headers: { connection: 'close' } });
+    return Number(await response.text());
+  });
+  return new Set(await Promise.all(answers));
+}
