@@ -57,8 +57,10 @@ const browser: Ban[] = [
       '#services/**',
       '!#services/*/contract.ts',
       '!#services/optimizations/view.ts',
+      '!#services/optimizations/markdown.ts',
     ],
-    message: 'web/ imports the contract.ts of a slice and the view of a run, nothing else.',
+    message:
+      'web/ imports the contract.ts of a slice, the view of a run and its Markdown, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',

@@ -220,7 +220,7 @@ function listed(heading: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${heading}\n\n${lines.join('\n')}`;
 }
 
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return flattenMarkdown(text)
     .replace(/\s*\n\s*/g, ' ')
     .replace(/[\\`*_[\]<>|]/g, '\\$&')

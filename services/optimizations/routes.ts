@@ -149,8 +149,11 @@ export function optimizationRoutes(
 }
 
 /** Holds the price, then starts; the hold's own job starts it, too, should this process die between. */
-async function processRun(
-  dependencies: OptimizationRouteDependencies,
+export async function processRun(
+  dependencies: Pick<
+    OptimizationRouteDependencies,
+    'pool' | 'bus' | 'holds' | 'registry' | 'clock' | 'monthlyLimitOf'
+  >,
   userId: string,
   runId: string,
   state: RunState,

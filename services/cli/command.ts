@@ -1,0 +1,107 @@
+import { parseArgs } from 'node:util';
+import type { ParseArgsOptionsConfig } from 'node:util';
+import type { Database } from './database.ts';
+
+/** One verb of the command line. Data goes to stdout, progress and messages to stderr. */
+export type CliCommand = {
+  noun: string;
+  /** Empty for a noun that is its own verb, such as `run`. */
+  verb: string;
+  arguments: string;
+  summary: string;
+  options: Readonly<Record<string, { type: 'string' | 'boolean'; help: string }>>;
+  /** Exit code: 0 fine, 1 found a difference or failed. */
+  run: (call: CliCall) => Promise<number>;
+};
+
+export type CliCall = {
+  positionals: readonly string[];
+  options: Readonly<Record<string, string | boolean | undefined>>;
+  database: Database;
+};
+
+/** Called wrongly: exit 2, with the usage of the command. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export function parseCall(
+  command: CliCommand,
+  args: readonly string[],
+): Pick<CliCall, 'positionals' | 'options'> {
+  const config: ParseArgsOptionsConfig = { json: { type: 'boolean' }, help: { type: 'boolean' } };
+  for (const [name, { type }] of Object.entries(command.options)) config[name] = { type };
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: config,
+      allowPositionals: true,
+    });
+    const options = Object.fromEntries(
+      Object.entries(values).filter(([, value]) => !Array.isArray(value)),
+    ) as CliCall['options'];
+    return { positionals, options };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'The options are not known');
+  }
+}
+
+export function usageOf(command: CliCommand): string {
+  const words = [command.noun, command.verb, command.arguments].filter((word) => word !== '');
+  const options: [string, CliCommand['options'][string]][] = [
+    ...Object.entries(command.options),
+    ['json', { type: 'boolean', help: 'Print one JSON document' }],
+  ];
+  const lines = options.map(([name, { type, help }]) => {
+    const flag = `--${name}${type === 'string' ? ' <value>' : ''}`;
+    return `  ${flag.padEnd(22)} ${help}`;
+  });
+  return [`npm run cli -- ${words.join(' ')}`, `  ${command.summary}`, '', ...lines].join('\n');
+}
+
+export function required(call: Pick<CliCall, 'positionals'>, index: number, what: string): string {
+  const value = call.positionals[index];
+  if (value === undefined || value === '') throw new UsageError(`${what} is missing`);
+  return value;
+}
+
+export function text(call: Pick<CliCall, 'options'>, name: string): string | undefined {
+  const value = call.options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** JSON when it was asked for, otherwise lines. */
+export function printResult(
+  call: Pick<CliCall, 'options'>,
+  document: unknown,
+  lines: readonly string[],
+): void {
+  if (call.options['json'] === true) print(JSON.stringify(document, null, 2));
+  else for (const line of lines) print(line);
+}
+
+/** Columns as wide as their widest cell; figures to the right. */
+export function table(rows: readonly (readonly (string | number)[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, cell] of row.entries())
+      widths[column] = Math.max(widths[column] ?? 0, String(cell).length);
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        typeof cell === 'number'
+          ? String(cell).padStart(widths[column] ?? 0)
+          : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,323 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readStream } from '#db/event-store.ts';
+import { verifyEvents } from '#db/verify-events.ts';
+import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
+import { readUnbalanced } from '#projections/credit-ledger.ts';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { addTrialBalances } from '#services/credits/postings.ts';
+import {
+  balanceDifferences,
+  recordedCreditEvents,
+  replay,
+  settlementDifferences,
+} from '#services/credits/replay.ts';
+import type { Cut, Difference, Replay } from '#services/credits/replay.ts';
+import { creditStream } from '#services/credits/streams.ts';
+import type { Settlement } from '#services/optimizations/events.ts';
+import { streamOf } from '#services/optimizations/reactions.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import { print, printResult, required, say, table, text, UsageError } from './command.ts';
+import type { CliCall, CliCommand } from './command.ts';
+import { personNamed } from './database.ts';
+import type { Database } from './database.ts';
+
+const grant: CliCommand = {
+  noun: 'credits',
+  verb: 'grant',
+  arguments: '<email|user id> <credits>',
+  summary: 'Gives credits that were not bought; the operator and the reason are recorded.',
+  options: {
+    reason: { type: 'string', help: 'Why; sealed, shown to auditors' },
+    type: { type: 'string', help: 'bonus or other (default other)' },
+    key: { type: 'string', help: 'The same key twice gives once (default: each call gives)' },
+  },
+  async run(call) {
+    const { database } = call;
+    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
+    const credits = Number(required(call, 1, 'The number of credits'));
+    if (!Number.isSafeInteger(credits) || credits < 1 || credits > 1_000_000)
+      throw new UsageError('The credits must be a whole number from 1 to 1000000');
+    const reason = text(call, 'reason')?.trim();
+    if (!reason) throw new UsageError('--reason is missing');
+    const source = text(call, 'type') ?? 'other';
+    if (source !== 'bonus' && source !== 'other')
+      throw new UsageError('--type must be bonus or other');
+    const operator = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;
+    await database.sealer.createDataKey('account', person.id, person.id);
+    const note = await database.sealer.seal(
+      person.id,
+      { stream: creditStream(person.id), field: 'note' },
+      reason,
+    );
+    await createGiveCredits(
+      database.bus,
+      database.clock,
+    )({
+      userId: person.id,
+      credits,
+      source,
+      reason: 'operator',
+      actor: operator,
+      commandId: text(call, 'key') === undefined ? randomUUID() : keyed(person.id, call),
+      note,
+    });
+    await database.pool.query(
+      `insert into audit_log (actor, action, subject, user_id, detail)
+       values ($1, 'credits.grant', $2, $2, $3)`,
+      [operator, person.id, JSON.stringify({ credits, source })],
+    );
+    return showBalance(call, person.id);
+  },
+};
+
+function keyed(userId: string, call: CliCall): string {
+  return uuidV5(userId, 'operator-grant', text(call, 'key') ?? '');
+}
+
+const balance: CliCommand = {
+  noun: 'credits',
+  verb: 'balance',
+  arguments: '<email|user id>',
+  summary: 'The balance of one person.',
+  options: {},
+  async run(call) {
+    const person = await personNamed(call.database, required(call, 0, 'The e-mail address'));
+    return showBalance(call, person.id);
+  },
+};
+
+async function showBalance(call: CliCall, userId: string): Promise<number> {
+  const found = await readBalance(call.database.pool, userId);
+  printResult(
+    call,
+    { user_id: userId, ...found },
+    table(Object.entries(found).map(([name, credits]) => [name.replaceAll('_', ' '), credits])),
+  );
+  return 0;
+}
+
+const replayCommand: CliCommand = {
+  noun: 'credits',
+  verb: 'replay',
+  arguments: '<email|user id>',
+  summary: 'Every event of an account with its running balance, recomputed and compared.',
+  options: {
+    at: { type: 'string', help: 'Up to a time (ISO 8601) or a position in the log, inclusive' },
+    csv: { type: 'boolean', help: 'Print comma-separated values' },
+  },
+  async run(call) {
+    const person = await personNamed(call.database, required(call, 0, 'The e-mail address'));
+    const result = await replayOf(call.database, person.id, cutOf(text(call, 'at')));
+    if (call.options['csv'] === true) for (const line of csvOf(result)) print(line);
+    else printResult(call, result, replayLines(result));
+    for (const line of differenceLines(result.differences)) say(line);
+    return result.verified ? 0 : 1;
+  },
+};
+
+function cutOf(at: string | undefined): Cut | undefined {
+  if (at === undefined) return undefined;
+  if (/^\d+$/.test(at)) return { position: Number(at) };
+  const time = Date.parse(at);
+  if (Number.isNaN(time)) throw new UsageError('--at must be a position or a time (ISO 8601)');
+  return { at: new Date(time).toISOString() };
+}
+
+async function replayOf(database: Database, userId: string, cut?: Cut): Promise<Replay> {
+  const { events } = await readStream(database.pool, creditStream(userId));
+  return replay(userId, recordedCreditEvents(events), cut);
+}
+
+function replayLines({ entries, balance: end, trial_balance: trial }: Replay): string[] {
+  return [
+    ...table([
+      ['position', 'at', 'event', 'amount', 'available', 'held', 'debt', 'cause'],
+      ...entries.map((entry) => [
+        entry.position,
+        entry.at,
+        entry.type,
+        signed(entry.amount),
+        entry.available,
+        entry.held,
+        entry.debt,
+        entry.cause,
+      ]),
+    ]),
+    '',
+    `available ${end.available}, held ${end.held}, debt ${end.debt}`,
+    trialLine(trial),
+  ];
+}
+
+function csvOf({ entries }: Replay): string[] {
+  return [
+    'position,at,type,amount,available,held,debt,cause',
+    ...entries.map((entry) =>
+      [
+        entry.position,
+        entry.at,
+        entry.type,
+        entry.amount,
+        entry.available,
+        entry.held,
+        entry.debt,
+        entry.cause,
+      ].join(','),
+    ),
+  ];
+}
+
+const verify: CliCommand = {
+  noun: 'credits',
+  verb: 'verify',
+  arguments: '[<email|user id>]',
+  summary: 'Recomputes accounts from their events and compares everything that is stored.',
+  options: {},
+  async run(call) {
+    const { database } = call;
+    const named = call.positionals[0];
+    const ids =
+      named === undefined
+        ? await everyAccount(database)
+        : [(await personNamed(database, named)).id];
+    const accounts = [];
+    for (const userId of ids) accounts.push(await verifyAccount(database, userId));
+    const unbalanced = named === undefined ? await readUnbalanced(database.pool) : [];
+    const trial = addTrialBalances(accounts.map((account) => account.trial));
+    const faulty = accounts.filter((account) => account.differences.length > 0);
+    const verified = faulty.length === 0 && unbalanced.length === 0 && trial.balanced;
+    printResult(
+      call,
+      {
+        accounts: accounts.length,
+        events: accounts.reduce((sum, account) => sum + account.events, 0),
+        verified,
+        differences: faulty.map(({ userId, differences }) => ({ user_id: userId, differences })),
+        unbalanced_transactions: unbalanced,
+        trial_balance: trial,
+      },
+      [
+        `${accounts.length} accounts, ${accounts.reduce((sum, one) => sum + one.events, 0)} events`,
+        ...faulty.flatMap(({ userId, differences }) =>
+          differenceLines(differences).map((line) => `${userId}: ${line}`),
+        ),
+        ...unbalanced.map((id) => `transaction ${id} does not sum to 0`),
+        trialLine(trial),
+        verified ? 'Verified.' : 'Differences were found.',
+      ],
+    );
+    return verified ? 0 : 1;
+  },
+};
+
+type VerifiedAccount = {
+  userId: string;
+  events: number;
+  differences: readonly Difference[];
+  trial: Replay['trial_balance'];
+};
+
+/** Everything that is stored about one account, against its events. */
+async function verifyAccount(database: Database, userId: string): Promise<VerifiedAccount> {
+  for (let tries = 0; ; tries += 1) {
+    const verified = await verifyOnce(database, userId);
+    // A command that committed between two of the reads is no difference: it is read again.
+    if (verified.differences.length === 0 || verified.settled || tries >= 20) return verified;
+    await sleep(50);
+  }
+}
+
+async function verifyOnce(
+  database: Database,
+  userId: string,
+): Promise<VerifiedAccount & { settled: boolean }> {
+  const { pool } = database;
+  const streamId = creditStream(userId);
+  const { events } = await readStream(pool, streamId);
+  const recorded = recordedCreditEvents(events);
+  const replayed = replay(userId, recorded);
+  const history = await historySum(pool, userId);
+  const chain = await verifyEvents(pool, { streamId });
+  const settlements = await settlementsOf(pool, recorded);
+  const row = await readAccount(pool, userId);
+  const { available, held, debt } = replayed.balance;
+  const sum = available + held - debt;
+  const differences: Difference[] = [
+    ...replayed.differences,
+    ...balanceDifferences(null, row, replayed.balance).map((one) => ({
+      ...one,
+      what: `account row: ${one.what}`,
+    })),
+    ...settlementDifferences(recorded, settlements),
+    ...chain.faults.map((fault) => ({
+      position: fault.streamPosition,
+      what: `${fault.kind} of the stream`,
+      recorded: 'broken',
+      recomputed: 'whole',
+    })),
+    ...(history === sum
+      ? []
+      : [{ position: null, what: 'sum of the history', recorded: history, recomputed: sum }]),
+  ];
+  const after = await readStream(pool, streamId, { from: events.length + 1 });
+  return {
+    userId,
+    events: events.length,
+    differences,
+    trial: replayed.trial_balance,
+    settled: after.events.length === 0,
+  };
+}
+
+async function historySum(pool: Database['pool'], userId: string): Promise<number> {
+  const { rows } = await pool.query<{ sum: number }>(
+    'select coalesce(sum(amount), 0)::float8 as sum from credit_history where user_id = $1',
+    [userId],
+  );
+  return rows[0]?.sum ?? 0;
+}
+
+/** The settlements that the concluded runs of an account carry. */
+async function settlementsOf(
+  pool: Database['pool'],
+  recorded: ReturnType<typeof recordedCreditEvents>,
+): Promise<Map<string, Settlement>> {
+  const runs = recorded.flatMap(({ event }) =>
+    event.type === 'CreditsReserved' ? [event.data.runId] : [],
+  );
+  const settlements = new Map<string, Settlement>();
+  for (const runId of new Set(runs)) {
+    const { events } = await readStream(pool, streamOf(runId));
+    const concluded = events.find((event) => event.type === 'RunConcluded');
+    if (concluded) settlements.set(runId, concluded.data['settlement'] as Settlement);
+  }
+  return settlements;
+}
+
+async function everyAccount({ pool }: Database): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const page = await readAccountIds(pool, { after: ids.at(-1) ?? '', limit: 1000 });
+    ids.push(...page);
+    if (page.length < 1000) return ids;
+  }
+}
+
+function differenceLines(differences: readonly Difference[]): string[] {
+  return differences.map(
+    ({ position, what, recorded, recomputed }) =>
+      `${position === null ? '' : `position ${position}: `}${what} is ${recorded}, should be ${recomputed}`,
+  );
+}
+
+function trialLine(trial: Replay['trial_balance']): string {
+  const { granted, available, held, consumed, refunded, revoked, balanced } = trial;
+  return `granted ${granted} = available ${available} + held ${held} + consumed ${consumed} − refunded ${refunded} + revoked ${revoked}${balanced ? '' : '  DOES NOT BALANCE'}`;
+}
+
+function signed(amount: number): string {
+  return amount > 0 ? `+${amount}` : String(amount);
+}
+
+export const creditCommands: readonly CliCommand[] = [grant, balance, replayCommand, verify];

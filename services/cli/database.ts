@@ -1,0 +1,77 @@
+import { createPool } from '#db/connect.ts';
+import { startEmbeddedPostgres } from '#db/embedded.ts';
+import { migrate } from '#db/migrate.ts';
+import { projections } from '#projections/index.ts';
+import { findUserNamed } from '#services/identity/users.ts';
+import type { Account } from '#services/identity/users.ts';
+import type { Env } from '#services/platform/env.ts';
+import type { Log } from '#services/platform/log.ts';
+import { openCore } from '#services/wiring.ts';
+import type { Core } from '#services/wiring.ts';
+
+/**
+ * The database of the application, whether it runs or not: the embedded Postgres of DATA_DIR is
+ * joined when somebody has started it and started when nobody has.
+ */
+export type Database = Core & {
+  env: Env;
+  log: Log;
+  /** The owner's pool, which rebuild and verify need. */
+  ownerPool: ReturnType<typeof createPool>;
+  ownerUrl: string;
+};
+
+export async function openDatabase(
+  settings: Env,
+  log: Log,
+  resources: AsyncDisposableStack,
+): Promise<Database> {
+  const urls = await databaseUrls(settings, log, resources);
+  await migrate({
+    ownerUrl: urls.ownerUrl,
+    appRole: roleOf(urls.appUrl),
+    auditorRole: urls.auditorUrl === null ? null : roleOf(urls.auditorUrl),
+    projections,
+    log: (message) => log.debug(message),
+  });
+  const env = { ...settings, databaseUrl: urls.appUrl };
+  const ownerPool = createPool(urls.ownerUrl, {
+    max: 4,
+    applicationName: 'sevenfold cli owner',
+    longTransactions: true,
+    onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
+  });
+  resources.defer(async () => ownerPool.end());
+  const core = await openCore('cli', { env, log, resources }, 8);
+  return { ...core, env, log, ownerPool, ownerUrl: urls.ownerUrl };
+}
+
+async function databaseUrls(env: Env, log: Log, resources: AsyncDisposableStack) {
+  if (env.databaseUrl !== null)
+    return {
+      ownerUrl: env.migrateDatabaseUrl ?? env.databaseUrl,
+      appUrl: env.databaseUrl,
+      auditorUrl: null,
+    };
+  const server = await startEmbeddedPostgres({
+    dataDir: env.dataDir,
+    log: (message) => log.debug(message),
+  });
+  resources.defer(async () => server.stop());
+  return server;
+}
+
+function roleOf(url: string): string {
+  return decodeURIComponent(new URL(url).username);
+}
+
+export class NoSuchPerson extends Error {
+  override readonly name = 'NoSuchPerson';
+}
+
+/** By e-mail address or user id. @throws NoSuchPerson */
+export async function personNamed({ sql }: Pick<Database, 'sql'>, named: string): Promise<Account> {
+  const account = await findUserNamed(sql, named);
+  if (!account) throw new NoSuchPerson('There is no account with this address or id');
+  return account;
+}

@@ -1,0 +1,113 @@
+import { readStoredStream } from '#db/event-store.ts';
+import type { RecordedEvent } from '#db/event-store.ts';
+import { startListening } from '#db/listen.ts';
+import { endOfLog } from '#db/reader.ts';
+import { tail } from '#db/tail.ts';
+import { verifyEvents } from '#db/verify-events.ts';
+import { nextStopRequest } from '#services/platform/lifecycle.ts';
+import { print, printResult, required, say } from './command.ts';
+import type { CliCommand } from './command.ts';
+import type { Database } from './database.ts';
+
+const show: CliCommand = {
+  noun: 'events',
+  verb: 'show',
+  arguments: '<stream>',
+  summary: 'The events of one stream as they are stored.',
+  options: { open: { type: 'boolean', help: 'Open sealed text; recorded in the audit log' } },
+  async run(call) {
+    const { database } = call;
+    const streamId = required(call, 0, 'The name of the stream');
+    const { events } = await readStoredStream(database.pool, streamId);
+    const open = call.options['open'] === true;
+    if (open) await recordOpening(database, streamId);
+    const shown = [];
+    for (const event of events)
+      shown.push({ ...event, data: await withSealed(database, event, open) });
+    printResult(
+      call,
+      shown,
+      shown.map((event) => JSON.stringify(event)),
+    );
+    return events.length === 0 ? 1 : 0;
+  },
+};
+
+async function recordOpening({ pool }: Database, streamId: string): Promise<void> {
+  const actor = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;
+  await pool.query(
+    `insert into audit_log (actor, action, subject) values ($1, 'events.open', $2)`,
+    [actor, streamId],
+  );
+}
+
+/** Sealed text is shown as `[sealed]`, or opened; a text whose key is gone reads `[erased]`. */
+async function withSealed(
+  { sealer }: Database,
+  event: RecordedEvent,
+  open: boolean,
+): Promise<RecordedEvent['data']> {
+  const sealed = event.data['sealed'];
+  if (typeof sealed !== 'object' || sealed === null) return event.data;
+  const fields: Record<string, string> = {};
+  for (const [field, value] of Object.entries(sealed)) {
+    if (!open || typeof value !== 'string') fields[field] = '[sealed]';
+    else {
+      const found = await sealer.open(value, { stream: event.streamId, field });
+      fields[field] = 'erased' in found ? '[erased]' : found.text;
+    }
+  }
+  return { ...event.data, sealed: fields };
+}
+
+const tailCommand: CliCommand = {
+  noun: 'events',
+  verb: 'tail',
+  arguments: '',
+  summary: 'New events as they are committed, one JSON document a line, until Ctrl-C.',
+  options: {},
+  async run({ database }) {
+    const listener = startListening({ url: database.url });
+    const stopping = new AbortController();
+    void nextStopRequest().then(() => stopping.abort());
+    try {
+      await tail({
+        pool: database.pool,
+        cursor: await endOfLog(database.pool),
+        wake: listener.onWake,
+        signal: stopping.signal,
+        async onPage({ events }) {
+          for (const event of events)
+            print(JSON.stringify({ ...event, data: await withSealed(database, event, false) }));
+        },
+      });
+    } finally {
+      await listener.close();
+    }
+    return 0;
+  },
+};
+
+const verify: CliCommand = {
+  noun: 'events',
+  verb: 'verify',
+  arguments: '[<stream>]',
+  summary: 'Recomputes the hash chains and checks that readers get each stream in its order.',
+  options: {},
+  async run(call) {
+    const streamId = call.positionals[0];
+    const result = await verifyEvents(call.database.pool, {
+      ...(streamId === undefined ? {} : { streamId }),
+      onProgress: (events) => say(`${events} events`),
+    });
+    printResult(call, result, [
+      ...result.faults.map(
+        (fault) => `${fault.streamId} at ${fault.streamPosition}: ${fault.kind} is broken`,
+      ),
+      `${result.streams} streams, ${result.events} events, ${result.faults.length} faults`,
+    ]);
+    return result.faults.length === 0 ? 0 : 1;
+  },
+};
+
+export const eventCommands: readonly CliCommand[] = [show, tailCommand, verify];

@@ -1,0 +1,168 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readStream } from '#db/event-store.ts';
+import { verifyEvents } from '#db/verify-events.ts';
+import { creditStream } from '#services/credits/streams.ts';
+import { costMicros } from '#services/models/catalogue.ts';
+import type { OptimizationEvent } from '#services/optimizations/events.ts';
+import { countReviews, evolve, initialState } from '#services/optimizations/optimization.ts';
+import type { RunState } from '#services/optimizations/optimization.ts';
+import { runEventOf } from '#services/optimizations/read-run.ts';
+import { streamOf } from '#services/optimizations/reactions.ts';
+import { settlement } from '#services/optimizations/settlement.ts';
+import { printResult, required, say } from './command.ts';
+import type { CliCommand } from './command.ts';
+import type { Database } from './database.ts';
+
+type Check = { name: string; recorded: unknown; recomputed: unknown; equal: boolean };
+
+const verify: CliCommand = {
+  noun: 'optimizations',
+  verb: 'verify',
+  arguments: '<run id>',
+  summary: 'Recomputes order, agreement, cost and charge of a run from its events and compares.',
+  options: {},
+  async run(call) {
+    const runId = required(call, 0, 'The id of the run');
+    const { events: recorded } = await readStream(call.database.pool, streamOf(runId));
+    if (recorded.length === 0) {
+      say('There is no run with this id');
+      return 1;
+    }
+    const events = recorded.map(runEventOf);
+    const chain = await verifyEvents(call.database.pool, { streamId: streamOf(runId) });
+    const checks = [
+      compare('hash chain and order of the stream', chain.faults.length, 0),
+      ...scoreChecks(events),
+      ...costChecks(events),
+      ...chargeChecks(events),
+      ...(await ledgerChecks(call.database, runId, events)),
+    ];
+    const verified = checks.every((check) => check.equal);
+    printResult(call, { run_id: runId, events: events.length, verified, checks }, [
+      ...checks.map(
+        ({ name, recorded: was, recomputed, equal }) =>
+          `${equal ? 'ok  ' : 'NOT '} ${name}${equal ? '' : `: recorded ${JSON.stringify(was)}, recomputed ${JSON.stringify(recomputed)}`}`,
+      ),
+      verified ? `Verified: ${events.length} events.` : 'Differences were found.',
+    ]);
+    return verified ? 0 : 1;
+  },
+};
+
+/** Counts the ballots again, from the state in which they were counted. */
+function scoreChecks(events: readonly OptimizationEvent[]): Check[] {
+  const at = events.findIndex((event) => event.type === 'ScoresComputed');
+  const scored = events[at];
+  if (scored?.type !== 'ScoresComputed') return [];
+  const before = events.slice(0, at).reduce<RunState>(evolve, initialState());
+  if (before.stage !== 'reviews') return [compare('stage of the count', before.stage, 'reviews')];
+  const { scores, inputs, excluded } = countReviews(before);
+  const closed = events.find((event) => event.type === 'ReviewsClosed');
+  const { inputs: counted, synthesisHardAt: _hardAt, ...recorded } = scored.data;
+  return [
+    compare('ballots that were counted', counted, inputs),
+    compare('seat left out', closed?.data.excluded ?? null, excluded),
+    compare('order', recorded.order, scores.order),
+    compare('agreement', recorded.agreement, scores.agreement),
+    compare('all other scores', plain(recorded), plain(scores)),
+  ];
+}
+
+/** Each call's cost, from its usage and the price on the day it began. */
+function costChecks(events: readonly OptimizationEvent[]): Check[] {
+  const began = new Map<string, { model: string; at: string }>();
+  const checks: Check[] = [];
+  let recordedSum = 0;
+  let recomputedSum = 0;
+  for (const event of events) {
+    if (event.type === 'CallStarted')
+      began.set(`${event.data.slot} ${event.data.attempt}`, {
+        model: event.data.model,
+        at: event.data.startedAt,
+      });
+    if (
+      event.type !== 'CallSucceeded' &&
+      event.type !== 'CallFailed' &&
+      event.type !== 'CallCostRecorded'
+    )
+      continue;
+    const call = `${event.data.slot} ${event.data.attempt}`;
+    const start = began.get(call);
+    const cost = start ? costMicros(event.data.usage, start.model, start.at) : null;
+    if (cost !== event.data.costMicros)
+      checks.push(compare(`cost of ${call}`, event.data.costMicros, cost));
+    recordedSum += event.data.costMicros ?? 0;
+    recomputedSum += cost ?? 0;
+  }
+  return [...checks, compare('cost in micro-dollars', recordedSum, recomputedSum)];
+}
+
+/** The settlement of the conclusion, and that the end repeats the ledger's figures. */
+function chargeChecks(events: readonly OptimizationEvent[]): Check[] {
+  const concluded = events.find((event) => event.type === 'RunConcluded');
+  if (concluded?.type !== 'RunConcluded') return [];
+  const { price, outcome, heading, callsStarted, missing, seats } = concluded.data;
+  const started = events.filter((event) => event.type === 'CallStarted').length;
+  return [
+    compare('calls that were started', callsStarted, startedBefore(events, started)),
+    compare(
+      'settlement',
+      concluded.data.settlement,
+      settlement({ price, outcome, heading, callsStarted, missing, seats }),
+    ),
+  ];
+}
+
+function startedBefore(events: readonly OptimizationEvent[], all: number): number {
+  const end = events.findIndex((event) => event.type === 'RunConcluded');
+  return end < 0
+    ? all
+    : events.slice(0, end).filter((event) => event.type === 'CallStarted').length;
+}
+
+/** What the account was charged for the run, against the run's own words. */
+async function ledgerChecks(
+  database: Database,
+  runId: string,
+  events: readonly OptimizationEvent[],
+): Promise<Check[]> {
+  const created = events[0];
+  const ended = events.find(
+    (event) =>
+      event.type === 'OptimizationCompleted' ||
+      event.type === 'OptimizationFailed' ||
+      event.type === 'OptimizationCancelled',
+  );
+  if (created?.type !== 'OptimizationCreated' || !ended || !('captured' in ended.data)) return [];
+  const { events: account } = await readStream(database.pool, creditStream(created.data.userId));
+  const sum = (type: string) =>
+    account
+      .filter((event) => event.type === type && event.data['runId'] === runId)
+      .reduce((total, event) => total + Number(event.data['credits']), 0);
+  const { rows } = await database.pool.query<{ charged: number }>(
+    `select coalesce(-sum(amount), 0)::float8 as charged from credit_history where run_id = $1`,
+    [runId],
+  );
+  const { captured, refunded } = ended.data;
+  return [
+    compare('credits captured', captured, sum('CreditsCaptured')),
+    compare('credits returned', refunded, sum('CreditsReturned')),
+    compare('charge in the history', rows[0]?.charged ?? 0, captured - refunded),
+  ];
+}
+
+function compare(name: string, recorded: unknown, recomputed: unknown): Check {
+  return {
+    name,
+    recorded,
+    recomputed,
+    equal: isDeepStrictEqual(plain(recorded), plain(recomputed)),
+  };
+}
+
+/** As it would be stored: keys without a value are no keys. */
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+export const optimizationCommands: readonly CliCommand[] = [verify];

@@ -1,0 +1,160 @@
+import { projectionStatus, resume } from '#projections/checkpoint.ts';
+import type { Projection } from '#projections/define.ts';
+import { projections } from '#projections/index.ts';
+import { rebuild } from '#projections/rebuild.ts';
+import { verify } from '#projections/verify.ts';
+import { printResult, say, table, UsageError } from './command.ts';
+import type { CliCall, CliCommand } from './command.ts';
+
+const all = { all: { type: 'boolean', help: 'Every read model' } } as const;
+
+const list: CliCommand = {
+  noun: 'projections',
+  verb: 'list',
+  arguments: '',
+  summary: 'The read models and what they read.',
+  options: {},
+  async run(call) {
+    const rows = projections.map(({ name, kind, events }) => ({
+      name,
+      kind,
+      events: Object.entries(events).flatMap(([type, use]) => (use === 'used' ? [type] : [])),
+    }));
+    printResult(
+      call,
+      rows,
+      table([
+        ['name', 'kind', 'events'],
+        ...rows.map((row) => [row.name, row.kind, row.events.length]),
+      ]),
+    );
+    return 0;
+  },
+};
+
+const status: CliCommand = {
+  noun: 'projections',
+  verb: 'status',
+  arguments: '',
+  summary: 'How far each read model is behind the log.',
+  options: {},
+  async run(call) {
+    const rows = await projectionStatus(call.database.pool, projections);
+    printResult(
+      call,
+      rows,
+      table([
+        ['name', 'kind', 'status', 'pending', 'lag s'],
+        ...rows.map((row) => [
+          row.name,
+          row.kind,
+          row.status,
+          row.pending,
+          Math.round(row.lagSeconds),
+        ]),
+      ]),
+    );
+    for (const row of rows) if (row.error !== null) say(`${row.name}: ${row.error}`);
+    return rows.some((row) => row.status === 'failed') ? 1 : 0;
+  },
+};
+
+const rebuildCommand: CliCommand = {
+  noun: 'projections',
+  verb: 'rebuild',
+  arguments: '<name>|--all',
+  summary: 'Builds a read model anew from the first event and puts it in place.',
+  options: all,
+  async run(call) {
+    const results = [];
+    for (const projection of chosen(call)) {
+      say(`Rebuilding ${projection.name}…`);
+      results.push(
+        await rebuild(call.database.ownerPool, projection, {
+          onProgress: (events) => say(`  ${events} events`),
+        }),
+      );
+    }
+    printResult(
+      call,
+      results,
+      table([
+        ['name', 'events', 'seconds', 'swap ms'],
+        ...results.map((one) => [
+          one.name,
+          one.events,
+          Number(one.seconds.toFixed(2)),
+          Math.round(one.swapMs),
+        ]),
+      ]),
+    );
+    return 0;
+  },
+};
+
+const verifyCommand: CliCommand = {
+  noun: 'projections',
+  verb: 'verify',
+  arguments: '<name>|--all',
+  summary: 'Compares a read model with what its events say, row by row.',
+  options: all,
+  async run(call) {
+    const results = [];
+    for (const projection of chosen(call)) {
+      say(`Verifying ${projection.name}…`);
+      results.push(await verify(call.database.ownerPool, projection));
+    }
+    printResult(
+      call,
+      results,
+      table([
+        ['name', 'events', 'differences', 'seconds'],
+        ...results.map((one) => [
+          one.name,
+          one.events,
+          one.differences.length,
+          Number(one.seconds.toFixed(2)),
+        ]),
+      ]),
+    );
+    for (const { name, differences } of results)
+      for (const difference of differences) say(`${name}: ${JSON.stringify(difference)}`);
+    return results.some((one) => one.differences.length > 0) ? 1 : 0;
+  },
+};
+
+const resumeCommand: CliCommand = {
+  noun: 'projections',
+  verb: 'resume',
+  arguments: '<name>',
+  summary: 'Lets a read model that has stopped at an event go on from there.',
+  options: {},
+  async run(call) {
+    const [projection] = chosen(call);
+    if (!projection) return 1;
+    const resumed = await resume(call.database.pool, projection.name);
+    printResult(call, { name: projection.name, resumed }, [
+      resumed ? `${projection.name} goes on.` : `${projection.name} had not stopped.`,
+    ]);
+    return 0;
+  },
+};
+
+function chosen(call: CliCall): readonly Projection[] {
+  if (call.options['all'] === true) return projections;
+  const name = call.positionals[0];
+  const found = projections.find((projection) => projection.name === name);
+  if (!found)
+    throw new UsageError(
+      `Name a read model (${projections.map((one) => one.name).join(', ')}) or --all`,
+    );
+  return [found];
+}
+
+export const projectionCommands: readonly CliCommand[] = [
+  list,
+  status,
+  rebuildCommand,
+  verifyCommand,
+  resumeCommand,
+];

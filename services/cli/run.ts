@@ -1,0 +1,236 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { demoEmail, prepareDemoAccount } from '#services/identity/demo.ts';
+import type { Account } from '#services/identity/users.ts';
+import { modelRegistry } from '#services/models/registry.ts';
+import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { createCommand } from '#services/optimizations/create.ts';
+import { runMarkdown } from '#services/optimizations/markdown.ts';
+import { cancelRun, processRun, withProgress } from '#services/optimizations/routes.ts';
+import { issue } from '#services/optimizations/tasks.ts';
+import { describeRun } from '#services/optimizations/view.ts';
+import { parseInput } from '#services/platform/http.ts';
+import { newId } from '#services/platform/ids.ts';
+import { healthLimits } from '#services/platform/limits.ts';
+import { listen, stopListening } from '#services/platform/listen.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { createSupervisor, processService } from '#services/platform/supervise.ts';
+import { print, required, say, text } from './command.ts';
+import type { CliCommand } from './command.ts';
+import { personNamed } from './database.ts';
+import type { Database } from './database.ts';
+
+const ask: CliCommand = {
+  noun: 'run',
+  verb: '',
+  arguments: '"<question>"',
+  summary: 'A whole run: asks the models, shows their progress, prints the recommendation.',
+  options: {
+    as: { type: 'string', help: 'Whose run it is (default: the demo account)' },
+    strategy: { type: 'string', help: 'balanced (default), economy, fast, …' },
+    type: { type: 'string', help: 'business_strategy (default), marketing, finance, …' },
+    context: { type: 'string', help: 'What the models should know' },
+  },
+  async run(call) {
+    const { database } = call;
+    const request = parseInput(CreateOptimizationRequest, {
+      challenge: required(call, 0, 'The question'),
+      strategy: text(call, 'strategy') ?? 'balanced',
+      ...(text(call, 'type') === undefined ? {} : { challenge_type: text(call, 'type') }),
+      ...(text(call, 'context') === undefined ? {} : { context: text(call, 'context') }),
+    });
+    const person = await whoAsks(database, text(call, 'as'));
+    await using workers = await workersFor(database);
+    if (workers.own) say('No worker is running: this command works on its own.');
+    const runId = await begin(database, person, request);
+    const ended = await watch(database, runId);
+    if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
+    else print(runMarkdown(ended));
+    return ended.status === 'completed' ? 0 : 1;
+  },
+};
+
+async function whoAsks(database: Database, named: string | undefined): Promise<Account> {
+  const { env, sql, bus, clock } = database;
+  if (named === undefined && env.mode === 'local')
+    await prepareDemoAccount({
+      sql,
+      giveCredits: createGiveCredits(bus, clock),
+      dataDir: env.dataDir,
+    });
+  return personNamed(database, named ?? demoEmail);
+}
+
+async function begin(
+  database: Database,
+  person: Account,
+  request: CreateOptimizationRequest,
+): Promise<string> {
+  const { env, sealer, clock } = database;
+  const registry = registryOf(database);
+  const runId = newId('opt', clock());
+  const command = await createCommand(
+    { registry, sandboxSeed: env.sandboxSeed },
+    sealer,
+    { runId, userId: person.id, now: clock() },
+    request,
+  );
+  const created = await issue(database, runId, command, ['create'], 'http');
+  await processRun(
+    {
+      ...database,
+      registry,
+      monthlyLimitOf: async () => env.monthlyLimits[person.subscription_tier] ?? 0,
+    },
+    person.id,
+    runId,
+    created.state,
+  );
+  return runId;
+}
+
+/** Who can be seated; the calls themselves are made by a worker, which knows where the sandbox is. */
+function registryOf({ env }: Database) {
+  return modelRegistry({
+    mode: env.mode,
+    providerKeys: env.providerKeys,
+    compatibleEndpoints: env.compatibleEndpoints,
+    sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
+  });
+}
+
+// ── watching ────────────────────────────────────────────────────────────────────────────────────
+
+async function watch(database: Database, runId: string): Promise<Optimization> {
+  const screen = createScreen();
+  const interrupted = createInterrupt(async () => cancelRun(database, runId));
+  try {
+    for (;;) {
+      const read = await database.readRun(runId);
+      if (!read) throw new Error('The run has gone');
+      const view = await withProgress(database.pool, read.view);
+      const shown = describeRun(view, database.clock());
+      screen.show(shown);
+      if (view.stage === 'closed') return shown;
+      await sleep(pollMs);
+    }
+  } finally {
+    interrupted.close();
+  }
+}
+
+const pollMs = 300;
+
+/** A line for each model and one for the run: redrawn on a terminal, otherwise one per change. */
+function createScreen(): { show: (run: Optimization) => void } {
+  const toTerminal = process.stderr.isTTY;
+  const last = new Map<string, string>();
+  let drawn = 0;
+  return {
+    show(run) {
+      const lines = [
+        ...run.models.map((model) => [model.seat, modelLine(model)] as const),
+        ['run', runLine(run)] as const,
+      ];
+      if (toTerminal) {
+        if (drawn > 0) process.stderr.write(`\u001b[${drawn}A`);
+        for (const [, line] of lines) process.stderr.write(`\u001b[2K${line}\n`);
+        drawn = lines.length;
+        return;
+      }
+      for (const [key, line] of lines) {
+        const change = line.replace(/\d+ %/, '');
+        if (last.get(key) === change) continue;
+        last.set(key, change);
+        say(line);
+      }
+    },
+  };
+}
+
+function modelLine(model: Optimization['models'][number]): string {
+  const cost = model.costCents === null ? '--' : `$${(model.costCents / 100).toFixed(3)}`;
+  const mark = model.simulated ? ' (simulated)' : '';
+  const reason = model.reason === null ? '' : `  ${model.reason}`;
+  return `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${String(model.progress).padStart(3)} %  ${model.status.padEnd(10)} ${cost}${reason}`;
+}
+
+function runLine(run: Optimization): string {
+  const { step_details: details } = run.evolution;
+  const cost =
+    run.cost === null ? '--' : `${run.cost_is_minimum ? '≥ ' : ''}$${run.cost.toFixed(3)}`;
+  return `    ${details.padEnd(46)} ${String(run.progress).padStart(3)} %  ${cost}`;
+}
+
+/** Ctrl-C asks whether to cancel; a second one leaves the run going and ends the command. */
+function createInterrupt(cancel: () => Promise<void>): { close(): void } {
+  let asking = false;
+  const askToCancel = async () => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      const answer = await lines.question(
+        'Cancel the run? Half of its credits are charged once a model was called. [y/N] ',
+      );
+      if (!/^y(es)?$/i.test(answer.trim())) return;
+      await cancel();
+    } catch (error) {
+      say(error instanceof Problem ? error.message : 'The run could not be cancelled');
+    } finally {
+      lines.close();
+      asking = false;
+    }
+  };
+  const onInterrupt = () => {
+    if (asking) {
+      say('The run goes on; this command ends.');
+      process.exit(1);
+    }
+    asking = true;
+    void askToCancel();
+  };
+  process.on('SIGINT', onInterrupt);
+  return { close: () => process.off('SIGINT', onInterrupt) };
+}
+
+// ── who works ───────────────────────────────────────────────────────────────────────────────────
+
+/** The running workers when one has shown itself lately, else our own until the command ends. */
+async function workersFor(database: Database): Promise<AsyncDisposable & { own: boolean }> {
+  const { pool, env, log } = database;
+  const { rows } = await pool.query(
+    `select from process_heartbeat
+     where kind = 'worker' and beat_at > now() - make_interval(secs => $1)`,
+    [healthLimits.heartbeatStaleSeconds],
+  );
+  if (rows.length > 0) return { own: false, async [Symbol.asyncDispose]() {} };
+  const supervisor = createSupervisor(log);
+  const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? await freeUrl() : null);
+  const variables = {
+    DATABASE_URL: database.url,
+    LOG_LEVEL: 'error',
+    ...(sandboxUrl === null ? {} : { SANDBOX_URL: sandboxUrl }),
+  };
+  const service = (name: string, file: string) =>
+    processService({
+      name,
+      file: join(import.meta.dirname, '..', file),
+      variables: () => variables,
+    });
+  if (env.mode === 'local' && env.sandboxUrl === null)
+    await supervisor.start(service('sandbox', 'sandbox/server.ts'));
+  await supervisor.start(service('worker', 'worker.ts'));
+  return { own: true, [Symbol.asyncDispose]: async () => supervisor.stop() };
+}
+
+async function freeUrl(): Promise<string> {
+  const probe = createServer();
+  const url = await listen(probe, { host: '127.0.0.1', port: 0 });
+  await stopListening(probe);
+  return url;
+}
+
+export const runCommands: readonly CliCommand[] = [ask];
