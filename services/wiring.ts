@@ -1,14 +1,23 @@
+import { join } from 'node:path';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool, createSql } from '#db/connect.ts';
 import { readStream } from '#db/event-store.ts';
+import { projectionStatus } from '#projections/checkpoint.ts';
 import { projections } from '#projections/index.ts';
+import { countRunsInMonth } from '#projections/optimization-list.ts';
+import { createApp } from '#services/app.ts';
+import { createGiveCredits } from '#services/credits/grants.ts';
 import { createHolds } from '#services/credits/holds.ts';
+import { createTokens } from '#services/identity/tokens.ts';
+import { findUser } from '#services/identity/users.ts';
+import { openLiveView } from '#services/live-view.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { createReadRun } from '#services/optimizations/read-run.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { databaseUrlOf } from '#services/platform/env.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
 import { createSealer } from '#services/platform/seal.ts';
+import { readManifest } from '#services/web-pages.ts';
 
 /** What every process of ours stands on, opened in order and closed in reverse. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
@@ -18,9 +27,9 @@ export async function openCore(
   { env, log, resources }: ProcessContext,
   /** Connections of the pool. */
   connections: number,
+  clock: () => number = Date.now,
 ) {
   const url = databaseUrlOf(env);
-  const clock = Date.now;
   const pool = createPool(url, {
     max: connections,
     applicationName: `sevenfold ${name}`,
@@ -46,4 +55,39 @@ export async function openCore(
   });
   const readRun = createReadRun({ readStream: async (id) => readStream(pool, id), sealer });
   return { url, clock, pool, sql, sealer, bus, registry, readRun, holds: createHolds(bus) };
+}
+
+/** The HTTP application over the core: routes, live view and pages. */
+export async function openHttp(context: ProcessContext, core: Core) {
+  const { env, log } = context;
+  const { pool, sql, bus, clock } = core;
+  const giveCredits = createGiveCredits(bus, clock);
+  const isLocal = env.mode === 'local';
+  const live = await openLiveView(context, core);
+  const dist = join(import.meta.dirname, '../web/dist');
+  const app = createApp({
+    ...core,
+    ...live,
+    log,
+    giveCredits,
+    isLocal,
+    sandboxSeed: env.sandboxSeed,
+    tokens: createTokens({ keys: env.jwtKeys, publicUrl: env.publicUrl, clock }),
+    publicUrl: env.publicUrl,
+    monthlyLimits: env.monthlyLimits,
+    monthlyLimitOf: async (userId) => {
+      const account = await findUser(sql, userId);
+      return env.monthlyLimits[account?.subscription_tier ?? 'free'] ?? 0;
+    },
+    runsThisMonth: async (userId) =>
+      countRunsInMonth(pool, userId, new Date(clock()).toISOString().slice(0, 7)),
+    functionName: appendFunction(projections).name,
+    readerLagMs: async () => {
+      const all = await projectionStatus(pool, projections);
+      return Math.max(0, ...all.map((one) => one.lagSeconds * 1000));
+    },
+    version: '0.1.0',
+    web: readManifest(dist) ? { dist, isLocal } : null,
+  });
+  return { app, hub: live.hub, giveCredits };
 }
