@@ -9,6 +9,8 @@ export type Course = {
   /** Beginnings of verbs, then of any other words, that name this kind. */
   verbs: readonly string[];
   words: readonly string[];
+  /** Verbs that are said of many things weigh less than others. */
+  common?: true;
   /** How much it commits, from -2 (keeps everything open) to 2 (hard to take back). */
   boldness: number;
   /** Stands for `{thing}` when the question names none. */
@@ -63,7 +65,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'The new price would be defended with promises about {thing} that then have to be kept, every time.',
-        'A dearer {thing} raises expectations of service more quickly than it raises income.',
+        'The dearer price raises expectations of service around {thing} more quickly than it raises income.',
       ],
     ],
     tails: [
@@ -82,7 +84,7 @@ export const courses: readonly Course[] = [
   },
   {
     id: 'price-down',
-    verbs: ['lower', 'reduce', 'discount', 'cut my price', 'undercut'],
+    verbs: ['lower', 'reduce', 'discount', 'cut my price', 'cut your price', 'undercut'],
     words: [
       'cheaper',
       'discount',
@@ -91,11 +93,12 @@ export const courses: readonly Course[] = [
       'freemium',
       'free trial',
       'lower price',
-      'sale',
       'coupon',
       'low-cost',
       'free version',
-      'free',
+      'money-back',
+      'guarantee',
+      'free ',
     ],
     boldness: 0,
     noun: 'what you sell',
@@ -124,7 +127,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'The buyers attracted by a low price for {thing} ask for more support and leave sooner.',
-        'A cheaper {thing} brings in those who pay least, need most and stay shortest.',
+        'Selling {thing} cheaply brings in those who pay least, need most and stay shortest.',
       ],
       [
         'Twice as many sales of {thing} at half the price are twice the work for the same money.',
@@ -158,7 +161,7 @@ export const courses: readonly Course[] = [
       'subscription',
       'retainer',
       'annual',
-      'monthly plan',
+      'monthly',
       'tier',
       'membership',
       'package',
@@ -171,6 +174,7 @@ export const courses: readonly Course[] = [
       'licens',
       'one-time',
       'lifetime',
+      'payments',
     ],
     boldness: 1,
     noun: 'the offer',
@@ -195,7 +199,7 @@ export const courses: readonly Course[] = [
     cons: [
       [
         'A recurring fee obliges you to deliver every month, also in the months in which customers need nothing.',
-        'What looks like steady income is a steady duty, and {thing} leaves no quiet month in which to make something new.',
+        'What looks like steady income is a steady duty, and {thing} [leaves] no quiet month in which to make something new.',
       ],
       [
         'The most intensive users will choose {thing} and the occasional ones will not, so the average effort rises.',
@@ -262,11 +266,11 @@ export const courses: readonly Course[] = [
       ],
       [
         'The knowledge gained along the way leaves with {thing}, and every change of person starts from nothing.',
-        'What {thing} learns about the business does not stay in the business.',
+        'What {thing} [learns] about the business does not stay in the business.',
       ],
       [
         'Briefing, checking and correcting take more of the owner’s hours than the offer from {thing} suggests.',
-        'At first the work that {thing} takes off comes back as questions.',
+        'At first the work that {thing} [takes] off comes back as questions.',
       ],
     ],
     tails: [
@@ -285,6 +289,7 @@ export const courses: readonly Course[] = [
   },
   {
     id: 'hire',
+    common: true,
     verbs: ['hire', 'employ', 'recruit', 'take on', 'bring on', 'bring in', 'partner with a co'],
     words: [
       'employee',
@@ -300,11 +305,11 @@ export const courses: readonly Course[] = [
     noun: 'the new person',
     pros: [
       [
-        'The limit on what the business can earn is the owner’s own week, and only {thing} moves that limit for good.',
-        'No tool and no price change adds a second pair of hands, which is what {thing} does.',
+        'The limit on what the business can earn is the owner’s own week, and only {thing} [moves] that limit for good.',
+        'No tool and no price change adds a second pair of hands, which is what {thing} [does].',
       ],
       [
-        'Someone who stays learns the odd cases, so {thing} becomes more valuable each month while outside help starts anew.',
+        'Someone who stays learns the odd cases, so {thing} [becomes] more valuable each month while outside help starts anew.',
         'Knowledge of customers gathers with {thing} and remains in the house.',
       ],
       [
@@ -313,7 +318,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'Having somebody to explain things to would force the habits and standards that growth needs anyway.',
-        'The order that {thing} requires is overdue and would pay off even if the person left again.',
+        'The order that {thing} [requires] is overdue and would pay off even if the person left again.',
       ],
     ],
     cons: [
@@ -348,17 +353,15 @@ export const courses: readonly Course[] = [
     id: 'ads',
     verbs: ['advertis', 'sponsor', 'boost'],
     words: [
-      ' ads',
-      ' ad ',
+      'ads',
+      'ad ',
       'advertis',
-      'facebook ad',
-      'google ad',
       'paid traffic',
+      'paid campaign',
       'ppc',
       'sponsor',
       'paid social',
       'influencer',
-      'paid',
     ],
     boldness: 1,
     noun: 'the advertising',
@@ -373,11 +376,11 @@ export const courses: readonly Course[] = [
       ],
       [
         'Once a first order pays for the cost of winning it, {thing} can be extended in small steps with known results.',
-        'What works with a little {thing} works with somewhat more of it, so growth becomes a sum and no longer a hope.',
+        'Whatever works with a small budget for {thing} works with a somewhat larger one, so growth becomes a sum and no longer a hope.',
       ],
       [
         'Through {thing} the business reaches people whom neither friends nor followers could ever lead to it.',
-        'The present circle of recommendations is exhausted at some point, and {thing} leads beyond it.',
+        'The present circle of recommendations is exhausted at some point, and {thing} [leads] beyond it.',
       ],
     ],
     cons: [
@@ -386,8 +389,8 @@ export const courses: readonly Course[] = [
         'Money spent on {thing} leaves no asset behind, neither a list nor a habit.',
       ],
       [
-        'Larger competitors can pay more per customer, so {thing} is a bidding contest that a small budget loses slowly.',
-        'The price of attention is set by those with the deepest pockets, and {thing} puts a small firm among them.',
+        'Larger competitors can pay more per customer, so {thing} [is] a bidding contest that a small budget loses slowly.',
+        'The price of attention is set by those with the deepest pockets, and {thing} [puts] a small firm among them.',
       ],
       [
         'Learning to use {thing} well costs either months of the owner’s attention or a specialist’s fee on top of the budget.',
@@ -451,12 +454,12 @@ export const courses: readonly Course[] = [
     ],
     cons: [
       [
-        'Before {thing} brings the first order, at least two quarters of regular work have to be paid from elsewhere.',
+        'Before {thing} [brings] the first order, at least two quarters of regular work have to be paid from elsewhere.',
         'The effort for {thing} falls due now and its return next year, which does not fit a goal for this season.',
       ],
       [
         'A rhythm for {thing} that one person sets in a quiet month will break in the first busy one.',
-        'Without a fixed afternoon every week {thing} becomes the first thing to be dropped.',
+        'Without a fixed afternoon every week {thing} [becomes] the first thing to be dropped.',
       ],
       [
         'The audience that likes {thing} and the customers who pay need not be the same people.',
@@ -481,7 +484,6 @@ export const courses: readonly Course[] = [
     id: 'outreach',
     verbs: [
       'pitch',
-      'sell',
       'call',
       'reach',
       'contact',
@@ -492,6 +494,8 @@ export const courses: readonly Course[] = [
       'collaborat',
       'ask',
       'refer',
+      'hold',
+      'follow up',
     ],
     words: [
       'cold email',
@@ -503,10 +507,11 @@ export const courses: readonly Course[] = [
       'trade show',
       'networking',
       'direct sales',
-      'wholesale',
       'reseller',
       'door to door',
       'word of mouth',
+      'introduction',
+      'conversations',
     ],
     boldness: 0,
     noun: 'direct conversations',
@@ -517,7 +522,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'With {thing} the business chooses its customers and no longer waits to be found by whoever comes along.',
-        'The best customers seldom search, so {thing} is the only way to meet them early.',
+        'The best customers seldom search, so {thing} [is] the only way to meet them early.',
       ],
       [
         'What is learnt from {thing} improves every other channel, because the objections are heard first-hand.',
@@ -530,7 +535,7 @@ export const courses: readonly Course[] = [
     ],
     cons: [
       [
-        'The number of conversations one person can hold is small, and {thing} ends when that person stops.',
+        'The number of conversations one person can hold is small, and {thing} [ends] when that person stops.',
         'Success through {thing} cannot be multiplied without multiplying the owner.',
       ],
       [
@@ -572,29 +577,27 @@ export const courses: readonly Course[] = [
     ],
     words: [
       'software',
-      'tool',
       'crm',
       'chatbot',
-      'ai ',
       'automation',
       'shopify',
       'wordpress',
-      'notion',
       'woocommerce',
       'system',
       'no-code',
       'zapier',
+      'step that never changes',
     ],
     boldness: 1,
     noun: 'the new system',
     pros: [
       [
         'Minutes that recur every day are worth saving once and for all, and {thing} would do that without a salary.',
-        'The dull part of the week does not need a person, so {thing} is the cheapest relief on the table.',
+        'The dull part of the week does not need a person, so {thing} [is] the cheapest relief on the table.',
       ],
       [
         'With {thing} fewer things depend on remembering, and mistakes from haste would become rarer.',
-        'Nothing gets forgotten that {thing} takes care of, which customers notice sooner than speed.',
+        'Nothing gets forgotten that {thing} [takes] care of, which customers notice sooner than speed.',
       ],
       [
         'The longer the present patchwork grows, the dearer the change becomes, so {thing} should come before the next growth.',
@@ -602,7 +605,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'A trial of {thing} on ten real cases costs little and settles the matter.',
-        'Whether {thing} fits can be seen on real cases within a week, with no need for faith.',
+        'Whether {thing} [fits] can be seen on real cases within a week, with no need for faith.',
       ],
     ],
     cons: [
@@ -612,7 +615,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'With {thing} the business becomes dependent on the prices and the survival of one more provider.',
-        'Whoever operates {thing} can raise the fee as soon as leaving has become laborious.',
+        'Whoever stands behind {thing} can raise the fee as soon as leaving has become laborious.',
       ],
       [
         'The process itself is the problem, and {thing} would only make it run faster.',
@@ -637,14 +640,14 @@ export const courses: readonly Course[] = [
     id: 'leave',
     verbs: [
       'quit',
-      'leave my job',
       'leave your job',
+      'leave my job',
       'resign',
       'go full',
       'go freelance',
       'go solo',
     ],
-    words: ['day job', 'full time', 'full-time on', 'my job', 'your job', 'salary', 'employment'],
+    words: ['day job', 'full time on', 'full-time on', 'your job'],
     boldness: 2,
     noun: 'the step into full time',
     pros: [
@@ -713,10 +716,8 @@ export const courses: readonly Course[] = [
       'single segment',
       'only serve',
       'one industry',
-      'enterprise',
       'upmarket',
-      'b2b',
-      'b2c',
+      'most profitable kind',
     ],
     boldness: 1,
     noun: 'the narrower focus',
@@ -730,7 +731,7 @@ export const courses: readonly Course[] = [
         'Through {thing} each job prepares the next, and the effort per job falls.',
       ],
       [
-        'Customers pay more to whoever has seen their problem twenty times, and {thing} leads there.',
+        'Customers pay more to whoever has seen their problem twenty times, and {thing} [leads] there.',
         'Specialists are compared with nobody, which is worth more than any discount given by generalists.',
       ],
       [
@@ -740,8 +741,8 @@ export const courses: readonly Course[] = [
     ],
     cons: [
       [
-        'A narrower circle makes the business dependent on the fortunes of one field, and {thing} halves the number of exits.',
-        'If that one field saves money next year, {thing} offers nothing else to live on.',
+        'A narrower circle makes the business dependent on the fortunes of one field, and {thing} [halves] the number of exits.',
+        'If that one field saves money next year, {thing} [offers] nothing else to live on.',
       ],
       [
         'The market behind {thing} may be too small to keep even one person busy all year.',
@@ -789,33 +790,33 @@ export const courses: readonly Course[] = [
     noun: 'the old line',
     pros: [
       [
-        'Ending {thing} frees hours at once, and no new venture gives anything back as quickly.',
-        'The fastest gain lies in what is no longer done, and {thing} is the largest item on that list.',
+        'Letting go of {thing} frees hours at once, and no new venture gives anything back as quickly.',
+        'The fastest gain lies in what is no longer done, and nothing on that list is larger than {thing}.',
       ],
       [
         'The contribution of {thing} looks larger than it is, because its hours and interruptions are never counted.',
-        'Calculated with all hours, {thing} earns less than the same time would earn elsewhere.',
+        'Calculated with all hours, less is earned through {thing} than in the same time elsewhere.',
       ],
       [
         'Without {thing} it becomes easier to say what the business stands for.',
-        'The picture that customers have gets clearer when {thing} no longer stands beside the rest.',
+        'The picture that customers have gets clearer once the rest no longer stands beside {thing}.',
       ],
       [
-        'Most customers of {thing} will follow to something better if they hear about it early and personally.',
-        'An ending of {thing} that is announced kindly loses fewer people than is feared.',
+        'Most of those who are affected will accept an alternative if they hear about it early and personally.',
+        'An ending that is announced kindly loses fewer people than is feared, also in the case of {thing}.',
       ],
     ],
     cons: [
       [
         'Quiet income from {thing} pays part of the fixed costs, and without it everything else has to carry more.',
-        'The remaining lines would have to bear the share of costs that {thing} pays today.',
+        'What remains would have to bear the share of costs that is paid through {thing} today.',
       ],
       [
-        'Customers come because of {thing} and then buy other things, which shows in no table.',
-        'The value of {thing} lies partly in what it brings in its wake, and that would end as well.',
+        'Other income comes along because of {thing}, which shows in no table.',
+        'The value of {thing} lies partly in what follows in its wake, and that would end as well.',
       ],
       [
-        'What is ended cannot easily be brought back, since trust in {thing} vanishes with the announcement.',
+        'What is ended cannot easily be brought back, since goodwill around {thing} vanishes with the announcement.',
         'There is a price at which {thing} would be worthwhile, and it has not been tried.',
       ],
     ],
@@ -994,30 +995,30 @@ export const courses: readonly Course[] = [
     noun: 'the expansion',
     pros: [
       [
-        'What works in one place has been proven, so {thing} repeats a known recipe, which is less risky than inventing a new one.',
-        'The hardest part, finding something that people want, lies behind the business, and {thing} builds on that.',
+        'What works in one place has been proven, so {thing} [repeats] a known recipe, which is less risky than inventing a new one.',
+        'The hardest part, finding something that people want, lies behind the business, and {thing} [builds] on that.',
       ],
       [
-        'The present market has a ceiling, and {thing} is the step that lifts it while the original still earns.',
-        'Expanding from a position of strength is cheaper, and {thing} is affordable now in a way it may not be later.',
+        'The present market has a ceiling, and {thing} [is] the step that lifts it while the original still earns.',
+        'Expanding from a position of strength is cheaper, and {thing} [is] affordable now in a way it may not be later.',
       ],
       [
         'With {thing} the risk is spread, because a bad season rarely hits everywhere at once.',
-        'A second leg such as {thing} makes the business less dependent on a single place or group.',
+        'A second leg such as {thing} [makes] the business less dependent on a single place or group.',
       ],
       [
-        'Suppliers, systems and experience are already paid for, so {thing} begins at lower costs than the original did.',
-        'Part of what {thing} needs is there already, and every further sale makes it cheaper per head.',
+        'Suppliers, systems and experience are already paid for, so {thing} [begins] at lower costs than the original did.',
+        'Part of what {thing} [needs] is there already, and every further sale makes it cheaper per head.',
       ],
     ],
     cons: [
       [
         'Much of the present success hangs on the owner’s presence, and {thing} would halve precisely that.',
-        'Nobody can be in two places, so {thing} tests whether the quality survives without the person who makes it.',
+        'Nobody can be in two places, so {thing} [tests] whether the quality survives without the person who makes it.',
       ],
       [
         'The costs of {thing} are fixed and start on the first day, while customers there have yet to learn the name.',
-        'For the first year {thing} lives off the original, which cannot bear a weak season at the same time.',
+        'For the first year {thing} [lives] off the original, which cannot bear a weak season at the same time.',
       ],
       [
         'The original has not been exhausted: more can be earned there with less risk than through {thing}.',
@@ -1040,6 +1041,7 @@ export const courses: readonly Course[] = [
   },
   {
     id: 'invest',
+    common: true,
     verbs: [
       'buy',
       'invest',
@@ -1060,7 +1062,7 @@ export const courses: readonly Course[] = [
       'machine',
       'van',
       'studio space',
-      'office',
+      'office space',
       'investor',
       'funding',
       'inventory',
@@ -1071,8 +1073,8 @@ export const courses: readonly Course[] = [
     noun: 'the purchase',
     pros: [
       [
-        'What {thing} costs can be expressed in extra sales per month, and that number is within reach.',
-        'Spread over its useful life, {thing} costs less per week than one additional order brings.',
+        'What {thing} [costs] can be expressed in extra sales per month, and that number is within reach.',
+        'Spread over the years of use, {thing} [costs] less per week than one additional order brings.',
       ],
       [
         'Without {thing} orders are turned away or made by hand, and this loss appears in no account.',
@@ -1093,7 +1095,7 @@ export const courses: readonly Course[] = [
         'After {thing} the reserve is at its lowest, which is when surprises come.',
       ],
       [
-        'The same capacity can be rented by the day until it is clear how often it is used, so {thing} comes too early.',
+        'The same capacity can be rented by the day until it is clear how often it is used, so {thing} [comes] too early.',
         'Nobody has yet counted the days on which {thing} would really be in use.',
       ],
       [
@@ -1136,10 +1138,9 @@ export const courses: readonly Course[] = [
       'as is',
       'status quo',
       'for now',
-      'where i am',
       'where you are',
-      'existing',
-      'current',
+      'present course',
+      'general',
     ],
     boldness: -2,
     noun: 'the present course',
@@ -1191,6 +1192,7 @@ export const courses: readonly Course[] = [
   },
   {
     id: 'build',
+    common: true,
     verbs: [
       'launch',
       'build',
@@ -1202,25 +1204,25 @@ export const courses: readonly Course[] = [
       'release',
       'design',
       'introduce',
-      'offer',
       'turn',
       'produce',
       'ship',
       'write a',
+      'finish',
+      'record',
     ],
     words: [
       'course',
       'app',
       'product',
       'feature',
-      'newsletter',
+      'paid newsletter',
+      'paid community',
       'ebook',
       'template',
       'saas',
-      'membership',
       'workshop',
       'marketplace',
-      'podcast',
       'tool',
     ],
     boldness: 1,
@@ -1228,7 +1230,7 @@ export const courses: readonly Course[] = [
     pros: [
       [
         'A first version of {thing} can be in front of paying people within weeks, which no amount of research replaces.',
-        'Whether {thing} is wanted will be known only when somebody can pay for it, and that point can be reached soon.',
+        'Whether {thing} [is] wanted will be known only when somebody can pay for it, and that point can be reached soon.',
       ],
       [
         'The audience and the knowledge for {thing} exist already, so most of the usual cost of starting falls away.',
@@ -1239,13 +1241,13 @@ export const courses: readonly Course[] = [
         'Through {thing} income would for the first time come in on days without an appointment.',
       ],
       [
-        'Even a modest {thing} gives people a cheaper way to get to know the business before they buy more.',
+        'Even in a modest form {thing} would give people a cheaper way to get to know the business before they buy more.',
         'As a first purchase, {thing} would lead newcomers to everything else on offer.',
       ],
     ],
     cons: [
       [
-        'Making {thing} is the pleasant part, and finding buyers for it every month is a second job that nobody has planned.',
+        'Making it is the pleasant part, and finding buyers for {thing} every month is a second job that nobody has planned.',
         'The launch of {thing} would sell to those who know you, and after that the real work begins.',
       ],
       [
@@ -1254,7 +1256,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'Time for {thing} comes out of the work that pays the bills today, and for longer than planned.',
-        'Until {thing} earns anything, it lives off hours that existing customers have a claim to.',
+        'Until {thing} [earns] anything, the bill is paid in hours that existing customers have a claim to.',
       ],
     ],
     tails: [
