@@ -127,6 +127,19 @@ describe('granting', () => {
     },
   );
 
+  test.each([-1, 0.5, Number.MAX_SAFE_INTEGER + 1])(
+    'for a payment of %s is refused',
+    (paidMinor) => {
+      expect(refusal({ ...purchase('lot_1', 5), paidMinor }, initialState()).code).toBe(
+        'invalid-amount',
+      );
+    },
+  );
+
+  test('for a payment of nothing, by a coupon, is a purchase', () => {
+    expect(decide({ ...purchase('lot_1', 5), paidMinor: 0 }, initialState())).toHaveLength(1);
+  });
+
   test('never lets an account pass the largest safe integer', () => {
     const state = given(grant('lot_1', Number.MAX_SAFE_INTEGER - 1));
     expect(refusal(grant('lot_2', 2), state).code).toBe('invalid-amount');
@@ -179,6 +192,10 @@ describe('reserving', () => {
       current_balance: 6,
       shortfall: 8,
     });
+  });
+
+  test.each([0, -14, 14.5, Number.MAX_SAFE_INTEGER + 1])('%s credits is refused', (credits) => {
+    expect(refusal(reserve('run', credits), given(grant('lot_1', 20))).code).toBe('invalid-amount');
   });
 
   test('for a run that is held already does nothing, even when it could no longer be paid', () => {
@@ -398,6 +415,25 @@ describe('revoking', () => {
     expect(released.at(-1)?.data.balance).toMatchObject({ available: 4, revoked: 10, debt: 0 });
   });
 
+  test('keeps apart why it waits, and takes the older cause first', () => {
+    const state = given(
+      purchase('lot_1', 14),
+      reserve('run', 14),
+      dispute('lot_1', 3),
+      { type: 'Revoke', lotId: 'lot_1', credits: 4, cause: 'cash_refund' },
+      dispute('lot_1', 2),
+    );
+    expect(state.lots[0]?.waiting).toEqual([
+      { cause: 'dispute', credits: 5 },
+      { cause: 'cash_refund', credits: 4 },
+    ]);
+    expect(facts(decide(capture('run', 14, 6), state)).slice(2)).toEqual([
+      { type: 'LotRevoked', lotId: 'lot_1', credits: 5, cause: 'dispute' },
+      { type: 'LotRevoked', lotId: 'lot_1', credits: 1, cause: 'cash_refund' },
+      { type: 'DebtIncurred', lotId: 'lot_1', credits: 3, cause: 'cash_refund' },
+    ]);
+  });
+
   test('makes a debt of what had been consumed', () => {
     const state = given(purchase('lot_1', 20), reserve('run', 14), capture('run', 14, 0));
     expect(facts(decide(dispute('lot_1', 20), state))).toEqual([
@@ -494,4 +530,10 @@ describe('the number of events of one command', () => {
     const after = settled.reduce<AccountState>(evolve, state);
     expect(decide(dispute('lot_20', 2), after)).not.toEqual([]);
   });
+});
+
+test('a decision that would leave an unsound account is a fault, and appends nothing', () => {
+  const state = given(grant('lot_1', 20), reserve('run', 14));
+  const damaged = { ...state, lots: state.lots.map((lot) => ({ ...lot, held: 13 })) };
+  expect(() => decide(release('run'), damaged)).toThrow('Unsound credit account');
 });

@@ -74,24 +74,34 @@ export function roundTrip<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value;
 }
 
-/** What a person or the outside does; small ranges, so that lots and runs meet each other often. */
+/**
+ * What a person or the outside does; small ranges, so that lots and runs meet each other often. With
+ * `open` or `known` the number counts the runs that are held or the lots that exist.
+ */
 export type Step =
   | { do: 'grant'; lot: number; credits: number }
   | { do: 'reserve'; run: number; credits: number }
-  | { do: 'release'; run: number }
-  | { do: 'capture'; run: number; refundShare: number }
-  | { do: 'revoke'; lot: number; share: number; cause: 'dispute' | 'cash_refund' | 'correction' }
+  | { do: 'release'; run: number; open?: boolean }
+  | { do: 'capture'; run: number; open?: boolean; refundShare: number }
+  | {
+      do: 'revoke';
+      lot: number;
+      known?: boolean;
+      share: number;
+      cause: 'dispute' | 'cash_refund' | 'correction';
+    }
   | { do: 'repeat'; back: number }
   | { do: 'tamper'; back: number }
   | { do: 'wait'; days: number }
   | { do: 'restart' };
 
-const lotCount = 7;
-const runCount = 12;
+const lotCount = 12;
+const runCount = 20;
 
 const anyLot = fc.integer({ min: 0, max: lotCount - 1 });
 const anyRun = fc.integer({ min: 0, max: runCount - 1 });
-const share = fc.integer({ min: 0, max: 100 });
+const share = fc.oneof(fc.integer({ min: 0, max: 100 }), fc.constant(100));
+const mostly = fc.integer({ min: 0, max: 9 }).map((drawn) => drawn > 0);
 
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -110,16 +120,25 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
       credits: fc.integer({ min: 1, max: 25 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), run: anyRun }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('release' as const), run: anyRun, open: mostly }),
+  },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('capture' as const), run: anyRun, refundShare: share }),
+    arbitrary: fc.record({
+      do: fc.constant('capture' as const),
+      run: anyRun,
+      open: mostly,
+      refundShare: share,
+    }),
   },
   {
     weight: 4,
     arbitrary: fc.record({
       do: fc.constant('revoke' as const),
       lot: anyLot,
+      known: mostly,
       share,
       cause: fc.constantFrom('dispute' as const, 'cash_refund' as const, 'correction' as const),
     }),
@@ -211,18 +230,21 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
         },
       };
     case 'release':
-      return settleOf(step.run, { kind: 'release' });
+      return settleOf(runOf(step, at.state), { kind: 'release' });
     case 'capture': {
-      const capture = at.state.holds[runId(step.run)]?.credits ?? 5;
+      const run = runOf(step, at.state);
+      const capture = at.state.holds[run]?.credits ?? 5;
       const refund = Math.ceil((capture * step.refundShare) / 100);
-      return settleOf(step.run, { kind: 'capture', capture, refund });
+      return settleOf(run, { kind: 'capture', capture, refund });
     }
     case 'revoke': {
-      const lot = at.state.lots.find((candidate) => candidate.lotId === lotId(step.lot));
+      const { lots } = at.state;
+      const wanted = (step.known && lots[step.lot % lots.length]?.lotId) || lotId(step.lot);
+      const lot = lots.find((candidate) => candidate.lotId === wanted);
       const credits = Math.ceil(((lot?.granted ?? 10) * step.share) / 100);
       return {
         commandId: uuidV5('revoke', at.asked),
-        command: { type: 'Revoke', lotId: lotId(step.lot), credits, cause: step.cause },
+        command: { type: 'Revoke', lotId: wanted, credits, cause: step.cause },
       };
     }
     case 'repeat':
@@ -257,13 +279,18 @@ function grantOf(step: Extract<Step, { do: 'grant' }>, now: string): Sent {
   };
 }
 
+function runOf(step: { run: number; open?: boolean }, { holds }: AccountState): string {
+  const held = Object.keys(holds);
+  return (step.open && held[step.run % held.length]) || runId(step.run);
+}
+
 function settleOf(
-  run: number,
+  run: string,
   settlement: Extract<CreditCommand, { type: 'Settle' }>['settlement'],
 ): Sent {
   return {
-    commandId: uuidV5(runId(run), 'settle'),
-    command: { type: 'Settle', runId: runId(run), settlement },
+    commandId: uuidV5(run, 'settle'),
+    command: { type: 'Settle', runId: run, settlement },
   };
 }
 
