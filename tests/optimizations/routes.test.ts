@@ -1,0 +1,294 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type {
+  Optimization,
+  OptimizationSummary,
+  Strategy,
+} from '#services/optimizations/contract.ts';
+import type { Balance } from '#services/credits/contract.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+
+let app: TestApp;
+let ann: Person;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  ann = await app.signUp();
+});
+afterAll(async () => app.close());
+
+const question = {
+  challenge: 'Should I raise my prices? My calendar is full.',
+  strategy: 'balanced',
+};
+
+async function createRun(person: Person, body: object = question): Promise<Optimization> {
+  return app.data<Optimization>('/optimizations', { token: person.token, body });
+}
+
+async function giveTrialCredits(person: Person): Promise<void> {
+  await app.data('/credits/trial', { method: 'POST', token: person.token });
+}
+
+describe('strategies and estimates', () => {
+  test('anyone may read the eight strategies with their prices', async () => {
+    const { strategies } = await app.data<{ strategies: Strategy[] }>('/optimizations/strategies');
+    expect(strategies.map(({ id, credits }) => `${id} ${credits}`)).toEqual([
+      'ultra-economy 2',
+      'economy 5',
+      'balanced 14',
+      'reasoning-focused 50',
+      'premium 33',
+      'ultra 104',
+      'fast 4',
+      'comprehensive 49',
+    ]);
+    expect(strategies.filter((one) => one.recommended).map((one) => one.id)).toEqual(['balanced']);
+    expect(strategies.every((one) => one.available && one.simulated)).toBe(true);
+  });
+
+  test('an estimate names credits, dollars and time, and that the seats are simulated', async () => {
+    const { estimate } = await app.data<{ estimate: Record<string, unknown> }>(
+      '/optimizations/estimate',
+      {
+        token: ann.token,
+        body: {
+          strategy: 'balanced',
+          workflowType: 'business-optimization',
+          challengeText: question.challenge,
+        },
+      },
+    );
+    expect(estimate).toMatchObject({ strategy: 'balanced', credits: 14, simulated: true });
+    expect(estimate['cost']).toBeGreaterThan(0);
+  });
+});
+
+describe('creating a run', () => {
+  test('a new run is pending, titled by its first sentence, and costs nothing yet', async () => {
+    const run = await createRun(ann);
+    expect(run).toMatchObject({
+      status: 'pending',
+      title: 'Should I raise my prices?',
+      challenge: question.challenge,
+      credits: { price: 14, reserved: 0, charged: null, settlement: 'none' },
+      simulated: true,
+      simulated_seats: 7,
+    });
+    expect(run.models).toHaveLength(7);
+    expect(run.created_at).toBe(run.createdAt);
+  });
+
+  test.each([
+    [{ strategy: 'balanced' }, 'challenge', 'What business challenge are you facing?'],
+    [{ ...question, challenge: ' ' }, 'challenge', 'What business challenge are you facing?'],
+    [{ ...question, strategy: 'best' }, 'strategy', 'Choose one of the listed strategies'],
+    [
+      { ...question, challenge: 'x'.repeat(4001) },
+      'challenge',
+      'The challenge may have at most 4000 characters',
+    ],
+    [
+      { ...question, objectives: Array.from({ length: 21 }, (_, row) => `objective ${row}`) },
+      'objectives',
+      'At most 20 objectives',
+    ],
+    [{ ...question, canary: 'secret-value' }, 'canary', 'This field is not known.'],
+  ])('a bad field is named and its value is not repeated: %j', async (body, field, message) => {
+    const response = await app.call('/optimizations', { token: ann.token, body });
+    const text = await response.text();
+    expect(response.status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ code: 'validation', errors: [{ field, message }] });
+    expect(text).not.toContain('secret-value');
+  });
+
+  test('without a token the answer is 401, with another type than JSON 415, too large 413', async () => {
+    expect((await app.call('/optimizations', { body: question })).status).toBe(401);
+    const plain = await app.call('/optimizations', {
+      token: ann.token,
+      body: question,
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(plain.status).toBe(415);
+    const large = await app.call('/optimizations', {
+      token: ann.token,
+      body: { ...question, context: 'x'.repeat(120_000) },
+    });
+    expect(large.status).toBe(413);
+  });
+
+  test('the same key makes one run, with another body it is refused', async () => {
+    const create = (challenge: string) =>
+      app.call('/optimizations', {
+        token: ann.token,
+        key: 'one-run',
+        body: { ...question, challenge },
+      });
+    const first = (await (await create('One?')).json()) as { data: Optimization };
+    const again = (await (await create('One?')).json()) as { data: Optimization };
+    expect(again).toEqual(first);
+    const other = await create('Two?');
+    expect(other.status).toBe(409);
+    expect(await other.json()).toMatchObject({ code: 'idempotency-mismatch' });
+  });
+});
+
+describe('starting a run', () => {
+  test('without credits it is refused with the figures, and nothing is held', async () => {
+    const poor = await app.signUp();
+    const run = await createRun(poor);
+    const start = () =>
+      app.call(`/optimizations/${run.id}/process`, {
+        method: 'POST',
+        token: poor.token,
+        key: 'start',
+      });
+    const refused = await start();
+    expect(refused.status).toBe(402);
+    expect(await refused.json()).toMatchObject({
+      code: 'insufficient-credits',
+      message:
+        "You need 14 credits to run this optimization, but you only have 0 credits available. You're short by 14 credits.",
+      required_credits: 14,
+      current_balance: 0,
+      shortfall: 14,
+    });
+    await giveTrialCredits(poor);
+    const started = await start();
+    expect(started.status).toBe(202);
+    expect(((await started.json()) as { data: Optimization }).data.status).toBe('processing');
+  });
+
+  test('the price is held once, however often the start is asked for', async () => {
+    const person = await app.signUp();
+    await giveTrialCredits(person);
+    const run = await createRun(person);
+    const starts = await Promise.all(
+      Array.from({ length: 5 }, (_, index) =>
+        app.call(`/optimizations/${run.id}/process`, {
+          method: 'POST',
+          token: person.token,
+          ...(index < 2 ? {} : { key: `start-${index}` }),
+        }),
+      ),
+    );
+    expect(starts.map((response) => response.status)).toEqual([202, 202, 202, 202, 202]);
+    const balance = await app.data<Balance>('/credits/balance', { token: person.token });
+    expect(balance).toMatchObject({ available_credits: 36, reserved_credits: 14 });
+    const jobs = await app.core.pool.query<{ task: string }>(
+      `select task_identifier as task from graphile_worker.jobs where key like $1 order by key`,
+      [`${run.id}:%`],
+    );
+    expect(jobs.rows.map(({ task }) => task).toSorted()).toEqual([
+      ...Array.from({ length: 7 }, () => 'call-model'),
+      'run-deadline',
+      'stage-deadline',
+      'stage-deadline',
+      'start-run',
+    ]);
+  });
+
+  test('50 starts at once on 140 credits: exactly 10 are accepted', async () => {
+    const person = await app.signUp();
+    for (let gift = 0; gift < 3; gift += 1) await giveTrialCredits(person);
+    const spare = await createRun(person, { ...question, strategy: 'economy' });
+    const spare2 = await createRun(person, { ...question, strategy: 'economy' });
+    for (const { id } of [spare, spare2])
+      await app.data(`/optimizations/${id}/process`, { method: 'POST', token: person.token });
+    // 150 less two holds of 5 leaves 140.
+    const runs = await Promise.all(Array.from({ length: 50 }, () => createRun(person)));
+    const statuses = await Promise.all(
+      runs.map(async ({ id }) => {
+        const response = await app.call(`/optimizations/${id}/process`, {
+          method: 'POST',
+          token: person.token,
+        });
+        return response.status;
+      }),
+    );
+    expect(statuses.filter((status) => status === 202)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 402)).toHaveLength(40);
+    const balance = await app.data<Balance>('/credits/balance', { token: person.token });
+    expect(balance).toMatchObject({ available_credits: 0, reserved_credits: 150 });
+  });
+
+  test('another person gets the same 404 as for a run that does not exist', async () => {
+    const owner = await app.signUp();
+    const stranger = await app.signUp();
+    const run = await createRun(owner);
+    const paths = [
+      ['GET', `/optimizations/${run.id}`],
+      ['POST', `/optimizations/${run.id}/process`],
+      ['POST', `/optimizations/${run.id}/cancel`],
+      ['GET', `/stream?optimization=${run.id}`],
+    ] as const;
+    for (const [method, path] of paths) {
+      const foreign = await app.call(path, { method, token: stranger.token });
+      const missing = await app.call(path.replace(run.id, 'opt_00000000000000000000000000'), {
+        method,
+        token: stranger.token,
+      });
+      const said = ({ request_id: _id, ...rest }: Record<string, unknown>) => rest;
+      expect([path, foreign.status]).toEqual([path, 404]);
+      expect(said((await foreign.json()) as Record<string, unknown>)).toEqual(
+        said((await missing.json()) as Record<string, unknown>),
+      );
+    }
+    const list = await app.call('/optimizations', { token: stranger.token });
+    expect(await list.json()).toMatchObject({ data: [], pagination: { total: 0 } });
+  });
+});
+
+describe('cancelling a run', () => {
+  test('before it starts nothing is held, and it can never start again', async () => {
+    const person = await app.signUp();
+    await giveTrialCredits(person);
+    const run = await createRun(person);
+    for (const key of ['a', 'b']) {
+      const cancelled = await app.call(`/optimizations/${run.id}/cancel`, {
+        method: 'POST',
+        token: person.token,
+        key,
+      });
+      expect(cancelled.status).toBe(202);
+    }
+    const start = await app.call(`/optimizations/${run.id}/process`, {
+      method: 'POST',
+      token: person.token,
+    });
+    expect(start.status).toBe(409);
+    expect(await start.json()).toMatchObject({ code: 'concluded', outcome: 'cancelled' });
+    const balance = await app.data<Balance>('/credits/balance', { token: person.token });
+    expect(balance).toMatchObject({ available_credits: 50, reserved_credits: 0 });
+  });
+});
+
+test('the list is newest first, in pages, and reads what was written', async () => {
+  const person = await app.signUp();
+  for (const number of [1, 2, 3])
+    await createRun(person, { ...question, challenge: `Question ${number}?` });
+  const response = await app.call('/optimizations?page=1&limit=2', { token: person.token });
+  const list = (await response.json()) as {
+    data: OptimizationSummary[];
+    pagination: Record<string, number>;
+  };
+  expect(list.data.map((run) => run.title)).toEqual(['Question 3?', 'Question 2?']);
+  expect(list.pagination).toEqual({ page: 1, limit: 2, total: 3, total_pages: 2 });
+  expect((await app.call('/optimizations?limit=0', { token: person.token })).status).toBe(400);
+});
+
+test('a question stands sealed in every table, and reads "Erased" once its key is gone', async () => {
+  const person = await app.signUp();
+  const run = await createRun(person, { ...question, challenge: 'Canary question about llamas?' });
+  const { rows } = await app.database.ownerPool.query<{ found: number }>(
+    `select (select count(*) from emt_messages where message_data::text like '%llamas%')
+       + (select count(*) from optimization_list where title like '%llamas%'
+            or challenge like '%llamas%')
+       + (select count(*) from stream_snapshot where state::text like '%llamas%') as found`,
+  );
+  expect(Number(rows[0]?.found)).toBe(0);
+  expect(app.logged.join('')).not.toContain('llamas');
+  await app.core.sealer.eraseKey(run.id);
+  const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
+  expect(read).toMatchObject({ title: 'Erased', challenge: 'Erased', credits: { price: 14 } });
+});
