@@ -10,8 +10,8 @@ import { SkipLink } from '#web/ui/skip-link.tsx';
 import { Toasts } from '#web/ui/toasts.tsx';
 
 /** What only people who are signed in need is no part of the first load. */
-const MemberBar = lazy(() =>
-  import('#web/features/shell/member-bar.tsx').then((module) => ({ default: module.MemberBar })),
+const MemberShell = lazy(() =>
+  import('#web/member-shell.tsx').then((module) => ({ default: module.MemberShell })),
 );
 const SignInAgain = lazy(() =>
   import('#web/features/identity/sign-in-again.tsx').then((module) => ({
@@ -33,7 +33,7 @@ function Root(): ReactNode {
       <SkipLink />
       {member ? (
         <Suspense fallback={<WaitingBar />}>
-          <MemberBar user={member} onLogout={logout} />
+          <MemberShell user={member} onLogout={logout} />
         </Suspense>
       ) : inMemberArea ? (
         <WaitingBar />

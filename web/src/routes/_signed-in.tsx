@@ -1,8 +1,10 @@
+import { QueryClientProvider } from '@tanstack/react-query';
 import { createFileRoute, Outlet, redirect } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { knownSession } from '#web/features/identity/session.ts';
 import { useLeaveWhenSignedOut } from '#web/features/identity/use-return.ts';
 import { PagePending } from '#web/page-pending.tsx';
+import { queryClient } from '#web/query-client.ts';
 
 /** Every page below this route is for people who are signed in. */
 export const Route = createFileRoute('/_signed-in')({
@@ -33,5 +35,9 @@ function Checking(): ReactNode {
 
 function SignedIn(): ReactNode {
   useLeaveWhenSignedOut();
-  return <Outlet />;
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Outlet />
+    </QueryClientProvider>
+  );
 }

@@ -1,0 +1,16 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { User } from '#services/identity/contract.ts';
+import { MemberBar } from '#web/features/shell/member-bar.tsx';
+import { useLiveStream } from '#web/live.ts';
+import { queryClient } from '#web/query-client.ts';
+
+/** Around every page of a person who is signed in: the bar, and the tab's one live stream. */
+export function MemberShell({ user, onLogout }: { user: User; onLogout: () => void }): ReactNode {
+  useLiveStream();
+  return (
+    <QueryClientProvider client={queryClient}>
+      <MemberBar user={user} onLogout={onLogout} />
+    </QueryClientProvider>
+  );
+}
