@@ -344,14 +344,15 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
       return;
     }
     if (outcome !== null || pick.fresh) cache.set(streamId, after);
-    answerAll(decision, outcome !== null || pick.fresh, outcome?.positions ?? []);
+    answerAll(decision, outcome?.positions ?? []);
   }
 
   /**
-   * `proven`: what these commands were decided on is known to have been the stream's state. What is
-   * answered without events must have been looked up as well; the rest goes round again.
+   * What these commands were decided on is true: it was read for this batch, or an append went through
+   * on it. An answer without events rests on a look for the command's own earlier events as well,
+   * for which a command that has not had it goes round again.
    */
-  function answerAll(decision: Decision, proven: boolean, positions: readonly LogPosition[]): void {
+  function answerAll(decision: Decision, positions: readonly LogPosition[]): void {
     const unconfirmed: Task[] = [];
     let appended = 0;
     for (const part of decision.parts) {
@@ -366,7 +367,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
           break;
         case 'nothing':
         case 'refused':
-          if (!proven || !task.confirming) unconfirmed.push(task);
+          if (!task.confirming) unconfirmed.push(task);
           else if (part.kind === 'refused') task.fail(part.error);
           else task.answer([], part.on, null);
       }
