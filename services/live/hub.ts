@@ -166,17 +166,15 @@ export async function createHub(options: {
 function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription {
   return {
     async take() {
-      if (subscriber.queue.length === 0 && !subscriber.ended && !subscriber.overflowed)
+      for (;;) {
+        const messages = subscriber.queue.filter(isNew(subscriber.start));
+        subscriber.queue = [];
+        subscriber.bytes = 0;
+        if (messages.length > 0 || subscriber.ended || subscriber.overflowed) return messages;
         await new Promise<void>((resolve) => {
           subscriber.wake = resolve;
         });
-      const { start } = subscriber;
-      const messages = subscriber.queue.filter(
-        ({ cursor }) => cursor === null || start === null || compareCursors(cursor, start) > 0,
-      );
-      subscriber.queue = [];
-      subscriber.bytes = 0;
-      return messages;
+      }
     },
     overflowed() {
       const was = subscriber.overflowed;
@@ -194,6 +192,11 @@ function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription
       leave();
     },
   };
+}
+
+/** What lies at or before `start` is known to the subscriber from its snapshot or its last id. */
+function isNew(start: Cursor | null): (message: Message) => boolean {
+  return ({ cursor }) => cursor === null || start === null || compareCursors(cursor, start) > 0;
 }
 
 /** Bounded: a full queue is dropped whole, and the subscriber starts again from a snapshot. */

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { applyPatch, describeRun } from '#services/optimizations/view.ts';
+import type { RunPatch, RunView } from '#services/optimizations/view.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+import { listenTo } from './client.ts';
+import type { Heard } from './client.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createTestApp();
+});
+afterAll(async () => app.close());
+
+async function give(userId: string, times: number, from = 0): Promise<void> {
+  const giveCredits = createGiveCredits(app.core.bus, Date.now);
+  for (let number = from; number < from + times; number += 1)
+    await giveCredits({
+      userId,
+      credits: 1,
+      source: 'other',
+      reason: 'trial',
+      actor: 'test',
+      commandId: uuidV5(userId, 'stream-test', number),
+    });
+}
+
+const isFact = (heard: Heard) => heard.event === 'fact';
+const versionOf = (heard: Heard) => Number(heard.data['version']);
+
+describe('the stream', () => {
+  test('begins with a snapshot and goes on with absolute facts', async () => {
+    const person = await app.signUp();
+    await give(person.userId, 2);
+    const hearing = listenTo(app, {
+      token: person.token,
+      enough: (heard) => isFact(heard) && versionOf(heard) === 4,
+    });
+    await sleep(100);
+    await give(person.userId, 2, 2);
+    const [snapshot, ...facts] = await hearing;
+    expect(snapshot).toMatchObject({
+      event: 'snapshot',
+      data: { balance: { available_credits: 2 }, runs: [] },
+    });
+    expect(facts.map((fact) => fact.data)).toMatchObject([
+      {
+        type: 'CreditsGranted',
+        version: 3,
+        entity: { kind: 'account' },
+        patch: { available_credits: 3 },
+      },
+      { type: 'CreditsGranted', version: 4, patch: { available_credits: 4 } },
+    ]);
+  });
+
+  test('a client that drops its connection ten times under 32 writers loses and doubles nothing', async () => {
+    const person = await app.signUp();
+    const others = await Promise.all(Array.from({ length: 7 }, () => app.signUp()));
+    const each = 40;
+    const total = 4 * each;
+    // An open write transaction of somebody else hides everything that is committed after it.
+    const foreign = await app.database.ownerPool.connect();
+    await foreign.query('begin; select pg_current_xact_id()');
+    const freed = sleep(400).then(async () => {
+      await foreign.query('commit');
+      foreign.release();
+    });
+
+    const heardAll: Heard[] = [];
+    let lastEventId: string | undefined;
+    let drops = 0;
+    const client = (async () => {
+      while (heardAll.filter(isFact).length < total) {
+        let left = drops < 10 ? 1 + ((drops * 7) % 13) : Number.POSITIVE_INFINITY;
+        const heard = await listenTo(app, {
+          token: person.token,
+          lastEventId,
+          timeoutMs: 20_000,
+          enough: (message) => {
+            if (isFact(message)) left -= 1;
+            return left <= 0 || versionOf(message) === total;
+          },
+        });
+        heardAll.push(...heard);
+        lastEventId = heard.findLast((message) => message.id !== undefined)?.id ?? lastEventId;
+        drops += 1;
+      }
+    })();
+    await sleep(50);
+    await Promise.all([
+      ...Array.from({ length: 4 }, (_, writer) => give(person.userId, each, writer * each)),
+      ...Array.from({ length: 28 }, (_, writer) =>
+        give(others[writer % 7]?.userId ?? '', 20, writer * 20),
+      ),
+    ]);
+    await Promise.all([client, freed]);
+
+    expect(drops).toBeGreaterThan(10);
+    const versions = heardAll.filter(isFact).map(versionOf);
+    expect(versions).toEqual(Array.from({ length: total }, (_, index) => index + 1));
+    expect(new Set(heardAll.flatMap((heard) => heard.id ?? [])).size).toBe(total + 1);
+    expect(heardAll.filter((heard) => heard.event === 'snapshot')).toHaveLength(1);
+    expect(heardAll.findLast(isFact)?.data['patch']).toMatchObject({ available_credits: total });
+  });
+
+  test.each([
+    ['an id of another epoch', 'ffffffffffff.10.10'],
+    ['an id from the future', 'FUTURE'],
+    ['no id at all', 'hello'],
+  ])('%s gets a snapshot', async (_what, id) => {
+    const person = await app.signUp();
+    const [first] = await listenTo(app, { token: person.token, enough: () => true });
+    const epoch = first?.id?.split('.')[0] ?? '';
+    const lastEventId = id === 'FUTURE' ? `${epoch}.999999999999.1` : id;
+    const [again] = await listenTo(app, {
+      token: person.token,
+      lastEventId,
+      enough: () => true,
+    });
+    expect(again?.event).toBe('snapshot');
+  });
+
+  test('says nothing of other people', async () => {
+    const [ann, bob] = await Promise.all([app.signUp(), app.signUp()]);
+    const hearing = listenTo(app, {
+      token: ann.token,
+      enough: (heard) => isFact(heard),
+      timeoutMs: 3000,
+    });
+    await sleep(50);
+    await give(bob.userId, 5);
+    await give(ann.userId, 1);
+    const facts = (await hearing).filter(isFact);
+    expect(facts.map((fact) => fact.data['stream'])).toEqual([`credits-${ann.userId}`]);
+  });
+});
+
+describe('a watched run', () => {
+  async function created(person: Person): Promise<Optimization> {
+    return app.data<Optimization>('/optimizations', {
+      token: person.token,
+      body: { challenge: 'Rent or buy the workshop?', strategy: 'balanced' },
+    });
+  }
+
+  test('facts merged into the snapshot are the run as it is read afterwards', async () => {
+    const person = await app.signUp();
+    await app.data('/credits/trial', { method: 'POST', token: person.token });
+    const run = await created(person);
+    const hearing = listenTo(app, {
+      token: person.token,
+      watching: run.id,
+      enough: (heard) => heard.data['type'] === 'RunConcluded',
+    });
+    await sleep(100);
+    await app.data(`/optimizations/${run.id}/process`, { method: 'POST', token: person.token });
+    await app.data(`/optimizations/${run.id}/cancel`, { method: 'POST', token: person.token });
+    const heard = await hearing;
+    const snapshot = heard[0]?.data as { run: Optimization };
+    const facts = heard.filter(
+      (one) => isFact(one) && (one.data['entity'] as { kind: string }).kind === 'run',
+    );
+    const view = facts.reduce<RunView>(
+      (before, fact) => applyPatch(before, fact.data['patch'] as RunPatch, versionOf(fact)),
+      snapshot.run.council,
+    );
+    const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
+    const now = 0;
+    expect(describeRun(view, now)).toEqual(describeRun(read.council, now));
+    expect(facts.map((fact) => fact.data['type'])).toEqual(['ProcessingStarted', 'RunConcluded']);
+  });
+
+  test('who does not watch it hears of its row only', async () => {
+    const person = await app.signUp();
+    const hearing = listenTo(app, { token: person.token, enough: isFact });
+    await sleep(100);
+    const run = await created(person);
+    const [, fact] = await hearing;
+    expect(fact?.data).toMatchObject({
+      type: 'OptimizationCreated',
+      entity: { kind: 'run_row', id: run.id },
+      patch: { title: 'Rent or buy the workshop?', status: 'pending' },
+    });
+  });
+});
