@@ -2,7 +2,20 @@ import type { Settlement } from '#services/optimizations/events.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { insufficientCreditsSentence } from './contract.ts';
+import {
+  changeLot,
+  draw,
+  drawOrder,
+  freshLot,
+  moveShares,
+  sumOf,
+  takeFrom,
+  withClaim,
+  without,
+} from './lots.ts';
+import type { Lot } from './lots.ts';
 import { reactions } from './reactions.ts';
+import { unsoundness } from './soundness.ts';
 
 /**
  * One person's credits, stream `credits-usr_…`: lots, holds and debt. All amounts are safe integers
@@ -114,29 +127,6 @@ export type CreditCommand =
   | { type: 'Revoke'; lotId: string; credits: number; cause: RevocationCause };
 
 type Command<Type extends CreditCommand['type']> = Extract<CreditCommand, { type: Type }>;
-
-/** A part of a revocation. */
-type Claim = { cause: RevocationCause; credits: number };
-
-/** granted = available + held + consumed + revoked, each ≥ 0. */
-export type Lot = {
-  lotId: string;
-  source: LotSource;
-  grantedAt: string;
-  paymentKey: string | null;
-  granted: number;
-  available: number;
-  held: number;
-  consumed: number;
-  revoked: number;
-  /**
-   * Revocations that wait for what is held, one for each cause, oldest first, together at most
-   * `held`. Nothing is available in a lot while one waits.
-   */
-  waiting: readonly Claim[];
-  /** Debts that this lot has caused so far; the next is named `<lotId>:<debts + 1>`. */
-  debts: number;
-};
 
 export type Hold = {
   credits: number;
@@ -288,26 +278,6 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
       data: { runId, credits, allocations, bonusMonth: paidByBonus ? month : null },
     },
   ];
-}
-
-/** Bonus, then other, then paid; within each the oldest, then by id. */
-export function drawOrder(lots: readonly Lot[]): Lot[] {
-  return lots.toSorted(
-    (left, right) =>
-      drawRank[left.source] - drawRank[right.source] ||
-      compareText(left.grantedAt, right.grantedAt) ||
-      compareText(left.lotId, right.lotId),
-  );
-}
-
-const drawRank = { bonus: 0, other: 1, purchase: 2 } as const satisfies Record<LotSource, number>;
-
-/** As much of `credits` as the lots have, from the first ones on. */
-function draw(lots: readonly Lot[], credits: number): LotShare[] {
-  return takeFrom(
-    lots.map((lot) => ({ lotId: lot.lotId, credits: lot.available })),
-    credits,
-  );
 }
 
 function settle(command: Command<'Settle'>, state: AccountState): CreditFact[] {
@@ -515,48 +485,6 @@ export function grantedIn(balance: AccountBalance): number {
   return balance.purchased + balance.bonus + balance.other;
 }
 
-/**
- * What is wrong with an account after any event, as sentences; none for a sound one. Decisions
- * assert it before they are appended, replay reports it.
- */
-export function unsoundness(state: AccountState): string[] {
-  const { lots, balance, debts, holds } = state;
-  const figures = Object.entries(balance);
-  const parts = ['granted', 'available', 'held', 'consumed', 'revoked'] as const;
-  const totals = { ...balance, granted: grantedIn(balance) };
-  const heldBy = new Map<string, number>();
-  for (const share of Object.values(holds).flatMap((hold) => hold.allocations))
-    heldBy.set(share.lotId, (heldBy.get(share.lotId) ?? 0) + share.credits);
-  return [
-    ...figures
-      .filter(([, value]) => !Number.isSafeInteger(value) || value < 0)
-      .map(([name, value]) => `${name} is ${value}`),
-    ...parts
-      .filter((part) => totals[part] !== total(lots, (lot) => lot[part]))
-      .map((part) => `the lots' ${part} do not add up to the account's`),
-    ...(balance.debt === sumOf(debts) ? [] : ['the debts do not add up']),
-    ...Object.entries(holds)
-      .filter(([, hold]) => sumOf(hold.allocations) !== hold.credits)
-      .map(([runId]) => `the shares of ${runId} do not add up`),
-    ...lots.flatMap((lot) => lotFaults(lot, heldBy.get(lot.lotId) ?? 0, debts)),
-    ...(state.month.count < 0 ? ['the monthly count is negative'] : []),
-  ];
-}
-
-function lotFaults(lot: Lot, heldByRuns: number, debts: readonly Debt[]): string[] {
-  const { lotId, granted, available, held, consumed, revoked } = lot;
-  const owed = sumOf(debts.filter((debt) => debt.lotId === lotId));
-  const waiting = sumOf(lot.waiting);
-  const faults = [
-    Math.min(available, held, consumed, revoked) < 0 && 'has a negative part',
-    granted !== available + held + consumed + revoked && 'does not add up',
-    held !== heldByRuns && 'holds what no run reserved',
-    owed > consumed && 'owes more than was consumed from it',
-    waiting > granted && 'waits for more than was granted',
-  ];
-  return faults.flatMap((fault) => (fault === false ? [] : [`lot ${lotId} ${fault}`]));
-}
-
 /** Puts on each fact the balance after it. Throws when the outcome would not be a sound account. */
 function withBalances(state: AccountState, facts: readonly CreditFact[]): CreditEvent[] {
   let current = state;
@@ -612,55 +540,6 @@ function isAmount(value: number, least: number): boolean {
   return Number.isSafeInteger(value) && value >= least;
 }
 
-function freshLot(data: Extract<CreditFact, { type: 'CreditsGranted' }>['data']): Lot {
-  return {
-    lotId: data.lotId,
-    source: data.source,
-    grantedAt: data.grantedAt,
-    paymentKey: data.paymentKey,
-    granted: data.credits,
-    available: data.credits,
-    held: 0,
-    consumed: 0,
-    revoked: 0,
-    waiting: [],
-    debts: 0,
-  };
-}
-
-/** One claim for each cause, so that there are never more than there are causes. */
-function withClaim(waiting: readonly Claim[], claim: Claim): Claim[] {
-  if (!waiting.some(({ cause }) => cause === claim.cause)) return [...waiting, claim];
-  return waiting.map((known) =>
-    known.cause === claim.cause ? { ...known, credits: known.credits + claim.credits } : known,
-  );
-}
-
-type LotPart = 'available' | 'held' | 'consumed' | 'revoked';
-
-/** Moves each share's credits between the parts of its lot: −1 takes them from one, 1 adds to one. */
-function moveShares(
-  lots: readonly Lot[],
-  shares: readonly LotShare[],
-  signs: Readonly<Partial<Record<LotPart, 1 | -1>>>,
-): Lot[] {
-  return lots.map((lot) => {
-    const credits = sumOf(shares.filter((share) => share.lotId === lot.lotId));
-    if (credits === 0) return lot;
-    return {
-      ...lot,
-      available: lot.available + credits * (signs.available ?? 0),
-      held: lot.held + credits * (signs.held ?? 0),
-      consumed: lot.consumed + credits * (signs.consumed ?? 0),
-      revoked: lot.revoked + credits * (signs.revoked ?? 0),
-    };
-  });
-}
-
-function changeLot(lots: readonly Lot[], lotId: string, change: (lot: Lot) => Lot): Lot[] {
-  return lots.map((lot) => (lot.lotId === lotId ? change(lot) : lot));
-}
-
 function countedIn(
   current: AccountState['month'],
   month: string,
@@ -683,36 +562,6 @@ export function addBalances(left: AccountBalance, right: AccountBalance): Accoun
   };
 }
 
-type Portion = { readonly credits: number };
-
-/** The first portions that together hold `credits`, the last of them cut to fit. */
-function takeFrom<Item extends Portion>(portions: readonly Item[], credits: number): Item[] {
-  let left = credits;
-  return portions.flatMap((portion) => {
-    const taken = Math.min(left, portion.credits);
-    left -= taken;
-    return taken > 0 ? [{ ...portion, credits: taken }] : [];
-  });
-}
-
-/** What remains of the portions when the first `credits` of them are gone. */
-function without<Item extends Portion>(portions: readonly Item[], credits: number): Item[] {
-  let gone = credits;
-  return portions.flatMap((portion) => {
-    const taken = Math.min(gone, portion.credits);
-    gone -= taken;
-    return portion.credits > taken ? [{ ...portion, credits: portion.credits - taken }] : [];
-  });
-}
-
-function sumOf(portions: readonly Portion[]): number {
-  return total(portions, (portion) => portion.credits);
-}
-
-function total<Item>(items: readonly Item[], amount: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + amount(item), 0);
-}
-
 function withoutKey<Value>(
   record: Readonly<Record<string, Value>>,
   key: string,
@@ -722,11 +571,6 @@ function withoutKey<Value>(
 
 function later(left: string, right: string): string {
   return left > right ? left : right;
-}
-
-/** By code units, which for our ids and times is the order of time. */
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** `version` changes whenever the shape of the state does; snapshots of another are not read. */

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '#db/reader.ts';
 import type { Settlement } from '#services/optimizations/events.ts';
-import { balanceChange, evolve, initialState, unpaidClaims, unsoundness } from './account.ts';
+import { balanceChange, evolve, initialState, unpaidClaims } from './account.ts';
 import type {
   AccountBalance,
   AccountState,
@@ -10,6 +10,7 @@ import type {
 } from './account.ts';
 import { postings, trialBalance } from './postings.ts';
 import type { LedgerAccount, TrialBalance } from './postings.ts';
+import { unsoundness } from './soundness.ts';
 
 /**
  * Recomputes an account from its recorded events and compares: every event's own `balance` with the

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  balanceChange,
-  evolve,
-  initialState,
-  unpaidClaims,
-  unsoundness,
-} from '#services/credits/account.ts';
+import { balanceChange, evolve, initialState, unpaidClaims } from '#services/credits/account.ts';
 import type { AccountState, CreditCommand, CreditEvent } from '#services/credits/account.ts';
 import { postings } from '#services/credits/postings.ts';
+import { unsoundness } from '#services/credits/soundness.ts';
 import { fingerprintOf } from '#services/credits/streams.ts';
 import {
   anyLimit,

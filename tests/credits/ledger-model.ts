@@ -4,9 +4,9 @@ import type {
   AccountState,
   CreditCommand,
   CreditEvent,
-  Lot,
   LotShare,
 } from '#services/credits/account.ts';
+import type { Lot } from '#services/credits/lots.ts';
 import { fingerprintOf } from '#services/credits/streams.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
