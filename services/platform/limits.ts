@@ -41,6 +41,8 @@ export const sealLimits = {
   cachedKeys: 5_000,
   /** For so long a process may still open what another one has erased. */
   keyAgeMs: 5_000,
+  /** Keys that a rotation reads at a time. */
+  rewrapPage: 500,
 } as const;
 
 /** What `GET /ready` calls ready, and how workers say that they live. */

@@ -114,20 +114,25 @@ export function createSealer(options: SealerOptions): Sealer {
     },
 
     async rewrapKeys() {
-      const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
-        'select key_id, wrapped from data_key',
-      );
-      const outdated = rows.filter((row) => !isWrappedBy(master, row.key_id, row.wrapped));
-      for (const row of outdated) {
-        const key = unwrap(dataKeys, row.key_id, row.wrapped);
-        // Only if nobody has erased or rewrapped it since.
-        await pool.query('update data_key set wrapped = $3 where key_id = $1 and wrapped = $2', [
-          row.key_id,
-          row.wrapped,
-          encrypt(master, key, row.key_id),
-        ]);
+      let rewrapped = 0;
+      for (let after = ''; ;) {
+        const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
+          'select key_id, wrapped from data_key where key_id > $1 order by key_id limit $2',
+          [after, limits.rewrapPage],
+        );
+        for (const row of rows.filter((each) => !isWrappedBy(master, each.key_id, each.wrapped))) {
+          const key = unwrap(dataKeys, row.key_id, row.wrapped);
+          // Only if nobody has erased or rewrapped it since.
+          const { rowCount } = await pool.query(
+            'update data_key set wrapped = $3 where key_id = $1 and wrapped = $2',
+            [row.key_id, row.wrapped, encrypt(master, key, row.key_id)],
+          );
+          rewrapped += rowCount ?? 0;
+        }
+        const last = rows.at(-1);
+        if (last === undefined) return rewrapped;
+        after = last.key_id;
       }
-      return outdated.length;
     },
   };
 }

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  appendCommands,
+  conflictConstraints,
+  findMessages,
+  readHeads,
+  readStoredStream,
+  readStream,
+  type AppendEntry,
+  type AppendOutcome,
+} from '#db/event-store.ts';
+import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+test('a stream is read whole or in part, in order', async () => {
+  const streamId = newStream();
+  await append(entryOf(streamId, 0, ['a', 'b', 'c', 'd']));
+  const notes = async (range: { from?: number; to?: number }) => {
+    const { events, version } = await readStream(database.pool, streamId, range);
+    return { notes: events.map(({ data }) => data['note']), version };
+  };
+  expect(await notes({})).toEqual({ notes: ['a', 'b', 'c', 'd'], version: 4 });
+  expect(await notes({ from: 3 })).toEqual({ notes: ['c', 'd'], version: 4 });
+  expect(await notes({ from: 2, to: 3 })).toEqual({ notes: ['b', 'c'], version: 3 });
+  expect(await notes({ from: 5 })).toEqual({ notes: [], version: 0 });
+  expect(await readStream(database.pool, newStream())).toEqual({ events: [], version: 0 });
+});
+
+test('an event comes back as it was written, digits and all', async () => {
+  const streamId = newStream();
+  const entry = entryOf(streamId, 0, ['12345678901234567890']);
+  await append(entry);
+  const { events } = await readStoredStream(database.pool, streamId);
+  expect(events).toEqual([
+    {
+      streamId,
+      streamPosition: 1,
+      globalPosition: expect.stringMatching(/^\d+$/) as unknown,
+      transactionId: expect.stringMatching(/^\d+$/) as unknown,
+      messageId: entry.events[0]!.id,
+      type: 'Noted',
+      data: { note: '12345678901234567890' },
+      metadata: { commandId: 'c' },
+    },
+  ]);
+});
+
+test('entries of one call succeed and fail by themselves, and are answered in their order', async () => {
+  const [taken, free, doubled] = [newStream(), newStream(), newStream()];
+  const first = entryOf(doubled, 0, ['a']);
+  await append(entryOf(taken, 0, ['a']), first);
+  const outcomes = await append(
+    entryOf(taken, 7, ['late']),
+    entryOf(free, 0, ['a', 'b']),
+    { ...entryOf(doubled, 1, ['b']), events: first.events },
+    entryOf(newStream(), 0, ['not ours'], { runAt: 'never' }),
+  );
+  expect(outcomes).toMatchObject([
+    { appended: false, code: 'ES409' },
+    { appended: true, version: 2, positions: [{}, {}] },
+    { appended: false, code: '23505' },
+    { appended: false, code: '22007' },
+  ]);
+  expect((await readStream(database.pool, taken)).version).toBe(1);
+});
+
+test('what means "somebody was faster" is told from every other broken constraint', async () => {
+  const conflicts = await conflictConstraints(database.pool);
+  const streamId = newStream();
+  const entry = entryOf(streamId, 0, ['a']);
+  await append(entry);
+  const constraintOf = async (each: AppendEntry) => {
+    const [outcome] = await append(each);
+    return outcome?.appended === false ? outcome.constraint : '';
+  };
+  // A first command that came second, and a message that was here before.
+  expect(conflicts).toContain(await constraintOf(entryOf(streamId, 0, ['b'])));
+  expect(conflicts).toContain(
+    await constraintOf({ ...entryOf(streamId, 1, ['b']), events: entry.events }),
+  );
+  expect(conflicts).not.toContain('stream_snapshot_pkey');
+  expect(conflicts).not.toContain('users_email_key');
+});
+
+test('heads are told in the order asked for, of streams that exist and of those that do not', async () => {
+  const [known, unknown] = [newStream(), newStream()];
+  await append(entryOf(known, 0, ['a', 'b']));
+  expect(await readHeads(database.pool, [unknown, known])).toEqual([
+    { streamId: unknown, version: 0, snapshot: null },
+    {
+      streamId: known,
+      version: 2,
+      snapshot: {
+        version: 2,
+        decider: 'notes',
+        deciderVersion: 1,
+        hash: 'h',
+        occurredAt: 't',
+        state: { count: 2 },
+      },
+    },
+  ]);
+});
+
+test('messages are found by stream and id together', async () => {
+  const [one, other] = [newStream(), newStream()];
+  const entry = entryOf(one, 0, ['a', 'b', 'c']);
+  await append(entry, entryOf(other, 0, ['x']));
+  const ids = entry.events.map(({ id }) => id);
+  const found = await findMessages(database.pool, [
+    { streamId: one, messageIds: [ids[2]!, ids[0]!, randomUUID()] },
+    { streamId: other, messageIds: [ids[1]!] },
+  ]);
+  expect(found.map(({ data }) => data['note'])).toEqual(['a', 'c']);
+});
+
+test('a batch wakes the readers once, and a batch that wrote nothing does not', async () => {
+  const client = await database.ownerPool.connect();
+  const heard: (string | undefined)[] = [];
+  client.on('notification', ({ channel, payload }) => heard.push(`${channel}:${payload ?? ''}`));
+  try {
+    await client.query('listen events');
+    await append(entryOf(newStream(), 5, ['refused']));
+    await append(...Array.from({ length: 10 }, () => entryOf(newStream(), 0, ['a'])));
+    await client.query('select 1');
+    await expect.poll(() => heard).toEqual(['events:']);
+  } finally {
+    client.release(true);
+  }
+});
+
+// --- support ---
+
+function newStream(): string {
+  return `notes-${randomUUID()}`;
+}
+
+function append(...entries: AppendEntry[]): Promise<AppendOutcome[]> {
+  return appendCommands(database.pool, database.functionName, entries);
+}
+
+function entryOf(
+  streamId: string,
+  expectedVersion: number,
+  notes: string[],
+  job?: { runAt: string },
+): AppendEntry {
+  return {
+    streamId,
+    expectedVersion,
+    events: notes.map((note) => ({
+      id: randomUUID(),
+      type: 'Noted',
+      data: { note },
+      metadata: { commandId: 'c' },
+    })),
+    snapshot: {
+      decider: 'notes',
+      deciderVersion: 1,
+      hash: 'h',
+      occurredAt: 't',
+      state: { count: notes.length },
+    },
+    jobs: job === undefined ? [] : [{ task: 'note', payload: {}, key: streamId, ...job }],
+  };
+}
