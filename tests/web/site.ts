@@ -1,3 +1,5 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -74,6 +76,7 @@ export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
   };
 }
 
+/** Builds the pages when they are stale and answers the folder that holds them. */
 export async function buildPages(): Promise<string> {
   await buildWebWhenStale({
     root,
@@ -82,7 +85,11 @@ export async function buildPages(): Promise<string> {
     signal: new AbortController().signal,
     log: createLog({ level: 'error', process: 'build' }),
   });
-  return join(root, 'web/dist');
+  // A copy, so that a build that somebody else starts does not change the pages under a test.
+  const copy = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
+  cpSync(join(root, 'web/dist'), copy, { recursive: true });
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+  return copy;
 }
 
 export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}): Promise<Site> {

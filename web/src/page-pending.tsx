@@ -8,7 +8,7 @@ export function PagePending(): ReactNode {
       <p className="sr-only">Loading the page</p>
       <Skeleton className="h-10 w-2/3 max-w-prose" />
       <Skeleton className="h-5 w-1/2 max-w-prose" />
-      <div className="grid gap-6 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <Skeleton className="h-40" />
         <Skeleton className="h-40" />
       </div>

@@ -113,7 +113,7 @@ function Buttons(): ReactNode {
 function Fields(): ReactNode {
   return (
     <Part title="Fields">
-      <div className="grid gap-6 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <TextField label="Plain" name="plain" />
         <TextField label="With a hint" name="hint" hint="Up to 120 characters." required />
         <TextField

@@ -23,7 +23,7 @@ function SignupPage(): ReactNode {
   const [unconfirmed, setUnconfirmed] = useState<string | null>(null);
   useReturn(redirect);
   return (
-    <div className="mx-auto grid w-full max-w-page gap-x-12 gap-y-8 px-4 pt-8 sm:px-6 lg:grid-cols-12 lg:pt-16">
+    <div className="mx-auto grid grid-cols-1 w-full max-w-page gap-x-12 gap-y-8 px-4 pt-8 sm:px-6 lg:grid-cols-12 lg:pt-16">
       <div className="space-y-6 lg:col-span-7">
         <h1 className="text-4xl">Create your account</h1>
         {unconfirmed === null ? (

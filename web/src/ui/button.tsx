@@ -5,7 +5,7 @@ import { classNames } from './class-names.ts';
 export type ButtonTone = 'primary' | 'secondary' | 'quiet' | 'danger';
 
 const base =
-  'inline-flex min-h-11 items-center justify-center gap-2 rounded-control border px-4 py-2 text-base font-medium no-underline transition-colors duration-120 ease-out disabled:cursor-not-allowed disabled:opacity-55 aria-disabled:cursor-not-allowed aria-disabled:opacity-55';
+  'inline-flex min-h-11 items-center justify-center gap-2 rounded-control border px-4 py-2 text-center text-base font-medium no-underline transition-colors duration-120 ease-out disabled:cursor-not-allowed disabled:opacity-55 aria-disabled:cursor-not-allowed aria-disabled:opacity-55';
 
 const tones: Readonly<Record<ButtonTone, string>> = {
   primary: 'border-transparent bg-accent text-on-accent hover:bg-accent-hover',

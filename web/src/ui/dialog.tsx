@@ -12,6 +12,7 @@ export function Dialog({
   children,
   actions,
   sheet = false,
+  wide = false,
 }: {
   open: boolean;
   /** Called for Esc, the close button and, where the browser knows it, a press beside the dialog. */
@@ -20,6 +21,8 @@ export function Dialog({
   children: ReactNode;
   actions?: ReactNode;
   sheet?: boolean;
+  /** Room for tables and whole answers; the whole screen on phones. */
+  wide?: boolean;
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -37,7 +40,9 @@ export function Dialog({
       className={
         sheet
           ? 'mx-0 mt-auto mb-0 w-full max-w-none rounded-t-card border-t border-line bg-surface text-ink shadow-float'
-          : 'm-auto w-[calc(100%-2rem)] max-w-form rounded-card border border-line bg-surface text-ink shadow-float'
+          : wide
+            ? 'm-auto size-full max-h-none max-w-none bg-surface text-ink sm:h-fit sm:max-h-[calc(100%-4rem)] sm:w-[calc(100%-4rem)] sm:max-w-page sm:rounded-card sm:border sm:border-line sm:shadow-float'
+            : 'm-auto w-[calc(100%-2rem)] max-w-form rounded-card border border-line bg-surface text-ink shadow-float'
       }
     >
       {open ? (

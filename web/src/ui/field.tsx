@@ -45,15 +45,15 @@ export function Field({
   return (
     <div className="space-y-1.5">
       <div className="flex items-baseline justify-between gap-4">
-        <label htmlFor={id} className="font-medium">
-          {label}
+        <span className="font-medium">
+          <label htmlFor={id}>{label}</label>
           {required ? (
             <span aria-hidden="true" className="text-ink-3">
               {' '}
               *
             </span>
           ) : null}
-        </label>
+        </span>
         {aside}
       </div>
       {children({
@@ -172,7 +172,7 @@ export function Checkbox({
           {...input}
           type="checkbox"
           id={id}
-          className="mt-0.5 size-5 shrink-0 accent-accent"
+          className="size-6 shrink-0 accent-accent"
           aria-invalid={error === undefined ? undefined : true}
           aria-describedby={describedBy || undefined}
         />

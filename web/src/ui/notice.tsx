@@ -56,7 +56,7 @@ export function Notice({
       <div className="min-w-0 grow space-y-1">
         <p className="font-semibold">
           <span className="sr-only">{words[tone]}: </span>
-          {title}
+          <span>{title}</span>
         </p>
         {children === undefined ? null : <div className="text-ink-2">{children}</div>}
         {actions === undefined ? null : <div className="flex flex-wrap gap-3 pt-2">{actions}</div>}

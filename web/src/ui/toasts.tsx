@@ -126,7 +126,7 @@ function ToastCard({ toast }: { toast: Toast }): ReactNode {
       <div className="min-w-0 grow">
         <p className="font-semibold">
           <span className="sr-only">{words[toast.type]}: </span>
-          {toast.title}
+          <span>{toast.title}</span>
         </p>
         {toast.message === undefined ? null : <p className="text-ink-2">{toast.message}</p>}
       </div>

@@ -30,7 +30,7 @@ export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNo
   return (
     <div className="mx-auto max-w-page space-y-24 px-4 pt-8 sm:px-6 lg:pt-16">
       {notice}
-      <section className="grid items-center gap-x-6 gap-y-12 lg:grid-cols-12">
+      <section className="grid grid-cols-1 items-center gap-x-6 gap-y-12 lg:grid-cols-12">
         <div className="space-y-6 lg:col-span-7">
           <div className="space-y-3">
             <p className="font-medium text-accent">Seven or more models, one accountable answer</p>
@@ -52,7 +52,7 @@ export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNo
         <h2 id="features" className="text-4xl">
           Four phases, in the open
         </h2>
-        <ol className="grid gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-2 lg:grid-cols-4">
+        <ol className="grid grid-cols-1 gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-2 lg:grid-cols-4">
           {phases.map(({ name, fact }) => (
             <li key={name} className="space-y-2 bg-surface p-6">
               <h3 className="font-serif text-xl font-medium">{name}</h3>
@@ -117,7 +117,7 @@ function Proof(): ReactNode {
       <h2 id="proof" className="text-4xl">
         Instant Expertise Proven
       </h2>
-      <ul className="grid gap-4 lg:grid-cols-3 lg:gap-6">
+      <ul className="grid grid-cols-1 gap-4 lg:grid-cols-3 lg:gap-6">
         <Statement
           words="The agreement score is arithmetic, and you can do it by hand."
           basis={

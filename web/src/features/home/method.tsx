@@ -11,7 +11,7 @@ const examples = [
 /** The basis of the statements above it: how the figures come about, in plain words. */
 export function Method(): ReactNode {
   return (
-    <section aria-labelledby="method" className="grid gap-x-6 gap-y-8 lg:grid-cols-12">
+    <section aria-labelledby="method" className="grid grid-cols-1 gap-x-6 gap-y-8 lg:grid-cols-12">
       <div className="space-y-4 lg:col-span-7">
         <h2 id="method" className="text-4xl">
           How agreement is computed

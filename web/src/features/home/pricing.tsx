@@ -55,7 +55,7 @@ function PackageGroup({ title, kind }: { title: string; kind: Package['kind'] })
   return (
     <div className="space-y-4">
       <h3 className="text-lg font-semibold">{title}</h3>
-      <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
+      <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-4">
         {offered.map((item) => (
           <li key={item.id}>
             <Card className="flex h-full flex-col gap-3">

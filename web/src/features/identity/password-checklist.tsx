@@ -6,7 +6,7 @@ import { classNames } from '#web/ui/class-names.ts';
 export function PasswordChecklist({ password }: { password: string }): ReactNode {
   return (
     <div className="space-y-2 text-sm">
-      <ul aria-label="Password rules" className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
+      <ul aria-label="Password rules" className="grid grid-cols-1 gap-x-4 gap-y-1 sm:grid-cols-2">
         {passwordRules.map((rule) => (
           <Rule key={rule.id} met={rule.met(password)} words={rule.words} />
         ))}

@@ -30,7 +30,7 @@ export function Policy({
           </p>
         </Notice>
       </div>
-      <div className="grid gap-x-6 gap-y-10 lg:grid-cols-12">
+      <div className="grid grid-cols-1 gap-x-6 gap-y-10 lg:grid-cols-12">
         <nav aria-label={`Sections of the ${title}`} className="lg:col-span-4 print:hidden">
           <ol className="space-y-1">
             {sections.map(({ id, title: name }) => (

@@ -9,7 +9,7 @@ const entry = 'inline-flex min-h-11 items-center text-ink-2 hover:text-ink hover
 export function Footer({ signedIn }: { signedIn: boolean }): ReactNode {
   return (
     <footer className="mt-24 border-t border-line print:hidden">
-      <div className="mx-auto grid max-w-page gap-x-6 gap-y-8 px-4 py-10 sm:grid-cols-2 sm:px-6 lg:grid-cols-4">
+      <div className="mx-auto grid grid-cols-1 max-w-page gap-x-6 gap-y-8 px-4 py-10 sm:grid-cols-2 sm:px-6 lg:grid-cols-4">
         <div className="space-y-2 lg:pe-8">
           <p className="font-semibold">{productName}</p>
           <p className="text-ink-2">

@@ -27,7 +27,7 @@ export function MemberBar({ user, onLogout, credits }: Props): ReactNode {
       <header className="border-b border-line">
         <nav
           aria-label="Main"
-          className="mx-auto flex min-h-16 max-w-page items-center justify-between gap-4 px-4 sm:px-6 print:hidden"
+          className="mx-auto flex min-h-16 max-w-page flex-wrap items-center justify-between gap-4 px-4 sm:px-6 print:hidden"
         >
           <Link
             to="/dashboard"

@@ -13,7 +13,7 @@ export function ThemeSwitch(): ReactNode {
   return (
     <fieldset className="flex flex-wrap items-center gap-x-3">
       <legend className="float-start me-3 text-sm text-ink-3">Theme</legend>
-      <div className="inline-flex rounded-full border border-line-strong p-0.5">
+      <div className="inline-flex flex-wrap rounded-full border border-line-strong p-0.5">
         {choices.map((choice) => (
           <label
             key={choice.theme}

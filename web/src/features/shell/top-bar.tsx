@@ -6,7 +6,7 @@ import { Brand } from './brand.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
 
 const bar =
-  'mx-auto flex min-h-16 max-w-page items-center justify-between gap-4 px-4 sm:px-6 print:hidden';
+  'mx-auto flex min-h-16 max-w-page flex-wrap items-center justify-between gap-4 px-4 sm:px-6 print:hidden';
 const place =
   'inline-flex min-h-11 items-center rounded-control px-3 text-ink-2 hover:text-ink aria-[current=page]:font-semibold aria-[current=page]:text-ink';
 const sheetPlace = 'flex min-h-12 items-center rounded-control px-3 text-lg hover:bg-sunken';
@@ -49,7 +49,7 @@ export function VisitorBar(): ReactNode {
             Find Opportunities - $5
           </LinkButton>
         </div>
-        <div className="flex items-center gap-1 lg:hidden">
+        <div className="flex flex-wrap items-center gap-1 lg:hidden">
           <Link to="/login" className={place}>
             Login
           </Link>

@@ -1,0 +1,210 @@
+import * as v from 'valibot';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  ApiProblem,
+  currentAccessToken,
+  read,
+  readPage,
+  renewAccessTokenWith,
+  setAccessToken,
+  write,
+} from '#web/api.ts';
+
+type Answer = Response | Error;
+
+const Balance = v.object({ available_credits: v.number() });
+const soon = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+
+function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  return Response.json(body, { status, headers });
+}
+
+/** Answers the calls in turn, the last answer for ever, and records them. */
+function network(...answers: Answer[]): Request[] {
+  const requests: Request[] = [];
+  vi.stubGlobal('fetch', async (input: string, init: RequestInit) => {
+    requests.push(new Request(`http://localhost${input}`, init));
+    const answer = answers[Math.min(requests.length, answers.length) - 1];
+    if (answer === undefined || answer instanceof Error) throw answer ?? new TypeError('no answer');
+    return answer.clone();
+  });
+  return requests;
+}
+
+async function failure(call: Promise<unknown>): Promise<ApiProblem> {
+  const error: unknown = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ApiProblem)) throw new Error('Expected an ApiProblem');
+  return error;
+}
+
+beforeEach(() => {
+  setAccessToken(null);
+  renewAccessTokenWith(async () => undefined);
+  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  // Waits between tries pass at once: what is tested is how many there are.
+  vi.stubGlobal('setTimeout', (callback: () => void) => {
+    queueMicrotask(callback);
+    return 0;
+  });
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+describe('reading', () => {
+  it('unwraps data and asks with the token', async () => {
+    setAccessToken({ token: 'abc', expires_at: soon(600) });
+    const requests = network(json(200, { data: { available_credits: 10 } }));
+    expect(await read('/credits/balance', Balance)).toEqual({ available_credits: 10 });
+    expect(requests[0]?.headers.get('authorization')).toBe('Bearer abc');
+    expect(requests[0]?.headers.get('idempotency-key')).toBeNull();
+  });
+
+  it('leaves out what is undefined in a query', async () => {
+    const requests = network(json(200, { data: { available_credits: 1 } }));
+    await read('/credits/history', Balance, { query: { limit: 50, before: undefined } });
+    expect(requests[0]?.url).toBe('http://localhost/api/credits/history?limit=50');
+  });
+
+  it('keeps the pagination of a list', async () => {
+    const pagination = { page: 1, limit: 10, total: 1, total_pages: 1 };
+    network(json(200, { data: [{ available_credits: 1 }], pagination }));
+    expect(await readPage('/optimizations', Balance)).toEqual({
+      data: [{ available_credits: 1 }],
+      pagination,
+    });
+  });
+
+  it('tries three times when nobody answers, and then has status 0', async () => {
+    const requests = network(new TypeError('Failed to fetch'));
+    const problem = await failure(read('/credits/balance', Balance));
+    expect(problem).toMatchObject({
+      status: 0,
+      code: 'network',
+      message: 'Network error occurred',
+    });
+    expect(requests).toHaveLength(3);
+  });
+
+  it('gets through when the third try does', async () => {
+    network(
+      new TypeError('Failed to fetch'),
+      json(503, { code: 'unavailable', message: 'Later' }),
+      json(200, { data: { available_credits: 3 } }),
+    );
+    expect(await read('/credits/balance', Balance)).toEqual({ available_credits: 3 });
+  });
+
+  it('does not repeat what the server refused', async () => {
+    const requests = network(json(404, { code: 'not-found', message: 'Not found' }));
+    expect(await failure(read('/optimizations/opt_1', Balance))).toMatchObject({ status: 404 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('refuses a reply that breaks its contract', async () => {
+    network(json(200, { data: { available_credits: 'many' } }));
+    expect(await failure(read('/credits/balance', Balance))).toMatchObject({
+      status: 0,
+      code: 'unreadable-reply',
+    });
+  });
+});
+
+describe('a refusal', () => {
+  it('carries code, sentence, fields, request id and figures of the problem document', async () => {
+    network(
+      json(402, {
+        type: 'about:blank',
+        code: 'insufficient-credits',
+        message: 'Insufficient credits',
+        errors: [{ field: 'strategy', message: 'Costs 14' }],
+        request_id: 'req_1',
+        shortfall: 4,
+      }),
+    );
+    const problem = await failure(write('POST', '/optimizations', {}, Balance));
+    expect(problem).toMatchObject({
+      status: 402,
+      code: 'insufficient-credits',
+      message: 'Insufficient credits',
+      errors: [{ field: 'strategy', message: 'Costs 14' }],
+      request_id: 'req_1',
+    });
+    expect(problem.members['shortfall']).toBe(4);
+  });
+
+  it('is still a refusal when a proxy wrote it as a page', async () => {
+    network(new Response('<h1>Bad gateway</h1>', { status: 502 }));
+    expect(await failure(write('POST', '/optimizations', {}, Balance))).toMatchObject({
+      status: 502,
+      message: 'Request failed',
+    });
+  });
+
+  it('says how many seconds to wait', async () => {
+    network(json(429, { code: 'rate-limited', message: 'Wait' }, { 'retry-after': '42' }));
+    expect(await failure(write('POST', '/auth/login', {}, Balance))).toMatchObject({
+      retryAfterSeconds: 42,
+    });
+  });
+});
+
+describe('writing', () => {
+  it('sends JSON with a key of its own each time', async () => {
+    const requests = network(json(201, { data: { available_credits: 1 } }));
+    await write('POST', '/optimizations', { challenge: 'x' }, Balance);
+    await write('POST', '/optimizations', { challenge: 'x' }, Balance);
+    const keys = requests.map((request) => request.headers.get('idempotency-key'));
+    expect(new Set(keys).size).toBe(2);
+    expect(await requests[0]?.json()).toEqual({ challenge: 'x' });
+  });
+
+  it('uses the key it is given, so that the same intent happens once', async () => {
+    const requests = network(json(201, { data: { available_credits: 1 } }));
+    await write('POST', '/optimizations', {}, Balance, { key: 'k1' });
+    expect(requests[0]?.headers.get('idempotency-key')).toBe('k1');
+  });
+
+  it('is never repeated by itself', async () => {
+    const requests = network(new TypeError('Failed to fetch'));
+    await failure(write('POST', '/optimizations', {}, Balance));
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('the access token', () => {
+  it('is renewed before it ends', async () => {
+    setAccessToken({ token: 'old', expires_at: soon(10) });
+    renewAccessTokenWith(async () => setAccessToken({ token: 'new', expires_at: soon(600) }));
+    expect(await currentAccessToken()).toBe('new');
+  });
+
+  it('is renewed once when the server no longer knows it', async () => {
+    setAccessToken({ token: 'old', expires_at: soon(600) });
+    renewAccessTokenWith(async () => setAccessToken({ token: 'new', expires_at: soon(600) }));
+    const requests = network(
+      json(401, { code: 'authentication-required', message: 'Authentication required' }),
+      json(200, { data: { available_credits: 7 } }),
+    );
+    expect(await read('/credits/balance', Balance)).toEqual({ available_credits: 7 });
+    expect(requests.map((request) => request.headers.get('authorization'))).toEqual([
+      'Bearer old',
+      'Bearer new',
+    ]);
+  });
+
+  it('is not asked for in circles when the session is over', async () => {
+    setAccessToken({ token: 'old', expires_at: soon(600) });
+    renewAccessTokenWith(async () => setAccessToken(null));
+    const requests = network(
+      json(401, { code: 'authentication-required', message: 'Authentication required' }),
+    );
+    expect(await failure(read('/credits/balance', Balance))).toMatchObject({ status: 401 });
+    expect(requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  credits,
+  creditsInWords,
+  latency,
+  modelCost,
+  percent,
+  price,
+  signedCredits,
+} from '#web/ui/figures.ts';
+
+describe('figures', () => {
+  it('shows what is unknown as two dashes and never as nought', () => {
+    expect([credits(null), modelCost(null), percent(null), latency(null)]).toEqual(
+      Array.from({ length: 4 }, () => '--'),
+    );
+    expect([credits(0), modelCost(0, 'en-US'), percent(0), latency(0)]).toEqual([
+      '0',
+      '$0.000',
+      '0 %',
+      '0 ms',
+    ]);
+  });
+
+  it('writes the cost of models to three decimals and admits what is smaller', () => {
+    expect(modelCost(0.331, 'en-US')).toBe('$0.331');
+    expect(modelCost(1, 'en-US')).toBe('$1.000');
+    expect(modelCost(0.0004, 'en-US')).toBe('<$0.001');
+  });
+
+  it('writes prices with cents only when there are some', () => {
+    expect(price(500, 'en-US')).toBe('$5');
+    expect(price(750, 'en-US')).toBe('$7.50');
+  });
+
+  it('always writes the sign of a change', () => {
+    expect(signedCredits(50, 'en-US')).toBe('+50');
+    expect(signedCredits(-1250, 'en-US')).toBe('−1,250');
+  });
+
+  it('says one credit and several credits', () => {
+    expect(creditsInWords(1, 'en-US')).toBe('1 credit');
+    expect(creditsInWords(14, 'en-US')).toBe('14 credits');
+  });
+
+  it('turns milliseconds into seconds from a thousand on', () => {
+    expect(latency(999)).toBe('999 ms');
+    expect(latency(1000)).toBe('1.0 s');
+  });
+
+  it('says 100 % only when all is done', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 100, noNaN: true }), (value) => {
+        expect(percent(value) === '100 %').toBe(value === 100);
+      }),
+    );
+  });
+});

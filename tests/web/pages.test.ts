@@ -1,0 +1,500 @@
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from './browser.ts';
+import { ok, problem, serveSite, sessionOf, type Site, visitor } from './site.ts';
+
+/**
+ * The signed-out pages in a real browser. Whatever a page writes to its console as an error, and
+ * every report of the content policy, fails the test it happened in.
+ */
+const publicPaths = ['/', '/login', '/signup', '/terms', '/privacy', '/nowhere'] as const;
+const widths = [360, 1280] as const;
+const themes = ['light', 'dark'] as const;
+
+let browser: Browser;
+let site: Site;
+let context: BrowserContext | undefined;
+let complaints: string[] = [];
+/** What a test expects to find in the console. */
+let expected: RegExp | null = null;
+
+beforeAll(async () => {
+  [browser, site] = await Promise.all([launchBrowser(), serveSite()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+afterEach(async () => {
+  await context?.close();
+  context = undefined;
+  site.answer(visitor);
+  site.calls.length = 0;
+  site.files.length = 0;
+  const heard = complaints.filter((complaint) => !expected?.test(complaint));
+  complaints = [];
+  expected = null;
+  expect(heard).toEqual([]);
+});
+
+async function open(
+  path: string,
+  options: {
+    width?: number;
+    theme?: 'light' | 'dark';
+    script?: boolean;
+    reducedMotion?: 'reduce';
+  } = {},
+): Promise<Page> {
+  context ??= await browser.newContext({
+    viewport: { width: options.width ?? 1280, height: 900 },
+    colorScheme: options.theme ?? 'light',
+    javaScriptEnabled: options.script ?? true,
+    reducedMotion: options.reducedMotion ?? 'no-preference',
+  });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    // The status of a call or page is not a fault of the page's.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      complaints.push(message.text());
+    }
+  });
+  await page.goto(`${site.origin}${path}`, { waitUntil: 'networkidle' });
+  return page;
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // The whole page at once: what a bar at the edge covers can be scrolled free, which axe cannot know.
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  const width = page.viewportSize()?.width ?? 1280;
+  await page.setViewportSize({ width, height: Math.max(height, 900) });
+  await page.evaluate(axe.source);
+  const results = await page.evaluate(async () => {
+    const checker = (globalThis as unknown as { axe: typeof axe }).axe;
+    return checker.run({
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    });
+  });
+  return results.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
+}
+
+describe.each(publicPaths)('%s', (path) => {
+  it.each(themes.flatMap((theme) => widths.map((width) => ({ theme, width }))))(
+    'has nothing for axe to complain about, $theme at $width px',
+    async ({ theme, width }) => {
+      expect(await violations(await open(path, { theme, width }))).toEqual([]);
+    },
+  );
+
+  it('reads the same without its script', async () => {
+    const bare = await open(path, { script: false });
+    const text = await bare.locator('main').innerText();
+    await context?.close();
+    context = undefined;
+    const alive = await open(path);
+    expect(await alive.locator('main').innerText()).toBe(text);
+  });
+
+  it('does not scroll sideways at 320 px, also with text twice as large', async () => {
+    const page = await open(path, { width: 320 });
+    const overflow = () =>
+      page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+    expect(await overflow()).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    expect(await overflow()).toBe(0);
+  });
+
+  it('has one h1, a title, and no move of anything while it loads', async () => {
+    const page = await open(path);
+    expect(await page.locator('h1').count()).toBe(1);
+    expect(await page.title()).toContain('Sevenfold');
+    const shift = await page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          let sum = 0;
+          new PerformanceObserver((list) => {
+            for (const entry of list.getEntries())
+              sum += (entry as unknown as { value: number }).value;
+          }).observe({ type: 'layout-shift', buffered: true });
+          setTimeout(() => resolve(sum), 200);
+        }),
+    );
+    expect(shift).toBeLessThanOrEqual(0.02);
+  });
+
+  it('has no target smaller than 24 px', async () => {
+    const page = await open(path, { width: 390 });
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll('a[href], button, input, select')]
+        .filter((element) => element.checkVisibility() && !element.closest('p, label, .sr-only'))
+        .map((element) => ({ element: element.outerHTML, box: element.getBoundingClientRect() }))
+        .filter(({ box }) => box.height > 1 && (box.height < 24 || box.width < 20))
+        .map(({ element }) => element),
+    );
+    expect(small).toEqual([]);
+  });
+});
+
+describe('links', () => {
+  it('lead to pages that exist, and to parts that exist on them', async () => {
+    const targets = new Set<string>();
+    const page = await open('/');
+    for (const path of publicPaths) {
+      await page.goto(`${site.origin}${path}`);
+      const hrefs = await page
+        .locator('a[href]')
+        .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
+      for (const href of hrefs) {
+        if (href.startsWith(site.origin) && !href.includes('/nowhere')) targets.add(href);
+      }
+    }
+    const dead: string[] = [];
+    for (const target of targets) {
+      const response = await page.goto(target);
+      const { hash } = new URL(target);
+      const found = hash === '' || (await page.locator(`[id="${hash.slice(1)}"]`).count()) === 1;
+      // Going to another part of the page one is on is no request, so it has no response.
+      if ((response !== null && response.status() !== 200) || !found) dead.push(target);
+    }
+    expect(dead).toEqual([]);
+    expect(targets.size).toBeGreaterThan(8);
+  });
+});
+
+describe('an address without a page', () => {
+  it('is answered with 404, the home page and a notice', async () => {
+    const page = await open('/nowhere/at-all');
+    await expect.poll(() => page.getByText('That page does not exist').count()).toBe(1);
+    const response = await page.reload();
+    expect(response?.status()).toBe(404);
+    expect(await page.locator('h1').innerText()).toContain('Ask a business question');
+  });
+});
+
+describe('going from page to page', () => {
+  it('puts the focus on the heading, changes the title and starts at the top', async () => {
+    const page = await open('/');
+    await page.getByRole('contentinfo').getByRole('link', { name: 'Terms of Service' }).click();
+    await page.waitForURL('**/terms');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    expect(await page.title()).toBe('Terms of Service · Sevenfold');
+    expect(await page.evaluate(() => window.scrollY)).toBe(0);
+  });
+
+  it('scrolls to the part that a link names and focuses it', async () => {
+    const page = await open('/login');
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByRole('link', { name: 'Pricing' })
+      .click();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('pricing');
+    await expect.poll(() => page.evaluate(() => window.scrollY)).toBeGreaterThan(500);
+  });
+
+  it('begins with a link over the navigation', async () => {
+    const page = await open('/');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+  });
+
+  it('opens the menu of a phone as a dialog and gives the focus back', async () => {
+    const page = await open('/', { width: 390 });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    expect(await page.getByRole('dialog', { name: 'Menu' }).isVisible()).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Menu');
+  });
+});
+
+describe('the theme', () => {
+  it('is chosen on the page and written into it by the server from then on', async () => {
+    const page = await open('/');
+    await page.getByRole('contentinfo').getByText('Dark', { exact: true }).click();
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(await paper()).toBe('rgb(15, 23, 24)');
+    const html = await (await page.request.get(`${site.origin}/terms`)).text();
+    expect(html).toContain('<html lang="en" data-theme="dark">');
+    await page.getByRole('contentinfo').getByText('System', { exact: true }).click();
+    expect(await paper()).toBe('rgb(248, 246, 240)');
+  });
+});
+
+const signIn = async (page: Page, email: string, password: string): Promise<void> => {
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Login' }).click();
+};
+
+describe('logging in', () => {
+  it('names the empty fields, focuses the first and clears on edit', async () => {
+    const page = await open('/login');
+    await page.getByRole('button', { name: 'Login' }).click();
+    const email = page.getByLabel('Email');
+    expect(await page.getByText('Email is required').isVisible()).toBe(true);
+    expect(await page.getByText('Password is required').isVisible()).toBe(true);
+    await expect
+      .poll(() => email.evaluate((element) => element === document.activeElement))
+      .toBe(true);
+    expect(await email.getAttribute('aria-invalid')).toBe('true');
+    const describedBy = (await email.getAttribute('aria-describedby')) ?? '';
+    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toBe('Email is required');
+    await email.fill('a');
+    expect(await page.getByText('Email is required').count()).toBe(0);
+    expect(site.calls.filter(({ path }) => path === '/api/auth/login')).toEqual([]);
+  });
+
+  it('shows what the server refused, focused, until something is edited', async () => {
+    site.answer(({ path }) =>
+      path === '/api/auth/login'
+        ? problem(401, 'wrong-credentials', 'Login failed. Please check your credentials.')
+        : ok(null),
+    );
+    const page = await open('/login');
+    await signIn(page, 'ada@example.com', 'wrong-one');
+    const banner = page.getByText('Login failed', { exact: true });
+    await banner.waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain(
+      'Login failed. Please check your credentials.',
+    );
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('Password', { exact: true }).fill('another-one');
+    await expect.poll(() => banner.count()).toBe(0);
+    expect(await page.getByLabel('Email').inputValue()).toBe('ada@example.com');
+  });
+
+  it('says how long to wait after too many attempts', async () => {
+    site.answer(({ path }) =>
+      path === '/api/auth/login'
+        ? problem(429, 'rate-limited', 'rate limit', { headers: { 'retry-after': '42' } })
+        : ok(null),
+    );
+    const page = await open('/login');
+    await signIn(page, 'ada@example.com', 'wrong-one');
+    await page.getByText('Please try again in 42 s.').first().waitFor();
+  });
+
+  it('goes back to the page that was asked for, and keeps the token out of storage', async () => {
+    site.answer(({ path }) => (path === '/api/auth/login' ? ok(sessionOf()) : ok(null)));
+    const page = await open('/credits?type=refund');
+    await page.waitForURL('**/login?redirect=*');
+    await signIn(page, 'ada@example.com', 'Correct1horse');
+    await page.waitForURL('**/credits?type=refund');
+    const login = site.calls.find(({ path }) => path === '/api/auth/login');
+    expect(login?.body).toEqual({
+      email: 'ada@example.com',
+      password: 'Correct1horse',
+      remember: false,
+    });
+    expect(login?.headers.get('idempotency-key')).toMatch(/^[\x21-\x7e]{1,128}$/);
+    const stored = await page.evaluate(() =>
+      JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]),
+    );
+    expect(stored).not.toContain('token-of-this-test');
+  });
+
+  it('does not go where a foreign link points', async () => {
+    site.answer(({ path }) => (path === '/api/auth/login' ? ok(sessionOf()) : ok(null)));
+    const page = await open('/login?redirect=https%3A%2F%2Fevil.example%2F');
+    await signIn(page, 'ada@example.com', 'Correct1horse');
+    await page.waitForURL(`${site.origin}/dashboard`);
+  });
+
+  it('is not needed when the session is still there', async () => {
+    site.answer(() => ok(sessionOf()));
+    const page = await open('/login');
+    await page.waitForURL('**/dashboard');
+    await page.getByRole('heading', { level: 1, name: /Ada$/ }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('keeps what was typed before the script was there', async () => {
+    const page = await open('/login');
+    await page.route('**/assets/index-*.js', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    await page.goto(`${site.origin}/login`, { waitUntil: 'commit' });
+    await page.getByLabel('Email').fill('early@example.com');
+    await page.getByRole('button', { name: 'Login' }).and(page.locator(':enabled')).waitFor();
+    expect(await page.getByLabel('Email').inputValue()).toBe('early@example.com');
+  });
+
+  it('tells of the demo account in local mode and nowhere else', async () => {
+    const local = await serveSite({ isLocal: true });
+    try {
+      const page = await open('/login');
+      expect(await page.getByText('demo account').count()).toBe(0);
+      await page.goto(`${local.origin}/login`);
+      await page.getByText('demo account').waitFor();
+    } finally {
+      await local.close();
+    }
+  });
+});
+
+describe('signing up', () => {
+  const fill = async (page: Page, values: Partial<Record<string, string>> = {}): Promise<void> => {
+    await page.getByLabel('Full name').fill(values['name'] ?? 'Ada Example');
+    await page.getByLabel('Email').fill(values['email'] ?? 'ada@example.com');
+    await page.getByLabel('Password', { exact: true }).fill(values['password'] ?? 'Correct1horse');
+    await page
+      .getByLabel('Confirm password', { exact: true })
+      .fill(values['confirm'] ?? 'Correct1horse');
+    await page.getByRole('checkbox').check();
+  };
+  const submit = (page: Page): Promise<void> =>
+    page.getByRole('button', { name: 'Start Finding Opportunities - $5' }).click();
+
+  it('ticks the password rules off while they are met', async () => {
+    const page = await open('/signup');
+    const rules = page.getByRole('list', { name: 'Password rules' });
+    expect(await rules.getByText('Met:').count()).toBe(0);
+    await page.getByLabel('Password', { exact: true }).fill('abcdefgH');
+    await expect.poll(() => rules.getByText('Met:').count()).toBe(3);
+    await page.getByLabel('Password', { exact: true }).fill('abcdefgH1');
+    await expect.poll(() => rules.getByText('Met:').count()).toBe(4);
+  });
+
+  it('lists the errors of an empty form and raises a toast for the one that is out of sight', async () => {
+    const page = await open('/signup', { width: 390 });
+    await page.setViewportSize({ width: 390, height: 500 });
+    await submit(page);
+    for (const sentence of [
+      'Full name is required',
+      'Email is required',
+      'Password is required',
+      'Please confirm your password',
+      'You must accept the Terms of Service and Privacy Policy',
+    ]) {
+      expect(await page.getByText(sentence, { exact: true }).count()).toBe(2);
+    }
+    const toasts = page.getByRole('region', { name: 'Notifications' });
+    expect(await toasts.getByText('Form validation failed').count()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('raises no toast when the first error is in sight', async () => {
+    const page = await open('/signup');
+    await page.setViewportSize({ width: 1280, height: 1600 });
+    await submit(page);
+    const toasts = page.getByRole('region', { name: 'Notifications' });
+    expect(await toasts.getByText('Form validation failed').count()).toBe(0);
+  });
+
+  it('sends the trimmed name and the accepted terms, without the second password', async () => {
+    site.answer(({ path }) =>
+      path === '/api/auth/signup'
+        ? { status: 201, body: { data: { ...sessionOf(), needsEmailVerification: false } } }
+        : ok(null),
+    );
+    const page = await open('/signup');
+    await fill(page, { name: '  Ada Example ' });
+    await submit(page);
+    await page.waitForURL('**/dashboard');
+    const { body } = site.calls.find(({ path }) => path === '/api/auth/signup') ?? {};
+    expect(body).toEqual({
+      name: 'Ada Example',
+      email: 'ada@example.com',
+      password: 'Correct1horse',
+      terms_version: '2026-11-20',
+    });
+  });
+
+  it('puts an address that is taken beside its field, under the banner', async () => {
+    site.answer(({ path }) =>
+      path === '/api/auth/signup'
+        ? problem(
+            409,
+            'email-in-use',
+            'An account with this email already exists. Try signing in instead.',
+          )
+        : ok(null),
+    );
+    const page = await open('/signup');
+    await fill(page);
+    await submit(page);
+    await page.getByText('Signup failed', { exact: true }).waitFor();
+    expect(await page.getByLabel('Email').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByLabel('Full name').inputValue()).toBe('Ada Example');
+  });
+
+  it('asks to confirm the address when there is no session yet', async () => {
+    site.answer(({ path }) =>
+      path === '/api/auth/signup' ? ok({ needsEmailVerification: true }) : ok(null),
+    );
+    const page = await open('/signup');
+    await fill(page);
+    await submit(page);
+    await page.getByText('We sent a link to ada@example.com').waitFor();
+  });
+});
+
+describe('the signed-in area', () => {
+  it('offers its places, and on phones four of them at the bottom edge', async () => {
+    site.answer(() => ok(sessionOf()));
+    const page = await open('/dashboard', { width: 390 });
+    const places = page.getByRole('navigation', { name: 'Places' });
+    await places.waitFor();
+    expect(await places.locator('a, button').allInnerTexts()).toEqual([
+      'Dashboard',
+      'New',
+      'Credits',
+      'Menu',
+    ]);
+    expect(await violations(page)).toEqual([]);
+    await places.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Logout' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('is left at once on logout, in every tab, and the drafts go with the person', async () => {
+    site.answer(({ path }) => (path === '/api/auth/logout' ? ok({ ok: true }) : ok(sessionOf())));
+    const first = await open('/dashboard');
+    const second = await open('/credits');
+    await first.evaluate(() => localStorage.setItem('sevenfold.draft.usr_1.optimization', '{}'));
+    await first.getByRole('button', { name: 'Logout' }).click();
+    await first.waitForURL('**/login');
+    await second.waitForURL('**/login');
+    expect(await first.evaluate(() => Object.keys(localStorage))).toEqual([]);
+    expect(site.calls.filter(({ path }) => path === '/api/auth/logout')).toHaveLength(1);
+  });
+
+  it('says when nobody answers, and tries again on request', async () => {
+    site.answer(() => problem(503, 'unavailable', 'Unavailable'));
+    const page = await open('/dashboard');
+    await page.getByText('This page could not be shown').waitFor();
+    // The failure belongs in the console, too.
+    expected = /^ApiProblem: Unavailable/;
+    site.answer(() => ok(sessionOf()));
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await page.getByRole('heading', { level: 1, name: /Ada$/ }).waitFor();
+  });
+
+  it('keeps the page and asks to sign in again when the session ends', async () => {
+    // A token that ends at once makes every look at the session ask the server.
+    site.answer(() => ok(sessionOf('Ada Example', 1)));
+    const page = await open('/dashboard');
+    site.answer(({ path }) => (path === '/api/auth/login' ? ok(sessionOf()) : ok(null)));
+    await page.evaluate(() => {
+      new BroadcastChannel('sevenfold').postMessage('signed-in');
+    });
+    await page.getByText('Please sign in again').first().waitFor();
+    await page.getByRole('button', { name: 'Login' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('Email').inputValue()).toBe('ada@example.com');
+    await dialog.getByLabel('Password', { exact: true }).fill('Correct1horse');
+    await dialog.getByRole('button', { name: 'Login' }).click();
+    await expect.poll(() => page.getByText('Your session has ended').count()).toBe(0);
+    expect(page.url()).toBe(`${site.origin}/dashboard`);
+  });
+});
