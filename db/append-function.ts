@@ -46,6 +46,10 @@ export function appendFunction(projections: readonly Projection[]): AppendFuncti
  * Every variable begins with append__, because `use_column` lets a column win over a variable of the
  * same name, and the projections' statements bring columns that nobody here knows.
  *
+ * The planner's settings are those of a function whose every access is by key: its plans are made once
+ * a session, often on tables that are still empty, and a scan that was right then would be kept when
+ * they are full.
+ *
  * Rows are locked in the order of their ids, and new streams, which have no row to lock, are inserted
  * in that order too: two batches can wait for each other but not in a circle.
  */
@@ -62,6 +66,9 @@ returns table (
 )
 language plpgsql security definer
 set search_path = ${schema}, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $append$
 #variable_conflict use_column
 declare
