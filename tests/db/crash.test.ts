@@ -42,6 +42,8 @@ beforeAll(async () => {
     functionName,
     clock: Date.now,
     log: createLog({ level: 'silent', process: 'test' }),
+    // A busy machine may take long to recover; what is shown here is not how long.
+    limits: { jobPatienceMs: 60_000 },
   });
 });
 afterAll(async () => {

@@ -474,6 +474,7 @@ test('a fault of a whole batch is tried lane by lane, and only its cause fails',
 });
 
 test('backends that are terminated under load cost nobody a command, and double none', async () => {
+  bus = newBus({ limits: { jobPatienceMs: 60_000 } });
   const streams = Array.from({ length: 10 }, newStream);
   const killer = terminateBackends(20);
   const sent = streams.flatMap((streamId) =>

@@ -58,16 +58,22 @@ async function startEmbedded(): Promise<Started> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sevenfold-test-'));
   // When root runs the tests, Postgres runs as another user, who must be able to enter.
   chmodSync(dataDir, 0o755);
-  // A crash of the whole machine is the one thing that no test here survives.
-  const settings = ['fsync=off', 'full_page_writes=off', 'shared_buffers=64MB'];
-  const server = await startEmbeddedPostgres({ dataDir, settings, log: () => undefined });
-  return {
-    server: { ...urlsOf(server), template: new URL(server.ownerUrl).pathname.slice(1) },
-    async stop() {
-      await server.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  };
+  const remove = () => rmSync(dataDir, { recursive: true, force: true });
+  try {
+    // A crash of the whole machine is the one thing that no test here survives.
+    const settings = ['fsync=off', 'full_page_writes=off', 'shared_buffers=64MB'];
+    const server = await startEmbeddedPostgres({ dataDir, settings, log: () => undefined });
+    return {
+      server: { ...urlsOf(server), template: new URL(server.ownerUrl).pathname.slice(1) },
+      async stop() {
+        await server.stop();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
 }
 
 async function startContainer(): Promise<Started> {
