@@ -139,13 +139,12 @@ describe('the way in', () => {
     writeFileSync(
       join(folder, 'show.ts'),
       `const [, , ...rest]: string[] = process.argv;
+       process.on('SIGTERM', () => process.exit(5));
+       process.on('disconnect', () => process.exit(0));
        console.log(rest.join(' '));
        if (rest[0] === 'fail') process.exit(7);
-       if (rest[0] === 'wait') {
-         process.on('SIGTERM', () => process.exit(5));
-         process.on('disconnect', () => process.exit(0));
-         setInterval(() => undefined, 60_000);
-       }`,
+       if (rest[0] === 'wait') setInterval(() => undefined, 60_000);
+       else process.disconnect();`,
     );
     expect(run('npm', ['install', '--package-lock-only'], { cwd: folder }).code).toBe(0);
   });
