@@ -27,7 +27,7 @@ export const versionConflict = 'ES409';
 export const defaultPartition = 'emt:default';
 
 /** Readers LISTEN on it. Its payload is empty: a wake-up, never data. */
-export const eventsChannel = 'events';
+const eventsChannel = 'events';
 
 export const schema = 'public';
 

@@ -13,6 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
@@ -232,7 +233,7 @@ async function lineOf(folder: string): Promise<string> {
 type Holder = { child: ChildProcess; port: number; owned: boolean; stop(): Promise<void> };
 
 async function startHolder(folder: string = dataDir): Promise<Holder> {
-  const path = join(import.meta.dirname, '..', 'support', 'embedded-holder.ts');
+  const path = fileURLToPath(import.meta.resolve('#tests/support/embedded-holder.ts'));
   const child = spawn(process.execPath, [path, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
