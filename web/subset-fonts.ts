@@ -7,10 +7,7 @@
  * no line moves when the real face arrives.
  */
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import subsetFont, { type VariationAxes } from 'subset-font';
-
-const require = createRequire(import.meta.url);
 
 /** Basic Latin, Latin-1 with the French letters it forgot, punctuation, arrows and signs. */
 const characters = [range(0x20, 0x7e), range(0xa0, 0xff), 'ŒœŸı', '–—‘’‚“”„•…‹›€™−×÷≈≤≥→←↑↓'].join(
@@ -20,14 +17,16 @@ const characters = [range(0x20, 0x7e), range(0xa0, 0xff), 'ŒœŸı', '–—‘
 const faces = [
   {
     file: 'newsreader-500.woff2',
-    source: '@fontsource-variable/newsreader/files/newsreader-latin-opsz-normal.woff2',
-    license: '@fontsource-variable/newsreader/LICENSE',
+    source: import.meta
+      .resolve('@fontsource-variable/newsreader/files/newsreader-latin-opsz-normal.woff2'),
+    license: import.meta.resolve('@fontsource-variable/newsreader/LICENSE'),
     axes: { wght: 500, opsz: 32 },
   },
   {
     file: 'instrument-sans.woff2',
-    source: '@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2',
-    license: '@fontsource-variable/instrument-sans/LICENSE',
+    source: import.meta
+      .resolve('@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2'),
+    license: import.meta.resolve('@fontsource-variable/instrument-sans/LICENSE'),
     axes: { wght: { min: 400, max: 700 } },
   },
 ] as const;
@@ -72,11 +71,11 @@ const frequencies: Readonly<Record<string, number>> = {
 };
 
 for (const face of faces) {
-  const original = await readFile(require.resolve(face.source));
+  const original = await readFile(new URL(face.source));
   const cut = await subset(original, face.axes, 'woff2');
   await writeFile(new URL(`./src/fonts/${face.file}`, import.meta.url), cut);
   await copyFile(
-    require.resolve(face.license),
+    new URL(face.license),
     new URL(`./src/fonts/${face.file.replace('.woff2', '')}.LICENSE.txt`, import.meta.url),
   );
   const metrics = readMetrics(await subset(original, face.axes, 'sfnt'));

@@ -63,11 +63,6 @@ export function useSession(): Session {
   );
 }
 
-/** The session as it is now, for code outside components. */
-export function currentSession(): Session {
-  return session;
-}
-
 /** Calls back when a person leaves, so that caches, drafts and streams can be emptied. */
 export function onSessionEnd(listener: () => void): () => void {
   endListeners.add(listener);
