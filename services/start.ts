@@ -2,9 +2,9 @@ import { watch } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '#db/embedded.ts';
-import { checkAppConnection } from '#db/connect.ts';
-import { migrate, MigrationError } from '#db/migrate.ts';
-import { projections } from '#projections/index.ts';
+import { MigrationError } from '#db/migrate.ts';
+import { checkedConnection, namedDatabase, prepareDatabase } from '#services/migrate.ts';
+import type { DatabaseUrls } from '#services/migrate.ts';
 import { SettingsError, type Env } from '#services/platform/env.ts';
 import { nextStopRequest, settingsOrExit } from '#services/platform/lifecycle.ts';
 import type { ReadyDetails } from '#services/platform/lifecycle.ts';
@@ -29,8 +29,6 @@ type Context = {
   /** Ends what is under way without being a service. */
   signal: AbortSignal;
 };
-
-type DatabaseUrls = { ownerUrl: string; appUrl: string; auditorUrl: string | null };
 
 const root = join(import.meta.dirname, '..');
 
@@ -59,7 +57,10 @@ async function startAll(context: Context): Promise<void> {
   const { env, supervisor, dev } = context;
   await refuseTakenPort(env);
   const urls = await openDatabase(context);
-  await Promise.all([migrateDatabase(context, urls), dev ? null : buildPages(context)]);
+  await Promise.all([
+    prepareDatabase(urls, env.mode, context.log),
+    dev ? null : buildPages(context),
+  ]);
   const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? await freeLoopbackUrl() : null);
   const apiUrl = dev ? await freeLoopbackUrl() : null;
   const variables = {
@@ -106,26 +107,10 @@ function numbered(name: string, count: number): string[] {
 // --- the database ---
 
 async function openDatabase(context: Context): Promise<DatabaseUrls> {
-  const { env } = context;
-  if (env.databaseUrl === null) return startPostgres(context);
-  const appUrl = env.databaseUrl;
-  await naming('DATABASE_URL', appUrl, async () => checkAppConnection(appUrl));
-  return { ownerUrl: env.migrateDatabaseUrl ?? appUrl, appUrl, auditorUrl: null };
-}
-
-async function migrateDatabase({ log }: Context, urls: DatabaseUrls): Promise<void> {
-  const { ownerUrl, appUrl, auditorUrl } = urls;
-  const variable = ownerUrl === appUrl ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
-  await naming(variable, ownerUrl, async () =>
-    migrate({
-      ownerUrl,
-      appRole: roleOf(appUrl),
-      auditorRole: auditorUrl === null ? null : roleOf(auditorUrl),
-      projections,
-      log: (message) => log.info(message),
-    }),
-  );
-  for (const warning of await checkAppConnection(appUrl)) log.warn(warning);
+  if (context.env.databaseUrl === null) return startPostgres(context);
+  const urls = namedDatabase(context.env);
+  await checkedConnection(urls.appUrl);
+  return urls;
 }
 
 /** Under the supervisor, so that a killed Postgres comes back, on the port that everyone knows. */
@@ -163,30 +148,6 @@ async function startPostgres({ env, log, supervisor }: Context): Promise<Databas
   await supervisor.start(service);
   if (urls === null) throw new Error('Postgres started without addresses');
   return urls;
-}
-
-function roleOf(url: string): string {
-  return decodeURIComponent(new URL(url).username);
-}
-
-/** Runs `work` on a connection; a failure to connect names the variable and the server, no more. */
-async function naming<T>(variable: string, url: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof MigrationError || !(error instanceof Error)) throw error;
-    if (error.message.startsWith(variable)) throw new SettingsError([error.message]);
-    if (!('code' in error) || !isConnectionCode(String(error.code))) throw error;
-    const reason = 'severity' in error ? error.message : String(error.code);
-    throw new SettingsError([`${variable}: no connection to ${new URL(url).host} (${reason})`], {
-      cause: error,
-    });
-  }
-}
-
-/** Of the system (ECONNREFUSED, ENOTFOUND …), of signing in (28…), or of a missing database. */
-function isConnectionCode(code: string): boolean {
-  return /^E[A-Z]/.test(code) || code.startsWith('28') || code === '3D000';
 }
 
 // --- ports and addresses ---

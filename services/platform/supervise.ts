@@ -90,6 +90,7 @@ type Kept = {
 export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy): Supervisor {
   const groups: Kept[][] = [];
   const givenUp = Promise.withResolvers<GivenUp>();
+  let stopping = false;
 
   function keep(service: Service): { kept: Kept; ready: Promise<ReadyDetails> } {
     const ready = Promise.withResolvers<ReadyDetails>();
@@ -109,7 +110,8 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
     const { service, abort } = kept;
     while (!abort.signal.aborted) {
       const ending = await runOnce(kept, onReady);
-      if (abort.signal.aborted) return;
+      // Whatever ends from now on has been told to, if not by us: a signal may reach a whole group.
+      if (stopping) return;
       if (kept.restarting) {
         kept.restarting = false;
         continue;
@@ -168,6 +170,7 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
       await kept.running.stop();
     },
     async stop() {
+      stopping = true;
       for (const group of groups.toReversed()) await Promise.all(group.map(stopOne));
     },
     givenUp: givenUp.promise,

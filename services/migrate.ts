@@ -1,0 +1,99 @@
+import pg from 'pg';
+import { checkAppConnection } from '#db/connect.ts';
+import { migrate, MigrationError } from '#db/migrate.ts';
+import { projections } from '#projections/index.ts';
+import { databaseUrlOf, SettingsError, type Env, type Mode } from '#services/platform/env.ts';
+import { exitWithLines, settingsOrExit } from '#services/platform/lifecycle.ts';
+import { createLog, type Log } from '#services/platform/log.ts';
+
+/**
+ * Everything a database needs before the application may use it: the migrations, and the mark of the
+ * mode that it belongs to. Run on its own, it is the step between a new version and its processes.
+ */
+export type DatabaseUrls = { ownerUrl: string; appUrl: string; auditorUrl: string | null };
+
+/** The database that the variables name. @throws SettingsError */
+export function namedDatabase(env: Env): DatabaseUrls {
+  const appUrl = databaseUrlOf(env);
+  return { ownerUrl: env.migrateDatabaseUrl ?? appUrl, appUrl, auditorUrl: null };
+}
+
+/** @throws SettingsError, MigrationError */
+export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log): Promise<void> {
+  const { ownerUrl, appUrl, auditorUrl } = urls;
+  const variable = ownerUrl === appUrl ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
+  await naming(variable, ownerUrl, async () => {
+    await migrate({
+      ownerUrl,
+      appRole: roleOf(appUrl),
+      auditorRole: auditorUrl === null ? null : roleOf(auditorUrl),
+      projections,
+      log: (message) => log.info(message),
+    });
+    await claimForMode(ownerUrl, mode);
+  });
+  for (const warning of await checkedConnection(appUrl)) log.warn(warning);
+}
+
+/** Warnings about the application's connection. @throws SettingsError when it cannot be used */
+export async function checkedConnection(appUrl: string): Promise<string[]> {
+  return naming('DATABASE_URL', appUrl, async () => checkAppConnection(appUrl));
+}
+
+/** The demo account of local mode must never meet real customers, nor real customers the sandbox. */
+async function claimForMode(ownerUrl: string, mode: Mode): Promise<void> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    await client.query(
+      'insert into database_mode (mode) values ($1) on conflict (only_row) do nothing',
+      [mode],
+    );
+    const { rows } = await client.query<{ mode: Mode }>('select mode from database_mode');
+    const marked = rows[0]?.mode;
+    if (marked !== mode) {
+      throw new SettingsError([
+        `MODE is ${mode}, but this database was written in ${marked} mode; use another database`,
+      ]);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+function roleOf(url: string): string {
+  return decodeURIComponent(new URL(url).username);
+}
+
+/** Runs `work` on a connection; a failure to connect names the variable and the server, no more. */
+async function naming<T>(variable: string, url: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof MigrationError || !(error instanceof Error)) throw error;
+    if (error.message.startsWith(variable)) throw new SettingsError([error.message]);
+    if (!('code' in error) || !isConnectionCode(String(error.code))) throw error;
+    const reason = 'severity' in error ? error.message : String(error.code);
+    throw new SettingsError([`${variable}: no connection to ${new URL(url).host} (${reason})`], {
+      cause: error,
+    });
+  }
+}
+
+/** Of the system (ECONNREFUSED, ENOTFOUND …), of signing in (28…), or of a missing database. */
+function isConnectionCode(code: string): boolean {
+  return /^E[A-Z]/.test(code) || code.startsWith('28') || code === '3D000';
+}
+
+if (import.meta.main) {
+  const env = settingsOrExit();
+  const log = createLog({ level: env.logLevel, process: 'migrate' });
+  try {
+    await prepareDatabase(namedDatabase(env), env.mode, log);
+    log.info('the database is ready');
+  } catch (error) {
+    if (error instanceof SettingsError) exitWithLines(error.lines);
+    if (error instanceof MigrationError) exitWithLines([error.message], 1);
+    throw error;
+  }
+}
