@@ -209,7 +209,7 @@ describe('beginning a call', () => {
       'a seat that is not at the table': begin('opinion.X9'),
     };
     for (const [name, command] of Object.entries(nothing))
-      expect(told.when(command), name).toEqual([]);
+      expect({ [name]: told.when(command) }).toEqual({ [name]: [] });
     expect(inClaims().when(begin('opinion.S1', 2))).toEqual([]);
     expect(inClaims().when(begin('claims.2'))).toEqual([]);
     expect(inSynthesis().when(begin('verify.1.1'))).toEqual([]);
@@ -585,7 +585,8 @@ describe('the claims', () => {
   });
 
   test('of a fallback are at most 24, evenly from all answers', () => {
-    const many = opinion({ claims: Array(8).fill({ importance: 3, flips: false }) });
+    const eight = Array.from({ length: 8 }, () => ({ importance: 3, flips: false }) as const);
+    const many = opinion({ claims: eight });
     const begun = started();
     const told = begun
       .answered(owedSlots(begun.state), () => many)

@@ -1,0 +1,274 @@
+import type { Decider, JobSpec, StoredEvent } from '#services/platform/command.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+
+/**
+ * Streams, jobs and commands in memory, with the promises of the real ones and every moment between
+ * two of their steps open to others. What stands between two yields happens at once; whoever drives
+ * the generators decides what happens in between, and may never come back to one.
+ */
+
+export type Steps<Result> = Generator<Pause, Result, void>;
+/** Milliseconds since the epoch before which a step is not taken; a call can be stopped earlier. */
+export type Pause = { until: number; call?: { runId: string; slot: string } };
+export const anytime: Pause = { until: 0 };
+
+// ── streams ─────────────────────────────────────────────────────────────────────────────────────
+
+type Head = { version: number; state: unknown };
+type Appended = { events: readonly StoredEvent[]; version: number; fingerprint: string };
+type Stream = Head & {
+  events: StoredEvent[];
+  messageIds: Set<string>;
+  byCommand: Map<string, Appended>;
+};
+
+/** What a test takes away, to see that it is missed. */
+export type Guards = {
+  /** Appends to these streams are refused unless they were decided on the stream's version. */
+  versions: readonly ('credits' | 'optimization')[];
+};
+
+export type Store = {
+  streams: ReadonlyMap<string, Stream>;
+  append<State, Command, Event extends StoredEvent>(
+    decider: Decider<State, Command, Event>,
+    append: {
+      streamId: string;
+      commandId: string;
+      fingerprint: string;
+      expected: number;
+      events: readonly Event[];
+    },
+  ): Head | null;
+  headOf(streamId: string): Head | null;
+  earlier(streamId: string, commandId: string): Appended | null;
+};
+
+export function createStore(
+  guards: Guards,
+  queue: Queue,
+  onAppend: (streamId: string, events: readonly StoredEvent[], state: unknown) => void,
+): Store {
+  const streams = new Map<string, Stream>();
+  const found = (streamId: string) => streams.get(streamId) ?? null;
+  return {
+    streams,
+    headOf: found,
+    earlier: (streamId, commandId) => found(streamId)?.byCommand.get(commandId) ?? null,
+    append(decider, { streamId, commandId, fingerprint, expected, events }) {
+      const stream: Stream = found(streamId) ?? {
+        version: 0,
+        state: decider.initialState(),
+        events: [],
+        messageIds: new Set(),
+        byCommand: new Map(),
+      };
+      const ids = events.map((_event, index) => uuidV5(commandId, index));
+      const versioned = guards.versions.some((kind) => streamId.startsWith(kind));
+      if (versioned && stream.version !== expected) return null;
+      if (ids.some((id) => stream.messageIds.has(id))) return null;
+      const jobs: JobSpec[] = [];
+      let state = stream.state as ReturnType<typeof decider.initialState>;
+      for (const event of events) {
+        state = decider.evolve(state, event);
+        jobs.push(...decider.reactions(event, streamId, state));
+      }
+      stream.events.push(...events);
+      for (const id of ids) stream.messageIds.add(id);
+      stream.version += events.length;
+      stream.state = state;
+      stream.byCommand.set(commandId, { events, version: stream.version, fingerprint });
+      streams.set(streamId, stream);
+      // Of two jobs with one key in one append the later counts, as in the append function.
+      queue.add(...new Map(jobs.map((job) => [job.key, job])).values());
+      onAppend(streamId, events, state);
+      return { version: stream.version, state };
+    },
+  };
+}
+
+// ── commands ────────────────────────────────────────────────────────────────────────────────────
+
+/** What one process remembers of the streams it has written. */
+export type Memory = Map<string, Head>;
+
+export type Outcome<State, Event> = {
+  events: readonly Event[];
+  state: State;
+  version: number;
+  repeated: boolean;
+};
+
+export type Request<Command> = {
+  streamId: string;
+  command: Command;
+  commandId: string;
+  fingerprint: string;
+};
+
+const httpTries = 10;
+
+/**
+ * One command as `execute` carries it out: decided on what the process remembers; a refusal or a
+ * no-op only on a fresh row, after a look for the command's own earlier events; after a conflict, or
+ * when the reply was lost, from the start. Throws a Problem: the decider's, or 503 when it gives up.
+ */
+export function* execute<State, Command, Event extends StoredEvent>(
+  store: Store,
+  memory: Memory,
+  decider: Decider<State, Command, Event>,
+  request: Request<Command>,
+  network: { losesReply: () => boolean; count: (what: 'conflict' | 'repeat') => void },
+): Steps<Outcome<State, Event>> {
+  const { streamId, command, commandId, fingerprint } = request;
+  let confirming = false;
+  for (let tries = 0; tries < httpTries;) {
+    const remembered = confirming ? undefined : memory.get(streamId);
+    const fresh = store.headOf(streamId) ?? { version: 0, state: decider.initialState() };
+    const head = remembered ?? { version: fresh.version, state: fresh.state };
+    const earlier = confirming ? store.earlier(streamId, commandId) : null;
+    yield anytime;
+    if (earlier) {
+      network.count('repeat');
+      if (earlier.fingerprint !== fingerprint)
+        throw new Problem(409, 'idempotency-mismatch', 'Another request had this id.');
+      return {
+        events: earlier.events as readonly Event[],
+        state: head.state as State,
+        version: earlier.version,
+        repeated: true,
+      };
+    }
+    const decided = attempt(() => decider.decide(command, head.state as State));
+    const events = 'refused' in decided ? [] : decided.events;
+    if (events.length > 0) {
+      const after = store.append(decider, {
+        streamId,
+        commandId,
+        fingerprint,
+        expected: head.version,
+        events,
+      });
+      const known = after !== null && !network.losesReply();
+      if (known) memory.set(streamId, after);
+      yield anytime;
+      if (known) return { events, ...after, state: after.state as State, repeated: false };
+      network.count('conflict');
+      memory.delete(streamId);
+      confirming = true;
+      tries += 1;
+    } else if (confirming) {
+      if ('refused' in decided) throw decided.refused;
+      return { events, state: head.state as State, version: head.version, repeated: false };
+    } else {
+      confirming = true;
+    }
+  }
+  throw new Problem(503, 'busy', 'The service is busy right now.');
+}
+
+function attempt<Event>(
+  decide: () => readonly Event[],
+): { events: readonly Event[] } | { refused: Problem } {
+  try {
+    return { events: decide() };
+  } catch (error) {
+    if (error instanceof Problem) return { refused: error };
+    throw error;
+  }
+}
+
+// ── jobs ────────────────────────────────────────────────────────────────────────────────────────
+
+export type Job = {
+  readonly id: number;
+  task: string;
+  payload: JobSpec['payload'];
+  key: string | null;
+  runAt: number;
+  lockedBy: number | null;
+  attempts: number;
+};
+
+/** As graphile-worker keeps them: at least once, `replace` by key, a dead worker's stay locked. */
+export type Queue = {
+  readonly jobs: ReadonlyMap<number, Job>;
+  add(...specs: readonly JobSpec[]): void;
+  /** Jobs that a worker may take at this time. */
+  due(now: number): Job[];
+  nextDue(): number | null;
+  take(job: Job, worker: number): void;
+  /** Whoever says so: a worker that is thought dead ends a job that another has taken over. */
+  complete(id: number): void;
+  /** Only by the worker that holds it. */
+  fail(id: number, worker: number, now: number): void;
+  free(isGone: (worker: number) => boolean): void;
+  has(key: string): boolean;
+};
+
+const maximumAttempts = 25;
+
+export function createQueue(now: () => number): Queue {
+  const jobs = new Map<number, Job>();
+  let last = 0;
+  const available = (job: Job) => job.lockedBy === null && job.attempts < maximumAttempts;
+  const byKey = (key: string) => [...jobs.values()].find((job) => job.key === key);
+  const insert = (spec: JobSpec) => {
+    last += 1;
+    jobs.set(last, {
+      id: last,
+      task: spec.task,
+      payload: spec.payload,
+      key: spec.key,
+      runAt: dueAt(spec),
+      lockedBy: null,
+      attempts: 0,
+    });
+  };
+  const dueAt = (spec: JobSpec) => (spec.runAt === undefined ? now() : Date.parse(spec.runAt));
+  return {
+    jobs,
+    add(...specs) {
+      for (const spec of specs) {
+        const known = byKey(spec.key);
+        if (known && available(known)) {
+          // In place: a worker that is thought dead and ends the old job takes the new one with it.
+          const { task, payload } = spec;
+          Object.assign(known, { task, payload, runAt: dueAt(spec), attempts: 0 });
+          continue;
+        }
+        if (known) {
+          // It has begun on what was known then: it loses its key and is not tried again.
+          known.key = null;
+          known.attempts = maximumAttempts;
+        }
+        insert(spec);
+      }
+    },
+    due: (time) => [...jobs.values()].filter((job) => available(job) && job.runAt <= time),
+    nextDue() {
+      const times = [...jobs.values()].filter(available).map((job) => job.runAt);
+      return times.length === 0 ? null : Math.min(...times);
+    },
+    take(job, worker) {
+      job.lockedBy = worker;
+      job.attempts += 1;
+    },
+    complete: (id) => void jobs.delete(id),
+    fail(id, worker, time) {
+      const job = jobs.get(id);
+      if (job?.lockedBy !== worker) return;
+      job.lockedBy = null;
+      job.runAt = Math.max(time, job.runAt) + 1000 * Math.exp(Math.min(job.attempts, 10));
+    },
+    free(isGone) {
+      for (const job of jobs.values())
+        if (job.lockedBy !== null && isGone(job.lockedBy)) job.lockedBy = null;
+    },
+    has(key) {
+      const known = byKey(key);
+      return known !== undefined && (known.attempts < maximumAttempts || known.lockedBy !== null);
+    },
+  };
+}
