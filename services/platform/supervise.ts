@@ -108,7 +108,7 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
 
   async function keepAlive(kept: Kept, onReady: (details: ReadyDetails) => void): Promise<void> {
     const { service, abort } = kept;
-    while (!abort.signal.aborted) {
+    while (!stopping && !abort.signal.aborted) {
       const ending = await runOnce(kept, onReady);
       // Whatever ends from now on has been told to, if not by us: a signal may reach a whole group.
       if (stopping) return;
