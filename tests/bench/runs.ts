@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
+import type pg from 'pg';
+import type { Log } from '#services/platform/log.ts';
+import { createSupervisor, processService } from '#services/platform/supervise.ts';
+import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
+
+/**
+ * Whole runs in the instant profile through the real processes, with the commits and jobs on the way
+ * from start to end; and how long a commit takes to reach a client of the stream.
+ */
+export async function benchRuns(options: {
+  appUrl: string;
+  dataDir: string;
+  pool: pg.Pool;
+  log: Log;
+  runs: number;
+  facts: number;
+}): Promise<void> {
+  const { appUrl, dataDir, pool, log } = options;
+  const supervisor = createSupervisor(log);
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const variables = {
+    DATABASE_URL: appUrl,
+    DATA_DIR: dataDir,
+    SANDBOX_URL: `http://127.0.0.1:${port + 1}`,
+    SANDBOX_PROFILE: 'instant',
+    PORT: String(port),
+    LOG_LEVEL: 'error',
+  };
+  const service = (name: string, file: string) =>
+    processService({
+      name,
+      file: join(import.meta.dirname, '../../services', file),
+      variables: () => variables,
+    });
+  try {
+    await supervisor.start(service('sandbox', 'sandbox/server.ts'));
+    const [, api] = await supervisor.start(
+      service('worker', 'worker.ts'),
+      service('api', 'api.ts'),
+    );
+    const client = await signIn(String(api?.['address']));
+    await wholeRuns(client, pool, options.runs);
+    await commitToClient(client, options.facts);
+  } finally {
+    await supervisor.stop();
+  }
+}
+
+type Client = {
+  call: <Data>(method: string, path: string, body?: unknown) => Promise<Data>;
+  stream: (signal: AbortSignal) => Promise<Response>;
+};
+
+async function signIn(address: string): Promise<Client> {
+  let token = '';
+  const call: Client['call'] = async <Data>(method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${address}/api${path}`, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const { data } = (await response.json()) as { data: Data };
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    return data;
+  };
+  const session = await call<{ token: string }>('POST', '/auth/signup', {
+    name: 'Bench',
+    email: `bench-${randomUUID()}@example.com`,
+    password: 'Passw0rd-1',
+  });
+  token = session.token;
+  return {
+    call,
+    stream: async (signal) =>
+      fetch(`${address}/api/stream`, { headers: { authorization: `Bearer ${token}` }, signal }),
+  };
+}
+
+async function wholeRuns({ call }: Client, pool: pg.Pool, runs: number): Promise<void> {
+  const times: number[] = [];
+  const commits: number[] = [];
+  const jobs: number[] = [];
+  for (let number = 0; number <= runs; number += 1) {
+    if (number % 3 === 0) await call('POST', '/credits/trial');
+    const { id } = await call<{ id: string }>('POST', '/optimizations', {
+      challenge: `Should I open a second workshop number ${number}, or raise my prices?`,
+      strategy: 'balanced',
+    });
+    const begun = performance.now();
+    await call('POST', `/optimizations/${id}/process`);
+    await ended(pool, id);
+    // The first one warms up.
+    if (number === 0) continue;
+    times.push(performance.now() - begun);
+    const path = await criticalPath(pool, id);
+    commits.push(path.commits);
+    jobs.push(path.jobs);
+  }
+  printTable('A balanced run, instant profile', [
+    ['runs', 'median ms', 'p99 ms', 'commits on the path', 'jobs on the path'],
+    [
+      times.length,
+      milliseconds(percentile(times, 0.5)),
+      milliseconds(percentile(times, 0.99)),
+      percentile(commits, 0.5),
+      percentile(jobs, 0.5),
+    ],
+  ]);
+}
+
+async function ended(pool: pg.Pool, runId: string): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query<{ status: string }>(
+      'select status from optimization_list where run_id = $1',
+      [runId],
+    );
+    const status = rows[0]?.status;
+    if (status === 'completed') return;
+    if (status !== 'pending' && status !== 'processing') throw new Error(`The run ${status}`);
+    await sleep(5);
+  }
+}
+
+/**
+ * The chain of commits that each wait for the one before: hold, start, then per stage the begin and
+ * the end of the call that closed it, conclusion, settlement, close. A batch may join several.
+ */
+async function criticalPath(
+  pool: pg.Pool,
+  runId: string,
+): Promise<{ commits: number; jobs: number }> {
+  const { rows } = await pool.query<{ xid: string; type: string; slot: string | null }>(
+    `select transaction_id::text as xid, message_type as type, message_data ->> 'slot' as slot
+     from emt_messages
+     where stream_id = 'optimization-' || $1 or message_data ->> 'runId' = $1
+     order by transaction_id, global_position`,
+    [runId],
+  );
+  const closers = [
+    'OpinionsClosed',
+    'ClaimsFixed',
+    'ScoresComputed',
+    'DraftChecked',
+    'RunConcluded',
+  ];
+  const ends = rows.filter((row) => closers.includes(row.type)).map((row) => row.xid);
+  const begins = ends.flatMap((end) => {
+    const slot = rows.find((row) => row.xid === end && row.type === 'CallSucceeded')?.slot;
+    return rows.find((row) => row.type === 'CallStarted' && row.slot === slot)?.xid ?? [];
+  });
+  const others = rows
+    .filter((row) =>
+      ['CreditsReserved', 'ProcessingStarted', 'CreditsCaptured', 'OptimizationCompleted'].includes(
+        row.type,
+      ),
+    )
+    .map((row) => row.xid);
+  // One job for each stage's closing call, and the settlement.
+  return { commits: new Set([...ends, ...begins, ...others]).size, jobs: ends.length + 1 };
+}
+
+async function commitToClient({ call, stream }: Client, facts: number): Promise<void> {
+  const waiting = new Map<number, (at: number) => void>();
+  const arrived = new Map<number, number>();
+  const stop = new AbortController();
+  const response = await stream(stop.signal);
+  const parser = createParser({
+    onEvent({ event, data }) {
+      if (event !== 'fact') return;
+      const { type, patch } = JSON.parse(data) as {
+        type: string;
+        patch: { total_credits: number };
+      };
+      if (type !== 'CreditsGranted') return;
+      const now = performance.now();
+      arrived.set(patch.total_credits, now);
+      waiting.get(patch.total_credits)?.(now);
+    },
+  });
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
+        parser.feed(decoder.decode(chunk, { stream: true }));
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+    }
+  })();
+  await sleep(200);
+  const others = await Promise.all(
+    Array.from({ length: 32 }, async () => signIn(response.url.replace(/\/api\/stream$/, ''))),
+  );
+  const idle = await measure(call, arrived, waiting, facts);
+  const load = new AbortController();
+  const noise = loopFor(facts * 60, 32, async (writer) =>
+    others[writer]?.call('POST', '/credits/trial'),
+  );
+  const busy = await measure(call, arrived, waiting, facts);
+  await noise;
+  load.abort();
+  stop.abort();
+  await reading;
+  printTable('From the answer to a write to the fact at a client of the stream', [
+    ['', 'facts', 'p50 ms', 'p99 ms', 'p50 of idle'],
+    [
+      'idle',
+      idle.length,
+      milliseconds(percentile(idle, 0.5)),
+      milliseconds(percentile(idle, 0.99)),
+      '1.00×',
+    ],
+    [
+      'under 32 writers',
+      busy.length,
+      milliseconds(percentile(busy, 0.5)),
+      milliseconds(percentile(busy, 0.99)),
+      ratio(percentile(busy, 0.5), percentile(idle, 0.5)),
+    ],
+  ]);
+}
+
+/** From sending a write to its fact: both ends are seen by this process. */
+async function measure(
+  call: Client['call'],
+  arrived: ReadonlyMap<number, number>,
+  waiting: Map<number, (at: number) => void>,
+  facts: number,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let number = 0; number < facts; number += 1) {
+    const sent = performance.now();
+    const { total_credits: total } = await call<{ total_credits: number }>(
+      'POST',
+      '/credits/trial',
+    );
+    const at =
+      arrived.get(total) ??
+      (await new Promise<number>((resolve) => {
+        waiting.set(total, resolve);
+      }));
+    waiting.delete(total);
+    times.push(at - sent);
+    await sleep(10);
+  }
+  return times;
+}
