@@ -1,0 +1,24 @@
+# One image for migrate, api and worker; docker-compose.yml says which file each runs.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+COPY . .
+# Both stand in the prerendered pages, so they are settings of the build as well.
+ARG PRODUCT_NAME=
+ARG CONTACT_EMAIL=
+RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" node services/web-build.ts
+
+FROM node:24-slim
+ENV NODE_ENV=production HOST=0.0.0.0
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install scripts and no optional packages: the image has its own Node, and no embedded Postgres.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
+COPY db db
+COPY projections projections
+COPY services services
+COPY --from=build /app/web/dist web/dist
+USER node
+EXPOSE 3000
+CMD ["node", "services/api.ts"]
