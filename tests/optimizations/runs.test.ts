@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import type { Balance } from '#services/credits/contract.ts';
+import { strategies } from '#services/models/strategies.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import { createTestCouncil } from '#tests/support/council.ts';
+import type { TestCouncil } from '#tests/support/council.ts';
+import type { Person } from '#tests/support/app.ts';
+
+/** Whole runs through the real SDKs, against the sandbox in this process. */
+const question = {
+  challenge: 'Should I sell my course as a subscription, or keep the one-time price?',
+  objectives: ['A steadier income by next spring'],
+  constraints: ['No more than five hours a week'],
+  challenge_type: 'product',
+};
+
+async function rich(council: TestCouncil, credits = 1000): Promise<Person> {
+  const person = await council.signUp();
+  await createGiveCredits(
+    council.core.bus,
+    Date.now,
+  )({
+    userId: person.userId,
+    credits,
+    source: 'other',
+    reason: 'operator',
+    actor: 'test',
+    commandId: uuidV5(person.userId, 'rich'),
+  });
+  return person;
+}
+
+describe('with models that answer', () => {
+  let council: TestCouncil;
+  let person: Person;
+  beforeAll(async () => {
+    council = await createTestCouncil();
+    person = await rich(council);
+  });
+  afterAll(async () => council.close());
+
+  test.each(strategies.map((strategy) => [strategy.id, strategy.credits] as const))(
+    'a run of %s completes, is charged %d credits and owns a decision',
+    async (strategy, credits) => {
+      const run = await council.ask(person, { ...question, strategy });
+      expect(run).toMatchObject({
+        status: 'completed',
+        progress: 100,
+        simulated: true,
+        credits: { charged: credits, refunded: 0, settlement: 'settled' },
+        result: { heading: 'recommendation', verified: 'two' },
+      });
+      expect(run.result?.decision.length).toBeGreaterThan(20);
+      expect(run.models.every((model) => model.status === 'completed')).toBe(true);
+      expect(run.models.every((model) => model.costCents !== null)).toBe(true);
+      // Confidence rests on a seat's claims: one without a claim in the ledger has none.
+      const authors = new Set(
+        Object.values(run.council.ledger?.claims ?? {}).flatMap((claim) => claim.authors),
+      );
+      for (const { seat, confidence } of run.models)
+        expect([seat, confidence !== null]).toEqual([seat, authors.has(seat)]);
+      expect(run.evolution.bias?.agreement_score).not.toBeUndefined();
+      expect(run.cost).toBeGreaterThan(0);
+    },
+  );
+
+  test('the same question and strategy draw the same council', async () => {
+    const [one, other] = [
+      await council.ask(person, { ...question, strategy: 'fast' }),
+      await council.ask(person, { ...question, strategy: 'fast' }),
+    ];
+    expect(one.result).toEqual(other.result);
+    expect(one.evolution.bias).toEqual(other.evolution.bias);
+  });
+
+  test('holds of all runs are settled, and what was spent is in the history', async () => {
+    const balance = await council.data<Balance>('/credits/balance', { token: person.token });
+    expect(balance.reserved_credits).toBe(0);
+    expect(balance.available_credits).toBe(1000 - balance.total_consumed);
+  });
+});
+
+describe('with models that fail', () => {
+  test('a dead model is named, its share comes back, and the run completes without it', async () => {
+    const council = await createTestCouncil({
+      personas: { 'gemini-3.8-flash': 'dead', 'gpt-6-luna': '429-then-ok' },
+    });
+    try {
+      const person = await rich(council);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run.status).toBe('completed');
+      expect(run.models.find((model) => model.name === 'gemini-3.8-flash')).toMatchObject({
+        status: 'failed',
+        reason: 'The provider does not know this model',
+      });
+      // 14 × 1 / 7, rounded in the person's favour.
+      expect(run.credits).toMatchObject({ charged: 12, refunded: 2 });
+      expect(run.council.calls['opinion.I2']?.attempts['1']).toMatchObject({
+        status: 'failed',
+        failure: 'rate_limited',
+        final: false,
+      });
+      expect(run.evolution.bias?.uncertainty_factors.map((factor) => factor.text)).toContain(
+        'Not every model answered.',
+      );
+    } finally {
+      await council.close();
+    }
+  });
+
+  test('too few answers: the run fails, half of the price comes back, and it says why', async () => {
+    const council = await createTestCouncil({
+      personas: {
+        'gpt-6.1-terra': 'dead',
+        'claude-sonnet-5-5': 'refusal',
+        'gemini-4-hydrogen': 'malformed',
+      },
+    });
+    try {
+      const person = await rich(council);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run).toMatchObject({
+        status: 'failed',
+        result: null,
+        ended_because: 'Too few models answered for a council to be heard.',
+        credits: { charged: 7, refunded: 7 },
+      });
+    } finally {
+      await council.close();
+    }
+  });
+
+  test('no answer at all: everything comes back', async () => {
+    const dead = Object.fromEntries(
+      (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map((seat) => [
+        seat.model,
+        'dead' as const,
+      ]),
+    );
+    const council = await createTestCouncil({ personas: dead });
+    try {
+      const person = await rich(council, 14);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run).toMatchObject({ status: 'failed', credits: { charged: 0, refunded: 0 } });
+      const balance = await council.data<Balance>('/credits/balance', { token: person.token });
+      expect(balance).toMatchObject({ available_credits: 14, total_consumed: 0 });
+    } finally {
+      await council.close();
+    }
+  });
+
+  test('an answer that instructs its reviewers is left out of the vote, and named', async () => {
+    const council = await createTestCouncil({ personas: { 'claude-haiku-5-5': 'injection' } });
+    try {
+      const person = await rich(council);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run.status).toBe('completed');
+      expect(run.models.find((model) => model.seat === 'R2')).toMatchObject({
+        status: 'excluded',
+        reason: expect.stringContaining('tried to instruct its reviewers') as string,
+      });
+      expect(run.credits.refunded).toBe(0);
+    } finally {
+      await council.close();
+    }
+  });
+
+  test('without extractors the council votes on unmerged claims and is not scored', async () => {
+    const council = await createTestCouncil({
+      personas: { 'gpt-5.6-luna': 'dead', 'gemini-3.1-flash-lite': 'malformed' },
+    });
+    try {
+      const person = await rich(council);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run.status).toBe('completed');
+      expect(run.evolution.bias).toMatchObject({
+        agreement_score: null,
+        agreement_note: 'Not scored: no claim ledger',
+      });
+      expect(Object.values(run.council.ledger?.claims ?? {}).length).toBeGreaterThan(0);
+    } finally {
+      await council.close();
+    }
+  });
+});

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger, run } from 'graphile-worker';
+import { startListening } from '#db/listen.ts';
+import { projections } from '#projections/index.ts';
+import { startProjectionRunner } from '#projections/run.ts';
+import { createLiveTextWriter } from '#services/live/live-text.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { optimizationTasks } from '#services/optimizations/tasks.ts';
+import type { Persona } from '#services/platform/env.ts';
+import { createLog } from '#services/platform/log.ts';
+import { startProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
+import { respond } from '#services/sandbox/responder/respond.ts';
+import { createTestApp } from './app.ts';
+import type { Person, TestApp } from './app.ts';
+
+/** The application with a worker and the provider sandbox, all in this process: whole runs. */
+export type TestCouncil = TestApp & {
+  /** Asks, starts, and waits for the end. */
+  ask(person: Person, body: object): Promise<Optimization>;
+  start(person: Person, body: object): Promise<Optimization>;
+  ended(person: Person, runId: string): Promise<Optimization>;
+};
+
+export async function createTestCouncil(
+  options: { personas?: Readonly<Record<string, Persona>>; seed?: string } = {},
+): Promise<TestCouncil> {
+  const sandbox = await startProviderSandbox({
+    respond,
+    seed: options.seed ?? 'test',
+    personas: options.personas ?? {},
+    profile: 'instant',
+    port: 0,
+  });
+  const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url } });
+  const { core } = app;
+  const log = createLog({
+    level: 'warn',
+    process: 'test worker',
+    destination: { write: (line) => void app.logged.push(line) },
+  });
+  const liveText = createLiveTextWriter({ pool: core.pool, sealer: core.sealer, log });
+  const openCalls = createOpenCalls();
+  const tasks = optimizationTasks({ ...core, liveText, openCalls, log, callsPerProvider: 32 });
+  const listener = startListening({ url: core.url });
+  const readModels = startProjectionRunner({
+    url: core.url,
+    pool: core.pool,
+    projections,
+    wake: listener.onWake,
+  });
+  listener.onWake(() => void openCalls.stopUnwanted(core.pool).catch(() => undefined));
+  const runner = await run({
+    pgPool: core.pool,
+    taskList: { ...tasks.control, ...tasks.calls },
+    concurrency: 16,
+    pollInterval: 200,
+    noHandleSignals: true,
+    logger: new Logger(() => (level, message, meta) => {
+      if (level === 'error') app.logged.push(`${message} ${JSON.stringify(meta)}`);
+    }),
+  });
+
+  const start: TestCouncil['start'] = async (person, body) => {
+    const run = await app.data<Optimization>('/optimizations', { token: person.token, body });
+    return app.data<Optimization>(`/optimizations/${run.id}/process`, {
+      method: 'POST',
+      token: person.token,
+    });
+  };
+  const ended: TestCouncil['ended'] = async (person, runId) => {
+    for (;;) {
+      const run = await app.data<Optimization>(`/optimizations/${runId}`, {
+        token: person.token,
+      });
+      if (run.status !== 'pending' && run.status !== 'processing') return run;
+      await sleep(50);
+    }
+  };
+  return {
+    ...app,
+    start,
+    ended,
+    ask: async (person, body) => ended(person, (await start(person, body)).id),
+    async close() {
+      openCalls.stopAll();
+      await runner.stop();
+      await readModels.close();
+      await listener.close();
+      await liveText.close();
+      await app.close();
+      await sandbox.close();
+    },
+  };
+}
