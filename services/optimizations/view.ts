@@ -568,8 +568,10 @@ export function seatProgress(view: RunView, seat: string): number {
 }
 
 function currentDraft(view: RunView): CallView | undefined {
-  const judged = Object.values(view.rounds).filter((one) => one.verdict !== null).length;
-  return view.calls[draftSlot(judged + 1)];
+  const redone = Object.values(view.rounds).filter(
+    ({ verdict }) => verdict === 'repair' || verdict === 'other_synthesizer',
+  );
+  return view.calls[draftSlot(redone.length + 1)];
 }
 
 function isOut(view: RunView, seat: string): boolean {
