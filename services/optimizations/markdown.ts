@@ -1,30 +1,38 @@
-import type { Optimization } from './contract.ts';
+import type { BiasAnalysis, Optimization, RunResult } from './contract.ts';
 import { draftMarkdown, escapeMarkdown } from './draft.ts';
+import { claimText, opinionOf } from './view.ts';
 
-/** A run's result as Markdown, for copying and for the command line; model text is escaped. */
+/**
+ * A run's result as Markdown, for the clipboard, a file and the command line. Everything that a person
+ * or a model wrote is flattened and escaped, so that nothing in it becomes a link, an image or HTML
+ * where the Markdown is pasted.
+ */
 export function runMarkdown(run: Optimization): string {
-  const { result } = run;
+  const { bias } = run.evolution;
   const parts = [
     `# ${escapeMarkdown(run.title)}`,
-    ...(run.simulated
-      ? ['> Simulated: these answers are examples written by the sandbox. No provider was called.']
-      : []),
-    ...(result
-      ? [
-          headingOf(run),
-          draftMarkdown(
-            { ...result, option_id: '' },
-            Object.entries(run.council.ledger?.claims ?? {}).map(([id, claim]) => ({
-              id,
-              text: claim.text ?? '',
-            })),
-          ).trim(),
-        ]
-      : [`**${statusWords[run.status]}.** ${run.ended_because ?? ''}`.trim()]),
-    agreementOf(run),
-    costOf(run),
+    isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
+    simulatedSentence(run),
+    run.result ? recommendation(run, run.result) : ending(run),
+    ...(bias ? [agreement(bias), ...findings(bias)] : []),
+    ...answers(run),
+    models(run),
   ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+  return `${parts
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .join('\n\n')}\n`;
+}
+
+function isWholeQuestion({ title, challenge }: Optimization): boolean {
+  return title.trim() === challenge.trim();
+}
+
+function simulatedSentence(run: Optimization): string {
+  if (!run.simulated) return '';
+  return run.simulated_seats === run.models.length
+    ? '> Simulated models: example answers, no provider was called.'
+    : `> Simulated models (${run.simulated_seats} of ${run.models.length}): example answers, no provider was called for them.`;
 }
 
 const statusWords: Readonly<Record<Optimization['status'], string>> = {
@@ -35,46 +43,132 @@ const statusWords: Readonly<Record<Optimization['status'], string>> = {
   cancelled: 'Cancelled',
 };
 
-function headingOf({ result, models }: Optimization): string {
-  if (result?.heading !== 'best_single_answer') return 'Recommendation of the council:';
-  const author = models.find((model) => model.seat === result.seat);
-  return `Best single answer${author ? `, by ${author.seat} (${author.name})` : ''}: no synthesis passed its checks.`;
+function ending(run: Optimization): string {
+  return `**${statusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
 }
 
-function agreementOf({ evolution: { bias } }: Optimization): string {
-  if (!bias) return '';
+function agreement(bias: BiasAnalysis): string {
   const score =
     bias.agreement_score === null
-      ? (bias.agreement_note ?? 'not scored')
-      : `${bias.agreement_score} of 100 (${bias.agreement_band ?? ''})`;
-  const minority = bias.minority_report;
+      ? 'no score.'
+      : `${bias.agreement_score} of 100 (${bias.agreement_band ?? ''}).`;
+  const sentences = [
+    `${score} Agreement is not correctness.`,
+    bias.agreement_note ?? '',
+    bias.two_camps ? 'There is no winner: two camps.' : '',
+  ];
+  return section('Agreement', [sentences.filter((one) => one !== '').join(' ')]);
+}
+
+function recommendation(run: Optimization, result: RunResult): string {
+  const heading =
+    result.heading === 'recommendation'
+      ? 'Recommendation'
+      : `Best single answer${result.seat === null ? '' : ` (${result.seat})`}`;
+  const checked = {
+    two: 'Checked by two models of other families.',
+    one: 'Checked by one model of another family.',
+    none: 'Not independently verified.',
+  };
+  const claims = Object.keys(run.council.ledger?.claims ?? {}).map((id) => ({
+    id,
+    text: claimText(run.council, id),
+  }));
+  const because = result.heading === 'recommendation' ? null : run.ended_because;
   return [
-    '## Agreement',
-    `Agreement: ${score}. Agreement is not correctness.${bias.two_camps ? ' There is no winner: two camps.' : ''}`,
-    ...(minority
-      ? [`Dissent, by ${minority.seat}: ${escapeMarkdown(minority.position)}`]
-      : ['No seat voted against the decision.']),
-    ...bias.disagreement_areas.map(
-      (area) =>
-        `- ${escapeMarkdown(area.text)} (${area.sides
-          .map((side) => `${escapeMarkdown(side.stance)}: ${side.seats.join(', ')}`)
-          .join('; ')})`,
+    `## ${heading}`,
+    because === null ? '' : escapeMarkdown(because),
+    `*${checked[result.verified]}*`,
+    draftMarkdown({ ...result, option_id: '' }, claims).replaceAll(/^## /gm, '### '),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function findings(bias: BiasAnalysis): string[] {
+  return [
+    section(
+      'Consensus points',
+      bias.consensus_points.map((point) => `- ${escapeMarkdown(point.text)}`),
     ),
+    section('Where the models stand apart', bias.disagreement_areas.map(divergence)),
+    minority(bias),
+    section(
+      'Uncertainty factors',
+      bias.uncertainty_factors.map((factor) => `- ${escapeMarkdown(factor.text)}`),
+    ),
+  ];
+}
+
+function divergence(area: BiasAnalysis['disagreement_areas'][number]): string {
+  return [
+    `- **${escapeMarkdown(area.text)}**`,
+    ...area.sides.map((side) => {
+      const quote = side.quote ? `: “${escapeMarkdown(side.quote.text)}” (${side.quote.seat})` : '';
+      return `  - ${escapeMarkdown(side.stance)}, ${side.seats.join(', ')}${quote}`;
+    }),
+    ...(area.settled_by === null
+      ? []
+      : [`  - What would settle it: ${escapeMarkdown(area.settled_by)}`]),
+  ].join('\n');
+}
+
+function minority({ minority_report: report }: BiasAnalysis): string {
+  if (!report) return '';
+  return section('Minority report', [
+    `${report.seat}: ${escapeMarkdown(report.position)}`,
+    ...report.flaws.map(
+      (flaw) => `\nAgainst the first answer, ${flaw.seat}: ${escapeMarkdown(flaw.text)}`,
+    ),
+  ]);
+}
+
+function answers(run: Optimization): string[] {
+  const given = run.council.seats.flatMap((seat) => {
+    const opinion = opinionOf(run.council, seat.seat);
+    if (!opinion) return [];
+    return [
+      [
+        `### ${seat.seat} ${escapeMarkdown(seat.model)}`,
+        `**${escapeMarkdown(opinion.recommendation.one_line)}**`,
+        ...opinion.reasoning.map(escapeMarkdown),
+        ...(opinion.risks.length === 0
+          ? []
+          : [`Risks:\n\n${opinion.risks.map((risk) => `- ${escapeMarkdown(risk)}`).join('\n')}`]),
+      ].join('\n\n'),
+    ];
+  });
+  return given.length === 0 ? [] : ['## Each answer', ...given];
+}
+
+/** The panel, what it cost, and what the run cost. */
+function models(run: Optimization): string {
+  const cell = (value: string | number | null): string =>
+    value === null ? '--' : escapeMarkdown(String(value));
+  return [
+    '## Models',
+    [
+      '| Seat | Model | Status | Cost (US cents) | Latency (ms) |',
+      '| --- | --- | --- | ---: | ---: |',
+      ...run.models.map(
+        (model) =>
+          `| ${cell(model.seat)} | ${cell(model.name)} | ${cell(model.status)} | ${cell(model.costCents)} | ${cell(model.latencyMs)} |`,
+      ),
+    ].join('\n'),
+    money(run),
   ].join('\n\n');
 }
 
-function costOf(run: Optimization): string {
-  const cost =
-    run.cost === null
-      ? 'unknown'
-      : `${run.cost_is_minimum ? 'at least ' : ''}$${run.cost.toFixed(3)}`;
-  const { charged, refunded } = run.credits;
-  const credits =
-    charged === null
+function money({ cost, cost_is_minimum: isMinimum, credits }: Optimization): string {
+  const dollars = cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}$${cost.toFixed(3)}`;
+  const back = credits.refunded ?? 0;
+  const charged =
+    credits.charged === null
       ? ''
-      : ` ${charged} credits were charged${refunded ? `, ${refunded} came back` : ''}.`;
-  const seats = run.models.map((model) => `${model.seat} ${model.name} (${model.status})`);
-  return ['## Who took part', `${seats.join(', ')}.`, `The models cost ${cost}.${credits}`].join(
-    '\n\n',
-  );
+      : ` ${credits.charged} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
+  return `The models cost ${dollars}.${charged}`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
 }

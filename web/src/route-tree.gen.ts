@@ -17,7 +17,11 @@ import { Route as SignupRouteImport } from './routes/signup.tsx'
 import { Route as TermsRouteImport } from './routes/terms.tsx'
 import { Route as SignedInCreditsRouteImport } from './routes/_signed-in/credits.tsx'
 import { Route as SignedInDashboardRouteImport } from './routes/_signed-in/dashboard.tsx'
+import { Route as SignedInEvolutionChamberRouteImport } from './routes/_signed-in/evolution-chamber.tsx'
 import { Route as SignedInOptimizationRouteImport } from './routes/_signed-in/optimization.tsx'
+import { Route as SignedInDashboardOptimizationsRouteImport } from './routes/_signed-in/dashboard_.optimizations.tsx'
+import { Route as SignedInOptimizationIdRouteImport } from './routes/_signed-in/optimization_.$id.tsx'
+import { Route as SignedInOptimizationsIdRouteImport } from './routes/_signed-in/optimizations.$id.tsx'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
@@ -58,9 +62,31 @@ const SignedInDashboardRoute = SignedInDashboardRouteImport.update({
   path: '/dashboard',
   getParentRoute: () => SignedInRoute,
 } as any)
+const SignedInEvolutionChamberRoute =
+  SignedInEvolutionChamberRouteImport.update({
+    id: '/evolution-chamber',
+    path: '/evolution-chamber',
+    getParentRoute: () => SignedInRoute,
+  } as any)
 const SignedInOptimizationRoute = SignedInOptimizationRouteImport.update({
   id: '/optimization',
   path: '/optimization',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const SignedInDashboardOptimizationsRoute =
+  SignedInDashboardOptimizationsRouteImport.update({
+    id: '/dashboard_/optimizations',
+    path: '/dashboard/optimizations',
+    getParentRoute: () => SignedInRoute,
+  } as any)
+const SignedInOptimizationIdRoute = SignedInOptimizationIdRouteImport.update({
+  id: '/optimization_/$id',
+  path: '/optimization/$id',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const SignedInOptimizationsIdRoute = SignedInOptimizationsIdRouteImport.update({
+  id: '/optimizations/$id',
+  path: '/optimizations/$id',
   getParentRoute: () => SignedInRoute,
 } as any)
 
@@ -72,7 +98,11 @@ export interface FileRoutesByFullPath {
   '/terms': typeof TermsRoute
   '/credits': typeof SignedInCreditsRoute
   '/dashboard': typeof SignedInDashboardRoute
+  '/evolution-chamber': typeof SignedInEvolutionChamberRoute
   '/optimization': typeof SignedInOptimizationRoute
+  '/dashboard/optimizations': typeof SignedInDashboardOptimizationsRoute
+  '/optimization/$id': typeof SignedInOptimizationIdRoute
+  '/optimizations/$id': typeof SignedInOptimizationsIdRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
@@ -82,7 +112,11 @@ export interface FileRoutesByTo {
   '/terms': typeof TermsRoute
   '/credits': typeof SignedInCreditsRoute
   '/dashboard': typeof SignedInDashboardRoute
+  '/evolution-chamber': typeof SignedInEvolutionChamberRoute
   '/optimization': typeof SignedInOptimizationRoute
+  '/dashboard/optimizations': typeof SignedInDashboardOptimizationsRoute
+  '/optimization/$id': typeof SignedInOptimizationIdRoute
+  '/optimizations/$id': typeof SignedInOptimizationsIdRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
@@ -94,7 +128,11 @@ export interface FileRoutesById {
   '/terms': typeof TermsRoute
   '/_signed-in/credits': typeof SignedInCreditsRoute
   '/_signed-in/dashboard': typeof SignedInDashboardRoute
+  '/_signed-in/evolution-chamber': typeof SignedInEvolutionChamberRoute
   '/_signed-in/optimization': typeof SignedInOptimizationRoute
+  '/_signed-in/dashboard_/optimizations': typeof SignedInDashboardOptimizationsRoute
+  '/_signed-in/optimization_/$id': typeof SignedInOptimizationIdRoute
+  '/_signed-in/optimizations/$id': typeof SignedInOptimizationsIdRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
@@ -106,7 +144,11 @@ export interface FileRouteTypes {
     | '/terms'
     | '/credits'
     | '/dashboard'
+    | '/evolution-chamber'
     | '/optimization'
+    | '/dashboard/optimizations'
+    | '/optimization/$id'
+    | '/optimizations/$id'
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
@@ -116,7 +158,11 @@ export interface FileRouteTypes {
     | '/terms'
     | '/credits'
     | '/dashboard'
+    | '/evolution-chamber'
     | '/optimization'
+    | '/dashboard/optimizations'
+    | '/optimization/$id'
+    | '/optimizations/$id'
   id:
     | '__root__'
     | '/'
@@ -127,7 +173,11 @@ export interface FileRouteTypes {
     | '/terms'
     | '/_signed-in/credits'
     | '/_signed-in/dashboard'
+    | '/_signed-in/evolution-chamber'
     | '/_signed-in/optimization'
+    | '/_signed-in/dashboard_/optimizations'
+    | '/_signed-in/optimization_/$id'
+    | '/_signed-in/optimizations/$id'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
@@ -197,11 +247,39 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedInDashboardRouteImport
       parentRoute: typeof SignedInRoute
     }
+    '/_signed-in/evolution-chamber': {
+      id: '/_signed-in/evolution-chamber'
+      path: '/evolution-chamber'
+      fullPath: '/evolution-chamber'
+      preLoaderRoute: typeof SignedInEvolutionChamberRouteImport
+      parentRoute: typeof SignedInRoute
+    }
     '/_signed-in/optimization': {
       id: '/_signed-in/optimization'
       path: '/optimization'
       fullPath: '/optimization'
       preLoaderRoute: typeof SignedInOptimizationRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/dashboard_/optimizations': {
+      id: '/_signed-in/dashboard_/optimizations'
+      path: '/dashboard/optimizations'
+      fullPath: '/dashboard/optimizations'
+      preLoaderRoute: typeof SignedInDashboardOptimizationsRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/optimization_/$id': {
+      id: '/_signed-in/optimization_/$id'
+      path: '/optimization/$id'
+      fullPath: '/optimization/$id'
+      preLoaderRoute: typeof SignedInOptimizationIdRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/optimizations/$id': {
+      id: '/_signed-in/optimizations/$id'
+      path: '/optimizations/$id'
+      fullPath: '/optimizations/$id'
+      preLoaderRoute: typeof SignedInOptimizationsIdRouteImport
       parentRoute: typeof SignedInRoute
     }
   }
@@ -210,13 +288,21 @@ declare module '@tanstack/react-router' {
 interface SignedInRouteChildren {
   SignedInCreditsRoute: typeof SignedInCreditsRoute
   SignedInDashboardRoute: typeof SignedInDashboardRoute
+  SignedInEvolutionChamberRoute: typeof SignedInEvolutionChamberRoute
   SignedInOptimizationRoute: typeof SignedInOptimizationRoute
+  SignedInDashboardOptimizationsRoute: typeof SignedInDashboardOptimizationsRoute
+  SignedInOptimizationIdRoute: typeof SignedInOptimizationIdRoute
+  SignedInOptimizationsIdRoute: typeof SignedInOptimizationsIdRoute
 }
 
 const SignedInRouteChildren: SignedInRouteChildren = {
   SignedInCreditsRoute: SignedInCreditsRoute,
   SignedInDashboardRoute: SignedInDashboardRoute,
+  SignedInEvolutionChamberRoute: SignedInEvolutionChamberRoute,
   SignedInOptimizationRoute: SignedInOptimizationRoute,
+  SignedInDashboardOptimizationsRoute: SignedInDashboardOptimizationsRoute,
+  SignedInOptimizationIdRoute: SignedInOptimizationIdRoute,
+  SignedInOptimizationsIdRoute: SignedInOptimizationsIdRoute,
 }
 
 const SignedInRouteWithChildren = SignedInRoute._addFileChildren(

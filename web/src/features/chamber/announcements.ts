@@ -1,0 +1,122 @@
+import {
+  describeSeat,
+  overallProgress,
+  type RunView,
+  statusOf,
+} from '#services/optimizations/view.ts';
+import { isOut, listed, phases } from '#web/run/words.ts';
+
+/**
+ * What the chamber says aloud: the start, each change of phase, each model that drops out, each
+ * quarter of the way, and the end. Never the text of a model, and at most one message in five
+ * seconds; what happens in between is said together.
+ */
+export type Heard = {
+  readonly stage: RunView['stage'];
+  readonly out: readonly string[];
+  readonly quarter: number;
+};
+
+export type Announcement = {
+  readonly kind: 'start' | 'phase' | 'out' | 'progress' | 'end';
+  readonly text: string;
+};
+
+const announceEveryMs = 5_000;
+
+export function heardOf(view: RunView): Heard {
+  return {
+    stage: view.stage,
+    out: view.seats
+      .filter((seat) => isOut(describeSeat(view, seat).status))
+      .map((seat) => seat.seat),
+    quarter: Math.floor(overallProgress(view) / 25),
+  };
+}
+
+const phaseOf: Readonly<Record<RunView['stage'], number>> = {
+  draft: -1,
+  opinions: 0,
+  claims: 1,
+  reviews: 1,
+  synthesis: 3,
+  settling: 3,
+  closed: 4,
+};
+
+/** What is worth saying about the way from one state to the next. */
+export function announcementsBetween(before: Heard, view: RunView): Announcement[] {
+  const now = heardOf(view);
+  if (now.stage === 'closed') {
+    return before.stage === 'closed' ? [] : [{ kind: 'end', text: endOf(view) }];
+  }
+  const said: Announcement[] = [];
+  const phase = phases[phaseOf[now.stage]];
+  if (before.stage === 'draft' && now.stage !== 'draft') {
+    said.push({ kind: 'start', text: `Started: ${view.seats.length} models are answering.` });
+  } else if (phase !== undefined && phaseOf[now.stage] !== phaseOf[before.stage]) {
+    said.push({ kind: 'phase', text: `Phase: ${phase}.` });
+  }
+  const fresh = now.out.filter((seat) => !before.out.includes(seat));
+  if (fresh.length > 0) {
+    const them = view.seats.filter((seat) => fresh.includes(seat.seat));
+    said.push({
+      kind: 'out',
+      text: `${listed(them.map((seat) => `${seat.seat} ${seat.model}`))} dropped out.`,
+    });
+  }
+  if (now.quarter > before.quarter) {
+    said.push({ kind: 'progress', text: `${now.quarter * 25} percent.` });
+  }
+  return said;
+}
+
+function endOf(view: RunView): string {
+  const words = {
+    pending: '',
+    processing: '',
+    completed: 'Done: the result is ready.',
+    failed: 'The run failed.',
+    cancelled: 'The run was cancelled.',
+  };
+  return words[statusOf(view)];
+}
+
+export type Announcer = {
+  hear: (announcements: readonly Announcement[]) => void;
+  stop: () => void;
+};
+
+/** Says at once what comes after a rest, and together what comes too soon; only the last figure counts. */
+export function createAnnouncer(say: (sentence: string) => void): Announcer {
+  let waiting: Announcement[] = [];
+  let saidAt = Number.NEGATIVE_INFINITY;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const speak = (): void => {
+    timer = undefined;
+    if (waiting.length === 0) return;
+    saidAt = Date.now();
+    say(waiting.map((one) => one.text).join(' '));
+    waiting = [];
+  };
+
+  return {
+    hear(announcements) {
+      for (const one of announcements) {
+        if (one.kind === 'end') waiting = [];
+        if (one.kind === 'progress') waiting = waiting.filter((other) => other.kind !== 'progress');
+        waiting.push(one);
+      }
+      if (waiting.length === 0 || timer !== undefined) return;
+      const delayMs = saidAt + announceEveryMs - Date.now();
+      if (delayMs <= 0) speak();
+      else timer = setTimeout(speak, delayMs);
+    },
+    stop() {
+      clearTimeout(timer);
+      timer = undefined;
+      waiting = [];
+    },
+  };
+}

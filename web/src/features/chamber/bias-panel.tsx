@@ -1,0 +1,100 @@
+import { type ReactNode, useState } from 'react';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
+import { Button } from '#web/ui/button.tsx';
+import { Ring } from '#web/ui/ring.tsx';
+import { Divergence } from '#web/run/divergence.tsx';
+import { Panel } from './panel.tsx';
+import { useRemembered } from './use-remembered.ts';
+
+/** Divergences that stand in the panel; the others behind "See all". */
+const shownAtOnce = 2;
+
+/** How far the models agree and where they do not. Hiding it changes nothing in the run. */
+export function BiasPanel({
+  bias,
+  userId,
+}: {
+  bias: BiasAnalysis | null;
+  userId: string;
+}): ReactNode {
+  const [shown, setShown] = useRemembered(userId, true);
+  return (
+    <Panel
+      title="Bias detection"
+      aside={
+        <label className="-me-2 flex min-h-11 cursor-pointer items-center gap-2 rounded-control px-2 text-sm">
+          <input
+            type="checkbox"
+            checked={shown}
+            onChange={(event) => setShown(event.currentTarget.checked)}
+            className="size-4 accent-accent"
+          />
+          Show
+        </label>
+      }
+    >
+      {shown ? (
+        <Analysis bias={bias} />
+      ) : (
+        <p className="text-sm text-ink-2">Hidden here only. The run measures it all the same.</p>
+      )}
+    </Panel>
+  );
+}
+
+function Analysis({ bias }: { bias: BiasAnalysis | null }): ReactNode {
+  if (!bias) {
+    return (
+      <p className="text-sm text-ink-2">
+        Measured once the models have reviewed each other, blindly.
+      </p>
+    );
+  }
+  return (
+    <div className="space-y-4">
+      <Ring
+        score={bias.agreement_score}
+        {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
+      />
+      <Divergences areas={bias.disagreement_areas} />
+      <details>
+        <summary className="min-h-11 cursor-pointer py-2 font-medium text-accent">
+          Bias indicators
+        </summary>
+        <dl className="space-y-3 text-sm">
+          {bias.indicators.map((indicator) => (
+            <div key={indicator.id}>
+              <dt className="font-medium">
+                {indicator.name}: {indicator.value ?? '--'}
+              </dt>
+              <dd className="text-ink-2">{indicator.note}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </div>
+  );
+}
+
+function Divergences({ areas }: { areas: readonly Disagreement[] }): ReactNode {
+  const [all, setAll] = useState(false);
+  if (areas.length === 0) return <p className="text-sm text-ink-2">No key divergences.</p>;
+  const shown = all ? areas : areas.slice(0, shownAtOnce);
+  return (
+    <div className="space-y-2">
+      <h3 className="font-semibold">Key divergences</h3>
+      <ul className="divide-y divide-line">
+        {shown.map((area) => (
+          <li key={area.about} className="py-3 first:pt-0">
+            <Divergence area={area} />
+          </li>
+        ))}
+      </ul>
+      {areas.length > shownAtOnce && !all ? (
+        <Button tone="quiet" onClick={() => setAll(true)}>
+          See all ({areas.length})
+        </Button>
+      ) : null}
+    </div>
+  );
+}

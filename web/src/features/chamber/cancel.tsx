@@ -1,0 +1,124 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Optimization } from '#services/optimizations/contract.ts';
+import type { RunView } from '#services/optimizations/view.ts';
+import { write } from '#web/api.ts';
+import { reloadRun, sameFields, useRunPart } from '#web/live.ts';
+import type { RunState } from '#web/live/run-state.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { Button } from '#web/ui/button.tsx';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { creditsInWords } from '#web/ui/figures.ts';
+import { Notice } from '#web/ui/notice.tsx';
+
+/**
+ * Stops a run, after saying what that costs. The page is left only when the ledger has the credits
+ * back; when the run could not be stopped, it goes on and the page says so.
+ */
+export function Cancel({
+  runId,
+  onCancelled,
+}: {
+  runId: string;
+  /** `returned` credits are back on the account. */
+  onCancelled: (returned: number) => void;
+}): ReactNode {
+  const run = useRunPart(runId, cancellingOf, sameFields);
+  const [open, setOpen] = useState(false);
+  const [sent, setSent] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const key = useRef(crypto.randomUUID());
+
+  const cancelled = sent && run.returned !== null ? run.returned : null;
+  useEffect(() => {
+    if (cancelled !== null) onCancelled(cancelled);
+  }, [cancelled, onCancelled]);
+
+  const send = async (): Promise<void> => {
+    setSent(true);
+    setFailure(null);
+    try {
+      const path = `/optimizations/${encodeURIComponent(runId)}/cancel`;
+      await write('POST', path, {}, Optimization, { key: key.current });
+      await reloadRun(runId);
+    } catch (error) {
+      setSent(false);
+      setFailure(error);
+      key.current = crypto.randomUUID();
+    }
+  };
+
+  if (run.ended && !sent) return null;
+  return (
+    <div className="flex flex-col items-start gap-1 sm:items-end">
+      {run.whyNot === null ? (
+        <Button onClick={() => setOpen(true)}>Cancel</Button>
+      ) : (
+        <p className="max-w-64 text-sm text-ink-2 sm:text-end">{run.whyNot}</p>
+      )}
+      <Dialog
+        open={open}
+        onClose={() => setOpen(false)}
+        title="Cancel this run?"
+        actions={
+          <>
+            <Button onClick={() => setOpen(false)}>Keep it running</Button>
+            <Button
+              tone="danger"
+              busy={sent}
+              disabled={run.whyNot !== null}
+              onClick={() => void send()}
+            >
+              {sent ? 'Cancelling...' : 'Cancel the run'}
+            </Button>
+          </>
+        }
+      >
+        <p className="font-medium">{run.effect}</p>
+        <ul className="list-disc space-y-1 ps-5 text-ink-2">
+          <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
+          <li>After that, half comes back: {creditsInWords(run.half)}.</li>
+          <li>Once the recommendation is being written, a run can no longer be cancelled.</li>
+        </ul>
+        {failure === null ? null : (
+          <Notice
+            tone="bad"
+            title="Failed to cancel optimization"
+            announced="Failed to cancel optimization"
+          >
+            <p>{problemSentence(failure)}</p>
+            <p>The run goes on.</p>
+          </Notice>
+        )}
+      </Dialog>
+    </div>
+  );
+}
+
+function cancellingOf({ view }: RunState) {
+  const half = Math.ceil(view.price / 2);
+  return {
+    price: view.price,
+    half,
+    ended: view.stage === 'closed',
+    whyNot: whyNot(view),
+    effect: effectNow(view, half),
+    returned:
+      view.conclusion?.outcome === 'cancelled' && view.settled
+        ? view.price - view.settled.captured + view.settled.refunded
+        : null,
+  };
+}
+
+function whyNot(view: RunView): string | null {
+  if (view.stage === 'synthesis')
+    return 'The recommendation is being written: the run can no longer be cancelled.';
+  if (view.stage === 'settling') return 'The run is finishing.';
+  return view.stage === 'closed' ? 'The run has ended.' : null;
+}
+
+function effectNow(view: RunView, half: number): string {
+  if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
+  return Object.keys(view.calls).length === 0
+    ? `No model was asked yet: all ${creditsInWords(view.price)} come back.`
+    : `Models are at work: ${creditsInWords(half)} of ${creditsInWords(view.price)} come back.`;
+}

@@ -1,0 +1,191 @@
+import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import type { BiasAnalysis } from '#services/optimizations/contract.ts';
+import { describeRun, type RunView } from '#services/optimizations/view.ts';
+import { reloadRun, useRun, useRunPart } from '#web/live.ts';
+import { Button } from '#web/ui/button.tsx';
+import { creditsInWords } from '#web/ui/figures.ts';
+import { ErrorState } from '#web/ui/error-state.tsx';
+import { Loading, Skeleton } from '#web/ui/skeleton.tsx';
+import { BiasPanel } from './bias-panel.tsx';
+import { Braid } from '#web/run/braid.tsx';
+import { braidOf, type BraidView } from '#web/run/braid-view.ts';
+import { Cancel } from './cancel.tsx';
+import { Compare } from './compare.tsx';
+import { ConnectionLine } from './connection-line.tsx';
+import { Ending } from './ending.tsx';
+import { Insights } from './insights.tsx';
+import { Question } from '#web/run/question.tsx';
+import { Recommendations } from './recommendations.tsx';
+import { SeatCard } from './seat-card.tsx';
+import { SeatDetail } from './seat-detail.tsx';
+import { SimulatedMark } from '#web/run/simulated-mark.tsx';
+import { Totals } from './totals.tsx';
+import { useAnnouncements } from './use-announcements.ts';
+import { useTitle } from './use-title.ts';
+import { strategyName } from '#web/run/words.ts';
+
+export type ChamberProps = {
+  runId: string;
+  userId: string;
+  /** Shown when there is no such run, or it is not this person's. */
+  missing: ReactNode;
+  onCancelled: (returned: number) => void;
+};
+
+/** The Evolution Chamber: one run, watched from its first call to its end. */
+export function Chamber({ runId, userId, missing, onCancelled }: ChamberProps): ReactNode {
+  const phase = useRun(runId);
+  if (phase.status === 'missing') return missing;
+  if (phase.status === 'failed') {
+    return (
+      <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+        <h1 className="text-4xl">Evolution Chamber</h1>
+        <ErrorState
+          title="Failed to load optimization data"
+          detail={phase.message}
+          safe="A run that was started goes on. This page tries again by itself."
+          onRetry={() => void reloadRun(runId)}
+        />
+      </div>
+    );
+  }
+  return (
+    <Loading loading={phase.status === 'loading'} label="Loading the run" skeleton={<Outline />}>
+      {() => <Run key={runId} runId={runId} userId={userId} onCancelled={onCancelled} />}
+    </Loading>
+  );
+}
+
+function Run({ runId, userId, onCancelled }: Omit<ChamberProps, 'missing'>): ReactNode {
+  useTitle(runId);
+  useAnnouncements(runId);
+  return (
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+      <Head runId={runId} onCancelled={onCancelled} />
+      <Ending runId={runId} />
+      <Totals runId={runId} />
+      <Council runId={runId} userId={userId} />
+    </div>
+  );
+}
+
+function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'>): ReactNode {
+  const view = useRunPart(runId, (state) => state.view, sameHead);
+  return (
+    <header className="space-y-3">
+      <div className="flex flex-col justify-between gap-3 sm:flex-row sm:items-start">
+        <Question view={view} />
+        <Cancel runId={runId} onCancelled={onCancelled} />
+      </div>
+      <p className="flex flex-wrap items-center gap-x-2 text-ink-2">
+        <ConnectionLine />
+        <span aria-hidden="true">·</span>
+        <span>{strategyName(view.strategy)} strategy</span>
+        <span aria-hidden="true">·</span>
+        <span>{creditsInWords(view.price)}</span>
+      </p>
+      <SimulatedMark seats={view.seats} />
+    </header>
+  );
+}
+
+/** The head of the page changes when the question is renamed or erased, and at no other time. */
+function sameHead(one: RunView, other: RunView): boolean {
+  return (
+    one.title === other.title && one.challenge === other.challenge && one.seats === other.seats
+  );
+}
+
+function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): ReactNode {
+  const [lit, setLit] = useState<string | null>(null);
+  const [open, setOpen] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [comparing, setComparing] = useState(false);
+  const braid = useRunPart(runId, (state) => braidOf(state.view), sameBraid);
+  const seats = useRunPart(runId, (state) => state.view.seats);
+  const bias = useBias(runId);
+  const focus = useMemo(() => ({ seat: lit, set: setLit }), [lit]);
+  const choose = useCallback((seat: string, isChosen: boolean) => {
+    // The third one stays until it is taken back: more than three do not fit side by side.
+    setChosen((now) =>
+      isChosen ? [...now, seat].slice(0, 3) : now.filter((other) => other !== seat),
+    );
+  }, []);
+  return (
+    <>
+      <Braid view={braid} focus={focus} />
+      <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+        <section aria-labelledby="models" className="space-y-3">
+          <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+            <div>
+              <h2 id="models" className="text-xl">
+                Models
+              </h2>
+              <p className="text-sm text-ink-2">Confidence is not yet calibrated.</p>
+            </div>
+            <Button
+              tone="secondary"
+              disabled={chosen.length < 2}
+              onClick={() => setComparing(true)}
+            >
+              Compare {chosen.length < 2 ? 'two or three' : chosen.length}
+            </Button>
+          </div>
+          <ul className="grid gap-4 sm:grid-cols-2 xl:grid-cols-3">
+            {seats.map((seat) => (
+              <SeatCard
+                key={seat.seat}
+                runId={runId}
+                seat={seat}
+                faded={lit !== null && lit !== seat.seat}
+                compared={chosen.includes(seat.seat)}
+                onFocus={setLit}
+                onOpen={setOpen}
+                onCompare={choose}
+              />
+            ))}
+          </ul>
+        </section>
+        <div className="space-y-6">
+          <BiasPanel bias={bias} userId={userId} />
+          <Insights bias={bias} />
+          <Recommendations runId={runId} />
+        </div>
+      </div>
+      <SeatDetail runId={runId} seat={open} onClose={() => setOpen(null)} />
+      <Compare runId={runId} seats={comparing ? chosen : []} onClose={() => setComparing(false)} />
+    </>
+  );
+}
+
+/** Plain figures and words: equal when they read the same. */
+function sameBraid(one: BraidView, other: BraidView): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The findings; worked out again only when the events that they come from have changed. */
+function useBias(runId: string): BiasAnalysis | null {
+  const view = useRunPart(
+    runId,
+    (state) => state.view,
+    (one, other) =>
+      one.scores === other.scores && one.ledger === other.ledger && one.rounds === other.rounds,
+  );
+  return useMemo(() => describeRun(view, 0).evolution.bias, [view]);
+}
+
+function Outline(): ReactNode {
+  return (
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+      <Skeleton className="h-10 w-2/3" />
+      <Skeleton className="h-6 w-1/2" />
+      <Skeleton className="h-14 w-full" />
+      <Skeleton className="h-72 w-full" />
+      <div className="grid gap-4 sm:grid-cols-2 xl:grid-cols-3">
+        <Skeleton className="h-76" />
+        <Skeleton className="h-76" />
+        <Skeleton className="h-76" />
+      </div>
+    </div>
+  );
+}

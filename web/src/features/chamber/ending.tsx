@@ -1,0 +1,57 @@
+import type { ReactNode } from 'react';
+import { describeRun } from '#services/optimizations/view.ts';
+import { sameFields, useRunPart } from '#web/live.ts';
+import type { RunState } from '#web/live/run-state.ts';
+import { LinkButton } from '#web/ui/button.tsx';
+import { moneyWords } from '#web/run/money.ts';
+import { Notice } from '#web/ui/notice.tsx';
+
+/** How the run ended, what it cost, and where to go from here. */
+export function Ending({ runId }: { runId: string }): ReactNode {
+  const end = useRunPart(runId, endOf, sameFields);
+  switch (end.status) {
+    case 'pending':
+    case 'processing':
+      return null;
+    case 'completed':
+      return (
+        <Notice
+          tone="ok"
+          title="Result ready"
+          actions={
+            <LinkButton tone="primary" to="/optimizations/$id" params={{ id: runId }}>
+              View results
+            </LinkButton>
+          }
+        >
+          {end.money}
+        </Notice>
+      );
+    case 'failed':
+    case 'cancelled':
+      return (
+        <Notice
+          tone={end.status === 'failed' ? 'bad' : 'info'}
+          title={end.status === 'failed' ? 'The run failed' : 'The run was cancelled'}
+          actions={
+            <>
+              <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
+                Ask again
+              </LinkButton>
+              <LinkButton to="/optimizations/$id" params={{ id: runId }}>
+                View details
+              </LinkButton>
+            </>
+          }
+        >
+          {end.because === null ? null : <p>{end.because}</p>}
+          <p>{end.money}</p>
+        </Notice>
+      );
+  }
+}
+
+function endOf({ view }: RunState) {
+  const { status, ended_because: because, credits } = describeRun(view, 0);
+  return { status, because, money: moneyWords(credits) };
+}

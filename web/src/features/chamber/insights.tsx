@@ -1,0 +1,86 @@
+import type { ReactNode } from 'react';
+import type { BiasAnalysis } from '#services/optimizations/contract.ts';
+import { listed } from '#web/run/words.ts';
+import { Panel } from './panel.tsx';
+
+/** What the models agree on, what nobody knows, and who objects. */
+export function Insights({ bias }: { bias: BiasAnalysis | null }): ReactNode {
+  return (
+    <Panel title="Real-time Insights">
+      {bias ? (
+        <div className="space-y-4">
+          <Points
+            title="Consensus points"
+            none="None: no claim has a large enough majority."
+            points={bias.consensus_points.map((point) => ({
+              key: point.claim_id,
+              text: point.text,
+            }))}
+          />
+          <Points
+            title="Uncertainty factors"
+            none="None were named by two models or more."
+            points={bias.uncertainty_factors.map((factor) => ({
+              key: `${factor.kind} ${factor.text}`,
+              text: factor.text,
+            }))}
+          />
+          {bias.minority_report ? <Minority report={bias.minority_report} /> : null}
+        </div>
+      ) : (
+        <p className="text-sm text-ink-2">
+          Consensus and doubts stand here as soon as the reviews are counted.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+type Point = { readonly key: string; readonly text: string };
+
+function Points({
+  title,
+  none,
+  points,
+}: {
+  title: string;
+  none: string;
+  points: readonly Point[];
+}): ReactNode {
+  return (
+    <div className="space-y-1">
+      <h3 className="font-semibold">{title}</h3>
+      {points.length === 0 ? (
+        <p className="text-sm text-ink-2">{none}</p>
+      ) : (
+        <ul className="list-disc space-y-1 ps-5 text-sm marker:text-ink-3">
+          {points.map((point) => (
+            <li key={point.key}>{point.text}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Minority({ report }: { report: NonNullable<BiasAnalysis['minority_report']> }): ReactNode {
+  return (
+    <div className="space-y-1 text-sm">
+      <h3 className="text-base font-semibold">Minority report</h3>
+      <p>
+        <span className="font-medium">{report.seat}: </span>
+        {report.position}
+      </p>
+      {report.flaws.map((flaw) => (
+        <p key={flaw.seat + flaw.text} className="text-ink-2">
+          Against the first answer, {flaw.seat}: {flaw.text}
+        </p>
+      ))}
+      {report.flaws.length === 0 && report.against.length > 0 ? (
+        <p className="text-ink-2">
+          {listed(report.against)} raised a fatal flaw against the first answer.
+        </p>
+      ) : null}
+    </div>
+  );
+}

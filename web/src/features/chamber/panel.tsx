@@ -1,0 +1,26 @@
+import { type ReactNode, useId } from 'react';
+import { Card } from '#web/ui/card.tsx';
+
+/** One block of the column beside the cards. */
+export function Panel({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+}): ReactNode {
+  const id = useId();
+  return (
+    <Card aria-labelledby={id} className="sm:p-5">
+      <div className="mb-3 flex min-h-11 items-center justify-between gap-3">
+        <h2 id={id} className="text-xl">
+          {title}
+        </h2>
+        {aside}
+      </div>
+      {children}
+    </Card>
+  );
+}

@@ -1,0 +1,79 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import type { RunView } from '#services/optimizations/view.ts';
+import { sameFields, useRunPart } from '#web/live.ts';
+import type { RunState } from '#web/live/run-state.ts';
+import { Panel } from './panel.tsx';
+
+/** The recommendation while it is written: plain words, in a frame that does not grow. */
+export function Recommendations({ runId }: { runId: string }): ReactNode {
+  const draft = useRunPart(runId, draftOf, sameFields);
+  return (
+    <Panel title="Emerging Recommendations">
+      <p className="text-sm text-ink-2">{draft.note}</p>
+      {draft.text === '' ? null : <Writing text={draft.text} />}
+    </Panel>
+  );
+}
+
+/** Follows the end of the text, unless the reader has scrolled back. */
+function Writing({ text }: { text: string }): ReactNode {
+  const frame = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  useEffect(() => {
+    const element = frame.current;
+    if (element && follows.current) element.scrollTop = element.scrollHeight;
+  });
+  return (
+    <section
+      ref={frame}
+      aria-label="The recommendation as it is written"
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+        follows.current = scrollHeight - scrollTop - clientHeight < 24;
+      }}
+      className="mt-3 h-64 overflow-y-auto rounded-control bg-sunken p-3 text-sm whitespace-pre-wrap"
+    >
+      {text}
+    </section>
+  );
+}
+
+type DraftView = { note: string; text: string };
+
+function draftOf({ view, texts }: RunState): DraftView {
+  const numbers = Object.keys(view.calls)
+    .map((slot) => Number(/^draft\.(\d+)$/.exec(slot)?.[1] ?? 0))
+    .filter((number) => number > 0);
+  const latest = Math.max(0, ...numbers);
+  const draft = view.calls[`draft.${latest}`]?.draft;
+  const live = texts[`draft.${latest}`];
+  return {
+    note: noteOf(view, latest),
+    text: draft
+      ? [
+          draft.decision,
+          ...draft.sections.flatMap(({ heading, blocks }) => [
+            heading,
+            ...blocks.map((block) => block.text),
+          ]),
+        ].join('\n\n')
+      : (live?.text ?? ''),
+  };
+}
+
+function noteOf(view: RunView, round: number): string {
+  const verdict = view.rounds[round]?.verdict ?? null;
+  if (view.stage === 'closed' || view.stage === 'settling') {
+    return view.conclusion?.heading === 'recommendation'
+      ? 'This is the recommendation of the result.'
+      : view.conclusion?.heading === 'best_single_answer'
+        ? 'No recommendation passed its checks; the result shows the best single answer.'
+        : 'The run ended before a recommendation was written.';
+  }
+  if (view.stage !== 'synthesis') return 'Written once the models have been compared.';
+  if (round > 1 && verdict === null)
+    return `Attempt ${round}: the one before did not pass its checks.`;
+  if (view.calls[`draft.${round}`]?.outcome) return 'Written; two other models check it now.';
+  return 'Being written, claim by claim.';
+}

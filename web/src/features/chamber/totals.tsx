@@ -1,0 +1,74 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { describeRun } from '#services/optimizations/view.ts';
+import { sameFields, serverNow, useRunPart } from '#web/live.ts';
+import type { RunState } from '#web/live/run-state.ts';
+import { creditsInWords, modelCost, percent } from '#web/ui/figures.ts';
+import { Tile, TileRow } from '#web/ui/tile.tsx';
+import { duration, timeLeft } from '#web/run/words.ts';
+
+/** The run in figures, all of them the server's. */
+export function Totals({ runId }: { runId: string }): ReactNode {
+  const totals = useRunPart(runId, totalsOf, sameFields);
+  const now = useServerSecond(totals.startedAt !== null && totals.endedAt === null);
+  const elapsed = elapsedMs(totals.startedAt, totals.endedAt, now);
+  const left =
+    elapsed === null || totals.endedAt !== null || !totals.isUnderway
+      ? null
+      : timeLeft(totals.typicalSeconds - elapsed / 1000);
+  return (
+    <TileRow>
+      <Tile label="Overall progress" value={percent(totals.progress)} />
+      <Tile label="Models completed" value={`${totals.completed} of ${totals.seats}`} />
+      <Tile label="Elapsed" value={elapsed === null ? '--' : duration(elapsed)} />
+      <Tile
+        label="Total cost"
+        value={`${totals.costIsMinimum ? 'at least ' : ''}${modelCost(totals.cost)}`}
+        detail={totals.credits}
+      />
+      {left === null ? null : <Tile label="Time left" value={left} />}
+    </TileRow>
+  );
+}
+
+/** The rest of a sentence that begins with the price: held, charged, or neither yet. */
+function creditWords({ price, charged, refunded, settlement }: Credits): string {
+  if (settlement === 'settled' && charged !== null) {
+    const back = refunded ?? 0;
+    return `${creditsInWords(charged)} charged${back > 0 ? `, ${back} came back` : ''}`;
+  }
+  return settlement === 'none' ? creditsInWords(price) : `${creditsInWords(price)} reserved`;
+}
+
+type Credits = ReturnType<typeof describeRun>['credits'];
+
+function totalsOf({ view }: RunState) {
+  const run = describeRun(view, 0);
+  return {
+    progress: run.progress,
+    completed: run.evolution.models_completed,
+    seats: view.seats.length,
+    startedAt: view.startedAt,
+    endedAt: view.endedAt,
+    cost: run.cost,
+    costIsMinimum: run.cost_is_minimum,
+    credits: creditWords(run.credits),
+    typicalSeconds: view.plan.typicalSeconds,
+    isUnderway: run.status === 'processing',
+  };
+}
+
+function elapsedMs(startedAt: string | null, endedAt: string | null, now: number): number | null {
+  if (startedAt === null) return null;
+  return Math.max(0, (endedAt === null ? now : Date.parse(endedAt)) - Date.parse(startedAt));
+}
+
+/** The server's clock, once a second while it runs. */
+function useServerSecond(running: boolean): number {
+  const [now, setNow] = useState(serverNow);
+  useEffect(() => {
+    if (!running) return undefined;
+    const timer = setInterval(() => setNow(serverNow()), 1_000);
+    return () => clearInterval(timer);
+  }, [running]);
+  return now;
+}

@@ -1,0 +1,27 @@
+import { useEffect, useRef } from 'react';
+import { useRunPart } from '#web/live.ts';
+import { announce } from '#web/ui/announcer.tsx';
+import {
+  type Announcer,
+  announcementsBetween,
+  createAnnouncer,
+  type Heard,
+  heardOf,
+} from './announcements.ts';
+
+/** Speaks through the page's one status region while a run is watched. */
+export function useAnnouncements(runId: string): void {
+  const view = useRunPart(runId, (state) => state.view);
+  const heard = useRef<Heard | null>(null);
+  const announcer = useRef<Announcer | null>(null);
+  useEffect(() => {
+    const made = createAnnouncer((sentence) => announce(sentence));
+    announcer.current = made;
+    return () => made.stop();
+  }, []);
+  useEffect(() => {
+    // What was so when the page opened is on the page; only what changes is said.
+    if (heard.current) announcer.current?.hear(announcementsBetween(heard.current, view));
+    heard.current = heardOf(view);
+  }, [view]);
+}

@@ -1,0 +1,19 @@
+import type { ReactNode } from 'react';
+
+/** Where a claim stands on this page. */
+export const claimAnchor = (id: string): string => `claim-${id}`;
+
+/** What a statement rests on: each id leads to its claim. */
+export function Cites({ ids }: { ids: readonly string[] }): ReactNode {
+  if (ids.length === 0) return null;
+  return (
+    <p className="mt-1 flex flex-wrap gap-x-3 text-sm text-ink-3">
+      <span className="sr-only">Claims: </span>
+      {ids.map((id) => (
+        <a key={id} href={`#${claimAnchor(id)}`} className="link inline-flex min-h-6 items-center">
+          {id}
+        </a>
+      ))}
+    </p>
+  );
+}

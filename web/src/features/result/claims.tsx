@@ -1,0 +1,124 @@
+import type { ReactNode } from 'react';
+import { claimText, type RunView } from '#services/optimizations/view.ts';
+import { ballotOf } from '#web/run/marks.ts';
+import { roleColours } from '#web/run/words.ts';
+import { claimAnchor } from './cites.tsx';
+import { Section } from './section.tsx';
+
+/** Every claim of the ledger, and where each seat stands on it. */
+export function Claims({ view }: { view: RunView }): ReactNode {
+  const { ledger } = view;
+  if (!ledger) return null;
+  return (
+    <Section title="Claims">
+      <p className="text-sm text-ink-2">
+        + agrees, − disagrees, ? is unsure, · did not vote; a dot in front marks a claim of its own
+        answer.
+        {ledger.scored ? '' : ' The claims could not be merged, so they are not scored.'}
+      </p>
+      <section
+        aria-label="Claims by seat"
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
+        tabIndex={0}
+        className="overflow-x-auto rounded-card border border-line bg-surface"
+      >
+        <table className="w-full border-collapse text-start">
+          <caption className="sr-only">Claims by seat</caption>
+          <thead>
+            <tr>
+              <th scope="col" className="px-3 py-3 text-start text-sm font-medium text-ink-3">
+                Id
+              </th>
+              <th
+                scope="col"
+                className="min-w-64 px-3 py-3 text-start text-sm font-medium text-ink-3"
+              >
+                Claim
+              </th>
+              {view.seats.map((seat) => (
+                <th
+                  key={seat.seat}
+                  scope="col"
+                  title={seat.model}
+                  className={`px-2 py-3 text-center text-sm font-semibold ${roleColours[seat.role]}`}
+                >
+                  {seat.seat}
+                </th>
+              ))}
+              <th scope="col" className="px-3 py-3 text-end text-sm font-medium text-ink-3">
+                Agree
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.keys(ledger.claims).map((id) => (
+              <ClaimRow key={id} id={id} view={view} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </Section>
+  );
+}
+
+const importanceWords: Readonly<Record<number, string>> = {
+  1: 'minor',
+  2: 'matters',
+  3: 'decisive',
+};
+
+function ClaimRow({ id, view }: { id: string; view: RunView }): ReactNode {
+  const claim = view.ledger?.claims[id];
+  const share = view.scores?.claims[id]?.agreeShare ?? null;
+  return (
+    <tr id={claimAnchor(id)} className="border-t border-line target:bg-accent-soft">
+      <th scope="row" className="px-3 py-2 text-start align-top text-sm font-medium text-ink-2">
+        {id}
+      </th>
+      <td className="px-3 py-2 align-top">
+        {claimText(view, id)}{' '}
+        <span className="text-sm text-ink-3">({importanceWords[claim?.importance ?? 1]})</span>
+      </td>
+      {view.seats.map((seat) => (
+        <td key={seat.seat} className="px-2 py-2 text-center align-top whitespace-nowrap">
+          <Stand
+            stance={ballotOf(view, seat.seat)?.votes[id]?.stance ?? null}
+            isAuthor={claim?.authors.includes(seat.seat) ?? false}
+          />
+        </td>
+      ))}
+      <td className="px-3 py-2 text-end align-top">
+        {share === null ? '--' : `${Math.round(share * 100)} %`}
+      </td>
+    </tr>
+  );
+}
+
+const signs = {
+  agree: ['+', 'agrees', 'text-ok'],
+  disagree: ['−', 'disagrees', 'text-bad'],
+  unsure: ['?', 'unsure', 'text-ink-2'],
+} as const;
+
+function Stand({
+  stance,
+  isAuthor,
+}: {
+  stance: keyof typeof signs | null;
+  isAuthor: boolean;
+}): ReactNode {
+  const [sign, word, colour] =
+    stance === null ? (['·', 'no vote', 'text-ink-3'] as const) : signs[stance];
+  return (
+    <>
+      <span aria-hidden="true" className={`font-semibold ${colour}`}>
+        {isAuthor ? '•' : ''}
+        {sign}
+      </span>
+      <span className="sr-only">
+        {word}
+        {isAuthor ? ', its own claim' : ''}
+      </span>
+    </>
+  );
+}

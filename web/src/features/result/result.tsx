@@ -1,0 +1,128 @@
+import { lazy, type ReactNode, Suspense } from 'react';
+import { type RunView, statusOf } from '#services/optimizations/view.ts';
+import { reloadRun, useRun, useRunPart } from '#web/live.ts';
+import { Question } from '#web/run/question.tsx';
+import { SimulatedMark } from '#web/run/simulated-mark.tsx';
+import { strategyName } from '#web/run/words.ts';
+import { ErrorState } from '#web/ui/error-state.tsx';
+import { RelativeTime } from '#web/ui/relative-time.tsx';
+import { Loading, Skeleton } from '#web/ui/skeleton.tsx';
+import { Status, type StatusTone } from '#web/ui/status.tsx';
+import { Cancelled, Failed, Pending, Running } from './situations.tsx';
+
+/** Only a run that has a result needs what draws one. */
+const Completed = lazy(() =>
+  import('./completed.tsx').then((module) => ({ default: module.Completed })),
+);
+
+/** A run's page: what came out of it, or where it stands. */
+export function Result({ runId, missing }: { runId: string; missing: ReactNode }): ReactNode {
+  const phase = useRun(runId);
+  if (phase.status === 'missing') return missing;
+  if (phase.status === 'failed') {
+    return (
+      <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+        <h1 className="text-4xl">Result</h1>
+        <ErrorState
+          title="Failed to load optimization data"
+          detail={phase.message}
+          safe="Nothing is lost. This page tries again by itself."
+          onRetry={() => void reloadRun(runId)}
+        />
+      </div>
+    );
+  }
+  return (
+    <Loading loading={phase.status === 'loading'} label="Loading the result" skeleton={<Outline />}>
+      {() => <Run key={runId} runId={runId} />}
+    </Loading>
+  );
+}
+
+function Run({ runId }: { runId: string }): ReactNode {
+  const status = useRunPart(runId, (state) => statusOf(state.view));
+  return (
+    <article className="mx-auto max-w-page space-y-8 px-4 pt-8 sm:px-6">
+      <Head runId={runId} />
+      <Situation runId={runId} status={status} />
+    </article>
+  );
+}
+
+function Situation({
+  runId,
+  status,
+}: {
+  runId: string;
+  status: ReturnType<typeof statusOf>;
+}): ReactNode {
+  switch (status) {
+    case 'pending':
+      return <Pending runId={runId} />;
+    case 'processing':
+      return <Running runId={runId} />;
+    case 'failed':
+      return <Failed runId={runId} />;
+    case 'cancelled':
+      return <Cancelled runId={runId} />;
+    case 'completed':
+      return (
+        <Suspense fallback={<Body />}>
+          <Completed runId={runId} />
+        </Suspense>
+      );
+  }
+}
+
+const tones: Readonly<Record<ReturnType<typeof statusOf>, StatusTone>> = {
+  pending: 'neutral',
+  processing: 'active',
+  completed: 'ok',
+  failed: 'bad',
+  cancelled: 'neutral',
+};
+
+function Head({ runId }: { runId: string }): ReactNode {
+  const view = useRunPart(runId, (state) => state.view, sameHead);
+  const status = statusOf(view);
+  return (
+    <header className="space-y-3">
+      <Question view={view} />
+      <p className="flex flex-wrap items-center gap-x-2 text-ink-2">
+        <Status tone={tones[status]}>{status.charAt(0).toUpperCase() + status.slice(1)}</Status>
+        <span aria-hidden="true">·</span>
+        <span>{strategyName(view.strategy)} strategy</span>
+        <span aria-hidden="true">·</span>
+        <RelativeTime at={view.createdAt} />
+      </p>
+      <SimulatedMark seats={view.seats} />
+    </header>
+  );
+}
+
+function sameHead(one: RunView, other: RunView): boolean {
+  return (
+    one.title === other.title &&
+    one.challenge === other.challenge &&
+    statusOf(one) === statusOf(other)
+  );
+}
+
+function Outline(): ReactNode {
+  return (
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+      <Skeleton className="h-10 w-2/3" />
+      <Skeleton className="h-6 w-1/2" />
+      <Body />
+    </div>
+  );
+}
+
+function Body(): ReactNode {
+  return (
+    <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <Skeleton className="h-96" />
+      <Skeleton className="h-64" />
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+import { type ReactNode, useRef, useState } from 'react';
+import { Optimization } from '#services/optimizations/contract.ts';
+import { describeRun } from '#services/optimizations/view.ts';
+import { ApiProblem, write } from '#web/api.ts';
+import { reloadRun, sameFields, useRunPart } from '#web/live.ts';
+import type { RunState } from '#web/live/run-state.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { moneyWords } from '#web/run/money.ts';
+import { Button, LinkButton } from '#web/ui/button.tsx';
+import { Card } from '#web/ui/card.tsx';
+import { creditsInWords, percent } from '#web/ui/figures.ts';
+import { Notice } from '#web/ui/notice.tsx';
+import { ProgressBar } from '#web/ui/progress-bar.tsx';
+
+/** A run that goes on: how far it is, and the place to watch it. */
+export function Running({ runId }: { runId: string }): ReactNode {
+  const run = useRunPart(runId, runningOf, sameFields);
+  return (
+    <Card className="space-y-3">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p>
+          <span className="font-semibold">{percent(run.progress)}</span>
+          <span className="text-ink-2"> · {run.details}</span>
+        </p>
+        <LinkButton tone="primary" to="/evolution-chamber" search={{ id: runId }}>
+          View Progress
+        </LinkButton>
+      </div>
+      <ProgressBar label="Overall progress" value={run.progress} />
+    </Card>
+  );
+}
+
+function runningOf({ view }: RunState) {
+  const run = describeRun(view, 0);
+  return { progress: run.progress, details: run.evolution.step_details };
+}
+
+/** A run that was never started: nothing is charged until it is. */
+export function Pending({ runId }: { runId: string }): ReactNode {
+  const price = useRunPart(runId, (state) => state.view.price);
+  const [sending, setSending] = useState<'process' | 'cancel' | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const keys = useRef({ process: crypto.randomUUID(), cancel: crypto.randomUUID() });
+
+  const send = async (command: 'process' | 'cancel'): Promise<void> => {
+    setSending(command);
+    setFailure(null);
+    try {
+      const path = `/optimizations/${encodeURIComponent(runId)}/${command}`;
+      await write('POST', path, {}, Optimization, { key: keys.current[command] });
+      await reloadRun(runId);
+    } catch (error) {
+      setFailure(error);
+      keys.current[command] = crypto.randomUUID();
+    } finally {
+      setSending(null);
+    }
+  };
+
+  return (
+    <Card className="space-y-4">
+      <p>This run has not been started. Nothing was charged; it costs {creditsInWords(price)}.</p>
+      {failure === null ? null : <StartFailure error={failure} />}
+      <div className="flex flex-wrap gap-3">
+        <Button
+          tone="primary"
+          busy={sending === 'process'}
+          disabled={sending !== null}
+          onClick={() => void send('process')}
+        >
+          {sending === 'process' ? 'Initializing AI Models...' : 'Start'}
+        </Button>
+        <Button
+          busy={sending === 'cancel'}
+          disabled={sending !== null}
+          onClick={() => void send('cancel')}
+        >
+          Cancel
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+function StartFailure({ error }: { error: unknown }): ReactNode {
+  const isShort = error instanceof ApiProblem && error.status === 402;
+  const isDearer = error instanceof ApiProblem && error.code === 'price_changed';
+  return (
+    <Notice
+      tone={isShort ? 'warn' : 'bad'}
+      title={isShort ? 'Insufficient Credits' : 'Failed to start optimization. Please try again.'}
+      announced={problemSentence(error)}
+      actions={
+        isShort ? (
+          <LinkButton to="/credits">View Credit Balance</LinkButton>
+        ) : isDearer ? (
+          <LinkButton to="/optimization">New Optimization</LinkButton>
+        ) : undefined
+      }
+    >
+      <p>{problemSentence(error)}</p>
+      <p>Nothing was charged.</p>
+    </Notice>
+  );
+}
+
+export function Failed({ runId }: { runId: string }): ReactNode {
+  const end = useRunPart(runId, endOf, sameFields);
+  return (
+    <Notice
+      tone="bad"
+      title="The run failed"
+      actions={
+        <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
+          Retry
+        </LinkButton>
+      }
+    >
+      {end.because === null ? null : <p>{end.because}</p>}
+      <p>{end.money}</p>
+    </Notice>
+  );
+}
+
+export function Cancelled({ runId }: { runId: string }): ReactNode {
+  const end = useRunPart(runId, endOf, sameFields);
+  return (
+    <Notice
+      title="The run was cancelled"
+      actions={
+        <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
+          Duplicate
+        </LinkButton>
+      }
+    >
+      {end.because === null ? null : <p>{end.because}</p>}
+      <p>{end.money}</p>
+    </Notice>
+  );
+}
+
+function endOf({ view }: RunState) {
+  const { ended_because: because, credits } = describeRun(view, 0);
+  return { because, money: moneyWords(credits) };
+}

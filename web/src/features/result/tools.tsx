@@ -1,0 +1,63 @@
+import { Copy, CopyPlus, FileDown, Printer } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { runMarkdown } from '#services/optimizations/markdown.ts';
+import { announce } from '#web/ui/announcer.tsx';
+import { Button, LinkButton } from '#web/ui/button.tsx';
+
+/** What can be done with a result. */
+export function Tools({ run }: { run: Optimization }): ReactNode {
+  const [copied, setCopied] = useState<'yes' | 'no' | null>(null);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(runMarkdown(run));
+      setCopied('yes');
+      announce('Copied as Markdown');
+    } catch {
+      // The browser refused, most often because the page is not on a secure address.
+      setCopied('no');
+      announce('The browser did not allow copying', 'assertive');
+    }
+  };
+  return (
+    <div className="flex flex-wrap gap-2 print:hidden">
+      <Button onClick={() => void copy()}>
+        <Copy size={16} aria-hidden="true" />
+        {copied === 'yes' ? 'Copied' : 'Copy as Markdown'}
+      </Button>
+      <Button onClick={() => download(`${run.id}.md`, 'text/markdown', runMarkdown(run))}>
+        <FileDown size={16} aria-hidden="true" />
+        Markdown
+      </Button>
+      <Button
+        onClick={() => download(`${run.id}.json`, 'application/json', JSON.stringify(run, null, 2))}
+      >
+        <FileDown size={16} aria-hidden="true" />
+        JSON
+      </Button>
+      <Button onClick={() => print()}>
+        <Printer size={16} aria-hidden="true" />
+        Print
+      </Button>
+      <LinkButton to="/optimization" search={{ from: run.id }}>
+        <CopyPlus size={16} aria-hidden="true" />
+        Duplicate
+      </LinkButton>
+      {copied === 'no' ? (
+        <p className="self-center text-sm text-bad">
+          The browser did not allow copying. Download the Markdown instead.
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // Some browsers begin the download only after this turn.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query';
+import { createFileRoute, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import * as v from 'valibot';
+import { Chamber } from '#web/features/chamber/chamber.tsx';
+import { useSession } from '#web/features/identity/session.ts';
+import { runsQuery } from '#web/features/runs/queries.ts';
+import { NoSuchRun } from '#web/run/no-such-run.tsx';
+import { PagePending } from '#web/page-pending.tsx';
+import { creditsInWords } from '#web/ui/figures.ts';
+import { showToast } from '#web/ui/toasts.tsx';
+
+export const Route = createFileRoute('/_signed-in/evolution-chamber')({
+  validateSearch: v.object({ id: v.optional(v.fallback(v.string(), 'unknown')) }),
+  component: ChamberPage,
+  staticData: { title: 'Evolution Chamber' },
+});
+
+function ChamberPage(): ReactNode {
+  const { id } = Route.useSearch();
+  return id === undefined ? <ActiveRun /> : <WatchedRun id={id} />;
+}
+
+function WatchedRun({ id }: { id: string }): ReactNode {
+  const navigate = useNavigate();
+  const session = useSession();
+  if (!('user' in session)) return null;
+  return (
+    <Chamber
+      runId={id}
+      userId={session.user.id}
+      missing={<NoSuchRun />}
+      onCancelled={(returned) => {
+        showToast('success', 'Run cancelled', {
+          message: `${creditsInWords(returned)} came back.`,
+        });
+        void navigate({ to: '/dashboard' });
+      }}
+    />
+  );
+}
+
+/** Without an id: the run that goes on, else the place where one begins. */
+function ActiveRun(): ReactNode {
+  const navigate = useNavigate();
+  const { data, isPending } = useQuery({ ...runsQuery(), staleTime: 0 });
+  const active = data?.data.find((run) => run.status === 'processing');
+  useEffect(() => {
+    if (isPending) return;
+    void (active
+      ? navigate({ to: '/evolution-chamber', search: { id: active.id }, replace: true })
+      : navigate({ to: '/optimization', replace: true }));
+  }, [isPending, active, navigate]);
+  return isPending || active ? (
+    <PagePending />
+  ) : (
+    <p className="mx-auto max-w-page px-4 pt-8 sm:px-6">Redirecting...</p>
+  );
+}

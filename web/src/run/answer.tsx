@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react';
+import { opinionOf, type RunView } from '#services/optimizations/view.ts';
+import { Markdown } from '#web/ui/markdown.tsx';
+
+type Opinion = NonNullable<ReturnType<typeof opinionOf>>;
+
+/** One model's own answer, finished: its words are parsed here for the first time. */
+export function Answer({ view, seat }: { view: RunView; seat: string }): ReactNode {
+  const opinion = opinionOf(view, seat);
+  if (!opinion) return null;
+  return (
+    <div className="space-y-4">
+      <div>
+        <p className="text-lg font-medium">{opinion.recommendation.one_line}</p>
+        <p className="text-sm text-ink-2">
+          {opinion.recommendation.option_label} · says it is {opinion.stated_confidence} % sure
+        </p>
+      </div>
+      <Markdown text={opinion.reasoning.join('\n\n')} />
+      <Claims opinion={opinion} />
+      <Items title="Assumptions" items={opinion.assumptions} />
+      <Items title="Risks" items={opinion.risks} />
+      <Items title="Missing information" items={opinion.missing_info} />
+    </div>
+  );
+}
+
+const importanceWords = { 1: 'minor', 2: 'matters', 3: 'decisive' } as const;
+
+function Claims({ opinion }: { opinion: Opinion }): ReactNode {
+  return (
+    <section className="space-y-1">
+      <h4 className="font-semibold">Claims</h4>
+      <ul className="list-disc space-y-1 ps-5 marker:text-ink-3">
+        {opinion.claims.map((claim) => (
+          <li key={claim.text}>
+            {claim.text}{' '}
+            <span className="text-sm text-ink-2">
+              ({importanceWords[claim.importance]}
+              {claim.if_false_flips ? '; if false, the advice changes' : ''})
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Items({ title, items }: { title: string; items: readonly string[] }): ReactNode {
+  if (items.length === 0) return null;
+  return (
+    <section className="space-y-1">
+      <h4 className="font-semibold">{title}</h4>
+      <ul className="list-disc space-y-1 ps-5 marker:text-ink-3">
+        {items.map((item) => (
+          <li key={item}>{item}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,91 @@
+import { describeSeat, type RunView } from '#services/optimizations/view.ts';
+import type { StrandSeat } from './braid-shape.ts';
+import { isOut, type Role, statusWord, stepWords } from './words.ts';
+
+/** What the braid shows of a run: per seat who it is, how far it came and where it stands. */
+export type BraidSeat = StrandSeat & {
+  readonly name: string;
+  readonly role: Role;
+  readonly status: string;
+  readonly step: string;
+  readonly percent: number;
+  /** Why the strand ends early; null while it goes on. */
+  readonly ended: string | null;
+};
+
+export type BraidView = {
+  readonly seats: readonly BraidSeat[];
+  readonly modal: string | null;
+  readonly twoCamps: boolean;
+  readonly hasVotes: boolean;
+  readonly isGettingReady: boolean;
+};
+
+/** A strand that ends here has no answer, or was left out once all had reviewed it. */
+const endOfFailed = 34;
+const endOfExcluded = 75;
+
+export function braidOf(view: RunView): BraidView {
+  const { scores } = view;
+  const campOf = (seat: string): string | null =>
+    Object.entries(scores?.decision.votes ?? {}).find(([, by]) => by.includes(seat))?.[0] ?? null;
+  return {
+    modal: scores?.decision.modal ?? null,
+    twoCamps: scores?.twoCamps ?? false,
+    hasVotes: scores !== null,
+    isGettingReady: view.stage === 'draft' || Object.keys(view.calls).length === 0,
+    seats: view.seats.map((seat) => {
+      const described = describeSeat(view, seat);
+      const out = isOut(described.status);
+      const camp = campOf(seat.seat);
+      return {
+        seat: seat.seat,
+        name: seat.model,
+        role: seat.role,
+        status: statusWord(described, view.plan.attempts),
+        step: stepWords(view, described),
+        percent: described.progress,
+        progress: out
+          ? described.status === 'excluded'
+            ? endOfExcluded
+            : endOfFailed
+          : reached(view, seat.seat, described.progress),
+        placement: camp === null ? null : (scores?.placement[seat.seat] ?? null),
+        camp,
+        ended: out ? (described.reason ?? 'No longer part of this run') : null,
+      };
+    }),
+  };
+}
+
+/** A run that ended early leaves its strands where they were: 100 would say that they arrived. */
+function reached(view: RunView, seat: string, progress: number): number {
+  if (view.stage !== 'closed' || view.conclusion?.outcome === 'completed') return progress;
+  if (view.scores) return 85;
+  if (view.calls[`review.${seat}`]?.outcome) return 75;
+  return view.calls[`opinion.${seat}`]?.outcome ? 40 : 0;
+}
+
+/** The picture in one sentence, for those who do not see it. */
+export function braidSentence({ seats, hasVotes, twoCamps, modal }: BraidView): string {
+  const ended = seats.filter((one) => one.ended !== null).length;
+  const parts = [
+    hasVotes
+      ? twoCamps
+        ? `${seats.length} models in two camps, with no winner`
+        : `${seats.filter((one) => one.camp !== null && one.camp === modal).length} of ${seats.length} models stand with the majority`
+      : `${seats.length} models at work; no votes yet`,
+    ...(ended > 0 ? [`${ended} dropped out`] : []),
+  ];
+  return `${parts.join('; ')}.`;
+}
+
+/** Where a seat stands, in words. */
+export function standing(seat: BraidSeat, { hasVotes, modal }: BraidView): string {
+  if (seat.ended !== null) return 'Out';
+  if (!hasVotes) return 'No votes yet';
+  if (seat.camp === null || seat.placement === null) return 'Did not vote';
+  const share = Math.round(Math.abs(seat.placement) * 100);
+  const side = seat.camp === modal ? 'With the majority' : 'Against the majority';
+  return share === 0 ? side : `${side}; in a minority on ${share} % of the claims by weight`;
+}

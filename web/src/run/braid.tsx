@@ -1,0 +1,217 @@
+import { type ReactNode, useMemo } from 'react';
+import { classNames } from '#web/ui/class-names.ts';
+import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
+import {
+  braidHeight,
+  braidPadding,
+  braidStrands,
+  braidWidth,
+  type Strand,
+  strandAt,
+  strandDistance,
+  strandPaths,
+} from './braid-shape.ts';
+import { braidSentence, type BraidSeat, type BraidView, standing } from './braid-view.ts';
+import { phases, roleColours, roleWords } from './words.ts';
+
+/** One seat in the light while the others fade; null for all alike. */
+export type SeatFocus = {
+  readonly seat: string | null;
+  readonly set: (seat: string | null) => void;
+};
+
+/** The whole run in one picture, and the same facts as a table. */
+export function Braid({ view, focus }: { view: BraidView; focus?: SeatFocus }): ReactNode {
+  return (
+    <section aria-label="Braid" className="rounded-card border border-line bg-surface p-4 sm:p-6">
+      <TableToggle drawing={<Drawing view={view} focus={focus} />} table={<Table view={view} />} />
+      {view.twoCamps ? <p className="mt-1 font-medium">no winner, two camps</p> : null}
+      <Ends seats={view.seats} />
+    </section>
+  );
+}
+
+function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefined }): ReactNode {
+  const { seats } = view;
+  const rows = useMemo(() => {
+    const strands = braidStrands(view.seats, view);
+    return view.seats.flatMap((seat, index) => {
+      const strand = strands[index];
+      return strand ? [{ seat, strand }] : [];
+    });
+  }, [view]);
+  const height = braidHeight(seats.length);
+  return (
+    <div className="grid grid-cols-[2.25rem_minmax(0,1fr)] sm:grid-cols-[11rem_minmax(0,1fr)]">
+      <div />
+      <ol className="grid grid-cols-4 text-sm text-ink-3" aria-hidden="true">
+        {phases.map((phase) => (
+          <li key={phase} className="min-w-0 pe-1 hyphens-auto">
+            {phase}
+          </li>
+        ))}
+      </ol>
+      <ul style={{ paddingBlock: braidPadding }} aria-hidden="true">
+        {seats.map((seat) => (
+          <Label key={seat.seat} seat={seat} focus={focus} />
+        ))}
+      </ul>
+      <svg
+        width="100%"
+        height={height}
+        role="img"
+        aria-label={braidSentence(view)}
+        className="min-w-0 overflow-visible"
+      >
+        <svg
+          width="100%"
+          height={height}
+          viewBox={`0 0 ${braidWidth} ${height}`}
+          preserveAspectRatio="none"
+          fill="none"
+        >
+          {phases.map((phase, column) =>
+            column === 0 ? null : (
+              <line
+                key={phase}
+                x1={(column * braidWidth) / 4}
+                x2={(column * braidWidth) / 4}
+                y1="0"
+                y2={height}
+                className="stroke-line"
+                strokeDasharray="1 5"
+                vectorEffect="non-scaling-stroke"
+              />
+            ),
+          )}
+          {rows.map(({ seat, strand }) => (
+            <Line key={seat.seat} strand={strand} seat={seat} faded={isFaded(focus, seat.seat)} />
+          ))}
+        </svg>
+        {rows.map(({ seat, strand }) =>
+          seat.ended === null ? null : (
+            <Cross key={seat.seat} strand={strand} faded={isFaded(focus, seat.seat)} />
+          ),
+        )}
+        {view.isGettingReady ? (
+          <text x="0" y={height - 2} fontSize="14" className="fill-ink-2">
+            Getting ready
+          </text>
+        ) : null}
+      </svg>
+    </div>
+  );
+}
+
+function isFaded(focus: SeatFocus | undefined, seat: string): boolean {
+  const lit = focus?.seat ?? null;
+  return lit !== null && lit !== seat;
+}
+
+/** For the pointer only: the same seat can be reached by keyboard at its card. */
+function Label({ seat, focus }: { seat: BraidSeat; focus: SeatFocus | undefined }): ReactNode {
+  return (
+    <li
+      style={{ height: strandDistance }}
+      onPointerEnter={() => focus?.set(seat.seat)}
+      onPointerLeave={() => focus?.set(null)}
+      className={classNames(
+        'flex items-center gap-2 overflow-hidden text-sm whitespace-nowrap',
+        isFaded(focus, seat.seat) && 'opacity-40',
+      )}
+    >
+      <span className={classNames('w-6 shrink-0 font-semibold', roleColours[seat.role])}>
+        {seat.seat}
+      </span>
+      <span className="hidden truncate pe-3 sm:block">{seat.name}</span>
+    </li>
+  );
+}
+
+function Line({
+  strand,
+  seat,
+  faded,
+}: {
+  strand: Strand;
+  seat: BraidSeat;
+  faded: boolean;
+}): ReactNode {
+  const { drawn, rest } = strandPaths(strand);
+  return (
+    <g className={classNames(roleColours[seat.role], faded && 'opacity-25')}>
+      {seat.ended === null && rest !== '' ? (
+        <path
+          d={rest}
+          className="stroke-line-strong"
+          strokeWidth="1"
+          strokeDasharray="1 5"
+          vectorEffect="non-scaling-stroke"
+        />
+      ) : null}
+      {drawn === '' ? null : (
+        <path
+          d={drawn}
+          stroke="currentColor"
+          strokeWidth="2.5"
+          strokeLinecap="round"
+          strokeLinejoin="round"
+          vectorEffect="non-scaling-stroke"
+        />
+      )}
+    </g>
+  );
+}
+
+function Cross({ strand, faded }: { strand: Strand; faded: boolean }): ReactNode {
+  const y = strandAt(strand, strand.reach);
+  return (
+    <svg
+      x={`${(100 * strand.reach) / braidWidth}%`}
+      y={y}
+      width="1"
+      height="1"
+      overflow="visible"
+      className={faded ? 'opacity-25' : undefined}
+    >
+      <path d="M-4 -4 4 4M4 -4 -4 4" className="stroke-warn" strokeWidth="2" fill="none" />
+    </svg>
+  );
+}
+
+/** Who dropped out, and why. */
+function Ends({ seats }: { seats: readonly BraidSeat[] }): ReactNode {
+  const ended = seats.filter((seat) => seat.ended !== null);
+  if (ended.length === 0) return null;
+  return (
+    <ul className="mt-2 space-y-1 text-sm">
+      {ended.map((seat) => (
+        <li key={seat.seat}>
+          <span className={classNames('font-semibold', roleColours[seat.role])}>{seat.seat}</span>{' '}
+          <span className="text-ink-2">
+            {seat.name}: {seat.ended}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Table({ view }: { view: BraidView }): ReactNode {
+  return (
+    <DataTable
+      caption="The models of this run"
+      rows={view.seats}
+      rowKey={(seat) => seat.seat}
+      columns={[
+        { id: 'seat', title: 'Seat', cell: (seat) => seat.seat },
+        { id: 'name', title: 'Model', cell: (seat) => seat.name },
+        { id: 'role', title: 'Role', cell: (seat) => roleWords[seat.role] },
+        { id: 'status', title: 'Status', cell: (seat) => seat.status },
+        { id: 'step', title: 'Step', cell: (seat) => seat.step },
+        { id: 'percent', title: 'Progress', numeric: true, cell: (seat) => `${seat.percent} %` },
+        { id: 'standing', title: 'Stands', cell: (seat) => standing(seat, view) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,43 @@
+import type { ReactNode } from 'react';
+import type { Disagreement } from '#services/optimizations/contract.ts';
+import { listed } from './words.ts';
+
+/** One question on which the models stand apart: each side, who holds it, and its best words. */
+export function Divergence({ area }: { area: Disagreement }): ReactNode {
+  return (
+    <div className="space-y-2">
+      <p className="font-medium">{area.text}</p>
+      <ul className="space-y-2">
+        {area.sides.map((side) => (
+          <li key={side.stance} className="border-s-2 border-line-strong ps-3 text-sm">
+            <p>
+              <span className="font-semibold">{stanceWord(side.stance)}</span>
+              <span className="text-ink-2"> · {listed(side.seats)}</span>
+            </p>
+            {side.quote ? (
+              <blockquote className="text-ink-2">
+                “{side.quote.text}” <span className="whitespace-nowrap">({side.quote.seat})</span>
+              </blockquote>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+      {area.settled_by === null ? null : (
+        <p className="text-sm text-ink-2">
+          <span className="font-medium text-ink">What would settle it: </span>
+          {area.settled_by}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Stances on a claim are three words; on the decision they are the options' own. */
+function stanceWord(stance: string): string {
+  const words: Readonly<Record<string, string>> = {
+    agree: 'Agree',
+    disagree: 'Disagree',
+    unsure: 'Unsure',
+  };
+  return words[stance] ?? stance;
+}

@@ -1,0 +1,86 @@
+import { costOf, type AttemptView, type RunView } from '#services/optimizations/view.ts';
+
+type Outcome = NonNullable<RunView['calls'][string]['outcome']>;
+type Ballot = Extract<Outcome, { kind: 'review' }>['ballot'];
+
+/** What the reviewers gave each other, read from the ballots as they were counted. */
+export type Mark = {
+  readonly reviewer: string;
+  readonly answer: string;
+  /** Mean of the five marks, 1–10. */
+  readonly mean: number;
+  /** Place in the reviewer's order, 1 is best; those tied share one. */
+  readonly place: number;
+  readonly of: number;
+};
+
+export function ballotOf(view: RunView, reviewer: string): Ballot | null {
+  const outcome = view.calls[`review.${reviewer}`]?.outcome;
+  return outcome?.kind === 'review' ? outcome.ballot : null;
+}
+
+/** Every mark, in the order of the seats. */
+export function marksOf(view: RunView): Mark[] {
+  return view.seats.flatMap(({ seat: reviewer }) => {
+    const ballot = ballotOf(view, reviewer);
+    if (!ballot) return [];
+    return Object.entries(ballot.scores).map(([answer, rubric]) => ({
+      reviewer,
+      answer,
+      mean: meanOf(rubric),
+      place: placeOf(ballot, answer),
+      of: ballot.ranking.flat().length,
+    }));
+  });
+}
+
+function meanOf(rubric: Ballot['scores'][string]): number {
+  const marks = Object.values(rubric);
+  return marks.reduce((sum, mark) => sum + mark, 0) / marks.length;
+}
+
+function placeOf(ballot: Ballot, answer: string): number {
+  const group = ballot.ranking.findIndex((tied) => tied.includes(answer));
+  return 1 + ballot.ranking.slice(0, Math.max(0, group)).flat().length;
+}
+
+/** A seat's attempts at its two calls, in order. */
+export function attemptsOf(
+  view: RunView,
+  seat: string,
+): { call: 'Answer' | 'Review'; number: number; attempt: AttemptView }[] {
+  return (['opinion', 'review'] as const).flatMap((kind) =>
+    Object.entries(view.calls[`${kind}.${seat}`]?.attempts ?? {}).map(([number, attempt]) => ({
+      call: kind === 'opinion' ? ('Answer' as const) : ('Review' as const),
+      number: Number(number),
+      attempt,
+    })),
+  );
+}
+
+/** Tokens of some attempts; null where no provider told. */
+export function tokensOf(attempts: readonly AttemptView[]): {
+  input: number | null;
+  output: number | null;
+} {
+  const sum = (figures: readonly (number | null | undefined)[]): number | null => {
+    const known = figures.filter((figure) => typeof figure === 'number');
+    return known.length === 0 ? null : known.reduce((total, figure) => total + figure, 0);
+  };
+  return {
+    input: sum(
+      attempts.flatMap(({ usage }) => [
+        usage?.inputUncached,
+        usage?.inputCached,
+        usage?.cacheWrite,
+      ]),
+    ),
+    output: sum(attempts.flatMap(({ usage }) => [usage?.outputVisible, usage?.outputThinking])),
+  };
+}
+
+/** What a seat's calls cost in dollars; null before any was priced. */
+export function seatDollars(view: RunView, seat: string): number | null {
+  const { micros } = costOf(view, [`opinion.${seat}`, `review.${seat}`]);
+  return micros === null ? null : micros / 1_000_000;
+}

@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react';
+import { erased, type RunView } from '#services/optimizations/view.ts';
+
+/** Longer questions stand as their title, the whole of them below it. */
+const headingCharacters = 140;
+
+/** The person's question as the page's heading, and what they said with it. */
+export function Question({ view }: { view: RunView }): ReactNode {
+  const challenge = view.challenge ?? erased;
+  const isShort = challenge.length <= headingCharacters;
+  const more = !isShort || view.context || view.objectives.length + view.constraints.length > 0;
+  return (
+    <div className="min-w-0 space-y-1">
+      <h1 className="max-w-[40ch] text-4xl">{isShort ? challenge : (view.title ?? erased)}</h1>
+      {more ? (
+        <details className="max-w-prose">
+          <summary className="min-h-11 cursor-pointer py-2 text-ink-2">What was asked</summary>
+          <div className="space-y-3 pb-2">
+            {isShort ? null : <p className="whitespace-pre-wrap">{challenge}</p>}
+            {view.context ? <p className="whitespace-pre-wrap">{view.context}</p> : null}
+            <Rows title="Objectives" rows={view.objectives} />
+            <Rows title="Constraints" rows={view.constraints} />
+          </div>
+        </details>
+      ) : null}
+    </div>
+  );
+}
+
+function Rows({ title, rows }: { title: string; rows: readonly string[] }): ReactNode {
+  if (rows.length === 0) return null;
+  return (
+    <div>
+      <p className="font-semibold">{title}</p>
+      <ul className="list-disc ps-5">
+        {rows.map((row) => (
+          <li key={row}>{row}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}

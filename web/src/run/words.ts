@@ -1,0 +1,113 @@
+import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { RunView } from '#services/optimizations/view.ts';
+import type { StatusTone } from '#web/ui/status.tsx';
+
+/** How the chamber says things: strategies, roles, a seat's status and what it is doing. */
+export const phases = [
+  'Parallel Generation',
+  'Cross-Evaluation',
+  'Bias Detection',
+  'Synthesis',
+] as const;
+
+export type Role = SeatProgress['role'];
+
+/** Text colours of the roles; the seat's code always stands beside them. */
+export const roleColours: Readonly<Record<Role, string>> = {
+  strategic: 'text-strategic',
+  risk: 'text-risk',
+  implementation: 'text-implementation',
+};
+
+export const roleWords: Readonly<Record<Role, string>> = {
+  strategic: 'Strategic',
+  risk: 'Risk',
+  implementation: 'Implementation',
+};
+
+export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> = {
+  waiting: 'neutral',
+  processing: 'active',
+  retrying: 'active',
+  completed: 'ok',
+  failed: 'warn',
+  refused: 'warn',
+  timed_out: 'warn',
+  excluded: 'warn',
+};
+
+/** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
+export function strategyName(id: string): string {
+  return id
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ');
+}
+
+/** The status in one or two words; a retry says which one it is. */
+export function statusWord(
+  { status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>,
+  attempts: number,
+): string {
+  const words = {
+    waiting: 'Waiting',
+    processing: 'Processing',
+    retrying: `Retrying (${Math.min(attempt + 1, attempts)} of ${attempts})`,
+    completed: 'Completed',
+    failed: 'Failed',
+    refused: 'Refused',
+    timed_out: 'Timed out',
+    excluded: 'Left out',
+  };
+  return words[status];
+}
+
+/** Whether a seat takes no further part. */
+export function isOut(status: SeatProgress['status']): boolean {
+  return ['failed', 'refused', 'timed_out', 'excluded'].includes(status);
+}
+
+/** What a seat is doing, in the words of its card; 'Waiting...' when there is nothing to say. */
+export function stepWords(view: RunView, seat: SeatProgress): string {
+  if (isOut(seat.status)) return seat.reason ?? 'No longer part of this run';
+  if (seat.status === 'retrying') return seat.reason ?? 'Trying again';
+  const opinion = view.calls[`opinion.${seat.seat}`];
+  const review = view.calls[`review.${seat.seat}`];
+  switch (view.stage) {
+    case 'draft':
+      return 'Getting ready';
+    case 'opinions':
+      if (opinion?.outcome) return 'Its answer is in';
+      return opinion ? 'Writing its answer' : 'Waiting...';
+    case 'claims':
+      return 'Its claims are being collected';
+    case 'reviews':
+      if (review?.outcome) return 'Its review is in';
+      return review ? 'Reviewing the others' : 'Waiting...';
+    case 'synthesis':
+    case 'settling':
+      return 'The recommendation is being written';
+    case 'closed':
+      return seat.reason ?? 'Answer and review are in';
+  }
+}
+
+/** "32 s", "1 min 05 s". */
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
+}
+
+/** "about 40 s", in steps that do not flicker; null when nobody knows. */
+export function timeLeft(seconds: number | null): string | null {
+  if (seconds === null || seconds <= 0) return null;
+  if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
+  return `about ${Math.ceil(seconds / 60)} min`;
+}
+
+/** "S1", "S1 and R2", "S1, R2 and I1". */
+export function listed(items: readonly string[]): string {
+  if (items.length < 2) return items[0] ?? '';
+  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}
