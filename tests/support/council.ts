@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger, run } from 'graphile-worker';
+import { Logger, run as startRunner } from 'graphile-worker';
 import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/run.ts';
@@ -50,7 +50,7 @@ export async function createTestCouncil(
     wake: listener.onWake,
   });
   listener.onWake(() => void openCalls.stopUnwanted(core.pool).catch(() => undefined));
-  const runner = await run({
+  const runner = await startRunner({
     pgPool: core.pool,
     taskList: { ...tasks.control, ...tasks.calls },
     concurrency: 16,
