@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from './browser.ts';
-import { ok, problem, serveSite, sessionOf, type Site, visitor } from './site.ts';
+import { member, newcomer, ok, problem, serveSite, sessionOf, type Site, visitor } from './site.ts';
 
 /**
  * The signed-out pages in a real browser. Whatever a page writes to its console as an error, and
@@ -254,10 +254,8 @@ describe('logging in', () => {
   });
 
   it('shows what the server refused, focused, until something is edited', async () => {
-    site.answer(({ path }) =>
-      path === '/api/auth/login'
-        ? problem(401, 'wrong-credentials', 'Login failed. Please check your credentials.')
-        : ok(null),
+    site.answer(
+      newcomer(problem(401, 'wrong-credentials', 'Login failed. Please check your credentials.')),
     );
     const page = await open('/login');
     await signIn(page, 'ada@example.com', 'wrong-one');
@@ -273,10 +271,8 @@ describe('logging in', () => {
   });
 
   it('says how long to wait after too many attempts', async () => {
-    site.answer(({ path }) =>
-      path === '/api/auth/login'
-        ? problem(429, 'rate-limited', 'rate limit', { headers: { 'retry-after': '42' } })
-        : ok(null),
+    site.answer(
+      newcomer(problem(429, 'rate-limited', 'rate limit', { headers: { 'retry-after': '42' } })),
     );
     const page = await open('/login');
     await signIn(page, 'ada@example.com', 'wrong-one');
@@ -284,7 +280,7 @@ describe('logging in', () => {
   });
 
   it('goes back to the page that was asked for, and keeps the token out of storage', async () => {
-    site.answer(({ path }) => (path === '/api/auth/login' ? ok(sessionOf()) : ok(null)));
+    site.answer(newcomer(ok(sessionOf())));
     const page = await open('/credits?type=refund');
     await page.waitForURL('**/login?redirect=*');
     await signIn(page, 'ada@example.com', 'Correct1horse');
@@ -303,14 +299,14 @@ describe('logging in', () => {
   });
 
   it('does not go where a foreign link points', async () => {
-    site.answer(({ path }) => (path === '/api/auth/login' ? ok(sessionOf()) : ok(null)));
+    site.answer(newcomer(ok(sessionOf())));
     const page = await open('/login?redirect=https%3A%2F%2Fevil.example%2F');
     await signIn(page, 'ada@example.com', 'Correct1horse');
     await page.waitForURL(`${site.origin}/dashboard`);
   });
 
   it('is not needed when the session is still there', async () => {
-    site.answer(() => ok(sessionOf()));
+    site.answer(member);
     const page = await open('/login');
     await page.waitForURL('**/dashboard');
     await page.getByRole('heading', { level: 1, name: /Ada$/ }).waitFor();
@@ -392,10 +388,8 @@ describe('signing up', () => {
   });
 
   it('sends the trimmed name and the accepted terms, without the second password', async () => {
-    site.answer(({ path }) =>
-      path === '/api/auth/signup'
-        ? { status: 201, body: { data: { ...sessionOf(), needsEmailVerification: false } } }
-        : ok(null),
+    site.answer(
+      newcomer({ status: 201, body: { data: { ...sessionOf(), needsEmailVerification: false } } }),
     );
     const page = await open('/signup');
     await fill(page, { name: '  Ada Example ' });
@@ -411,27 +405,26 @@ describe('signing up', () => {
   });
 
   it('puts an address that is taken beside its field, under the banner', async () => {
-    site.answer(({ path }) =>
-      path === '/api/auth/signup'
-        ? problem(
-            409,
-            'email-in-use',
-            'An account with this email already exists. Try signing in instead.',
-          )
-        : ok(null),
+    site.answer(
+      newcomer(
+        problem(
+          409,
+          'email-in-use',
+          'An account with this email already exists. Try signing in instead.',
+        ),
+      ),
     );
     const page = await open('/signup');
     await fill(page);
     await submit(page);
     await page.getByText('Signup failed', { exact: true }).waitFor();
+    expect(await page.getByText('Email already in use', { exact: true }).count()).toBe(1);
     expect(await page.getByLabel('Email').getAttribute('aria-invalid')).toBe('true');
     expect(await page.getByLabel('Full name').inputValue()).toBe('Ada Example');
   });
 
   it('asks to confirm the address when there is no session yet', async () => {
-    site.answer(({ path }) =>
-      path === '/api/auth/signup' ? ok({ needsEmailVerification: true }) : ok(null),
-    );
+    site.answer(newcomer(ok({ needsEmailVerification: true })));
     const page = await open('/signup');
     await fill(page);
     await submit(page);
@@ -441,7 +434,7 @@ describe('signing up', () => {
 
 describe('the signed-in area', () => {
   it('offers its places, and on phones four of them at the bottom edge', async () => {
-    site.answer(() => ok(sessionOf()));
+    site.answer(member);
     const page = await open('/dashboard', { width: 390 });
     const places = page.getByRole('navigation', { name: 'Places' });
     await places.waitFor();
@@ -458,7 +451,7 @@ describe('the signed-in area', () => {
   });
 
   it('is left at once on logout, in every tab, and the drafts go with the person', async () => {
-    site.answer(({ path }) => (path === '/api/auth/logout' ? ok({ ok: true }) : ok(sessionOf())));
+    site.answer(member);
     const first = await open('/dashboard');
     const second = await open('/credits');
     await first.evaluate(() => localStorage.setItem('sevenfold.draft.usr_1.optimization', '{}'));
@@ -475,16 +468,15 @@ describe('the signed-in area', () => {
     await page.getByText('This page could not be shown').waitFor();
     // The failure belongs in the console, too.
     expected = /^ApiProblem: Unavailable/;
-    site.answer(() => ok(sessionOf()));
+    site.answer(member);
     await page.getByRole('button', { name: 'Try Again' }).click();
     await page.getByRole('heading', { level: 1, name: /Ada$/ }).waitFor();
   });
 
   it('keeps the page and asks to sign in again when the session ends', async () => {
-    // A token that ends at once makes every look at the session ask the server.
-    site.answer(() => ok(sessionOf('Ada Example', 1)));
+    site.answer(member);
     const page = await open('/dashboard');
-    site.answer(({ path }) => (path === '/api/auth/login' ? ok(sessionOf()) : ok(null)));
+    site.answer(newcomer(ok(sessionOf())));
     await page.evaluate(() => {
       new BroadcastChannel('sevenfold').postMessage('signed-in');
     });

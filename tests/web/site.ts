@@ -56,6 +56,25 @@ export const problem = (
 export const visitor: Api = ({ path }) =>
   path === '/api/auth/session' ? ok(null) : problem(500, 'internal', 'Unexpected');
 
+/** Somebody is signed in and may sign in, up and out. What the pages then ask for is not here. */
+export const member: Api = ({ path }) => {
+  if (path === '/api/auth/logout') return ok({ ok: true });
+  return path.startsWith('/api/auth/')
+    ? ok(sessionOf())
+    : problem(404, 'not-found', 'Nothing here');
+};
+
+/** Nobody is signed in yet; `reply` is what signing in or up answers, and then there is a session. */
+export const newcomer = (reply: Reply): Api => {
+  let session: unknown = null;
+  return (call) => {
+    if (call.path === '/api/auth/session') return ok(session);
+    if (!/\/(login|signup)$/.test(call.path)) return member(call);
+    if (reply.status < 300) session = sessionOf();
+    return reply;
+  };
+};
+
 /** What a sign-in answers; the access token is good for `seconds`. */
 export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
   return {

@@ -9,7 +9,8 @@ export function safeReturnPath(candidate: string | undefined, origin: string): s
     return home;
   if (!URL.canParse(candidate, origin)) return home;
   const url = new URL(candidate, origin);
-  if (url.origin !== new URL(origin).origin) return home;
+  // `/.//host` resolves to a path that begins with two slashes, which is a host to whoever reads it next.
+  if (url.origin !== new URL(origin).origin || url.pathname.startsWith('//')) return home;
   if (['/login', '/signup', '/'].includes(url.pathname)) return home;
   return `${url.pathname}${url.search}${url.hash}`;
 }

@@ -1,6 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { policyVersion, SignupForm as SignupSchema } from '#services/identity/contract.ts';
+import {
+  identityProblems,
+  policyVersion,
+  SignupForm as SignupSchema,
+} from '#services/identity/contract.ts';
 import { ApiProblem } from '#web/api.ts';
 import { Button } from '#web/ui/button.tsx';
 import { Checkbox, TextField } from '#web/ui/field.tsx';
@@ -16,12 +20,12 @@ import { signup } from './session.ts';
 const invalidTitle = 'Form validation failed';
 const invalidMessage = 'Please check the highlighted fields and try again.';
 
-/** Refusals that belong beside a field, by problem code. */
-const fieldOfProblem: Readonly<Record<string, string>> = {
-  'email-in-use': 'email',
-  'invalid-email': 'email',
-  'password-too-short': 'password',
-  'password-too-weak': 'password',
+/** Refusals that belong beside a field, by problem code; the banner has the whole sentence. */
+const fieldErrorOfProblem: Readonly<Record<string, FieldErrors>> = {
+  'email-in-use': { email: identityProblems['email-in-use'].title },
+  'invalid-email': { email: identityProblems['invalid-email'].title },
+  'password-too-short': { password: identityProblems['password-too-short'].title },
+  'password-too-weak': { password: identityProblems['password-too-weak'].title },
 };
 
 /** Name, e-mail, password twice, and the terms. `onConfirmationNeeded` gets the address to confirm. */
@@ -156,8 +160,7 @@ function ErrorSummary({ errors }: { errors: FieldErrors }): ReactNode {
 /** The server's refusal, put beside the field it is about. */
 function serverErrors(failure: unknown): FieldErrors {
   if (!(failure instanceof ApiProblem)) return {};
-  const field = fieldOfProblem[failure.code];
-  const errors: Record<string, string> = field ? { [field]: failure.message } : {};
+  const errors: Record<string, string> = { ...fieldErrorOfProblem[failure.code] };
   for (const error of failure.errors) errors[error.field] ??= error.message;
   return errors;
 }
