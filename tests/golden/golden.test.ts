@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RecordedEvent } from '#db/reader.ts';
+import { projections } from '#projections/index.ts';
+import { evolve as evolveAccount, initialState as noAccount } from '#services/credits/account.ts';
+import { recordedCreditEvents, replay } from '#services/credits/replay.ts';
+import {
+  evolve as evolveRun,
+  initialState as noRun,
+} from '#services/optimizations/optimization.ts';
+import { runEventOf } from '#services/optimizations/read-run.ts';
+import { applyPatch, beginView, describeRun, patchOf } from '#services/optimizations/view.ts';
+import type { RunView } from '#services/optimizations/view.ts';
+import { verifyChain } from '#services/platform/chain.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+
+/**
+ * Streams as the first release stored them. An event is a file format: whatever the code becomes, it
+ * reads these to the same end. The files are never changed; a new shape gets a file of its own.
+ */
+const files = [
+  'credits-1',
+  'optimization-completed-1',
+  'optimization-cancelled-1',
+  'optimization-failed-1',
+] as const;
+type GoldenEvent = Omit<RecordedEvent, 'transactionId' | 'globalPosition'>;
+
+const streams = new Map(
+  files.map((name) => [
+    name,
+    JSON.parse(readFileSync(join(import.meta.dirname, `${name}.json`), 'utf8')) as GoldenEvent[],
+  ]),
+);
+
+function events(name: (typeof files)[number]): RecordedEvent[] {
+  return (streams.get(name) ?? []).map((event, index) => ({
+    ...event,
+    transactionId: '1',
+    globalPosition: String(index + 1),
+  }));
+}
+
+test('every event type that a stream may hold stands in a golden file', () => {
+  const held = new Set([...streams.values()].flat().map((event) => event.type));
+  const known = new Set(projections.flatMap((projection) => Object.keys(projection.events)));
+  expect([...known].filter((type) => !held.has(type))).toEqual([]);
+});
+
+test.each(files)('the hash chain of %s is whole', (name) => {
+  expect(verifyChain(events(name))).toMatchObject({ intact: true });
+});
+
+test('the account ends as it did, and every balance is the one recomputed', () => {
+  const recorded = recordedCreditEvents(events('credits-1'));
+  const state = recorded.reduce((before, { event }) => evolveAccount(before, event), noAccount());
+  expect(replay('usr_golden', recorded).differences).toEqual([]);
+  expect(state.balance).toMatchSnapshot();
+});
+
+test.each(files.slice(1))('the run of %s ends as it did, and reads as it did', (name) => {
+  const all = events(name).map(runEventOf);
+  const state = all.reduce(evolveRun, noRun());
+  const [first, ...rest] = all.map((event) => patchOf('opt_golden', event, {}, '2026-11-20'));
+  const view = rest.reduce<RunView>(
+    (before, patch, index) => applyPatch(before, patch, index + 2),
+    beginView(first ?? {}),
+  );
+  const described = describeRun(view, 0);
+  expect({
+    stage: state.stage,
+    status: described.status,
+    credits: described.credits,
+    cost: described.cost,
+    costIsMinimum: described.cost_is_minimum,
+    because: described.ended_because,
+    agreement: described.evolution.bias?.agreement_score,
+    consensus: view.scores?.consensus,
+    order: view.scores?.order,
+    seats: described.models.map(({ seat, status, reason }) => [seat, status, reason].join(' ')),
+  }).toMatchSnapshot();
+});
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => database.drop());
+
+test.each(projections)(
+  'every golden file runs through the statement of $name',
+  async (projection) => {
+    const used = Object.entries(projection.events).flatMap(([type, use]) =>
+      use === 'used' ? [type] : [],
+    );
+    const stored = [...streams.values()].flat().filter((event) => used.includes(event.type));
+    const client = await database.ownerPool.connect();
+    try {
+      await client.query(
+        `create temp table golden_events as
+       select "streamId" as stream_id, "streamPosition" as stream_position,
+         "messageId" as message_id, type as message_type, data as message_data,
+         metadata as message_metadata
+       from jsonb_to_recordset($1::jsonb) as e("streamId" text, "streamPosition" bigint,
+         "messageId" text, type text, data jsonb, metadata jsonb)`,
+        [JSON.stringify(stored)],
+      );
+      await client.query(projection.apply(projection.name, 'golden_events'));
+      await client.query('drop table golden_events');
+      const { rows } = await client.query<Record<string, unknown>>(
+        `select * from ${projection.name} order by ${projection.key.join(', ')}`,
+      );
+      expect(rows.map(withoutText)).toMatchSnapshot();
+    } finally {
+      client.release();
+    }
+  },
+);
+
+/** Sealed text says nothing here. */
+function withoutText(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).filter(([, value]) => !(typeof value === 'string' && /^v1\./.test(value))),
+  );
+}
