@@ -182,13 +182,14 @@ function reviewCall(
   const labels = run.labels[reviewer] ?? {};
   const seatOf = new Map(Object.entries(labels).map(([seat, label]) => [label, seat]));
   const bySeat = (label: string) => seatOf.get(label) ?? '';
+  // Without an extractor these are their authors' own words, who may name themselves in them.
   const claims = Object.keys(view.ledger?.claims ?? {}).map((id) => ({
     id,
-    text: claimText(view, id),
+    text: scrub(claimText(view, id)),
   }));
   const options = Object.keys(view.ledger?.options ?? {}).map((id) => ({
     id,
-    text: optionText(view, id),
+    text: scrub(optionText(view, id)),
   }));
   const answers = seats.map((seat) => ({ label: labels[seat] ?? '', text: run.shown[seat] ?? '' }));
   return {
