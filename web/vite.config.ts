@@ -26,6 +26,10 @@ export default defineConfig({
       tmpDir: here('./.tanstack'),
       addExtensions: true,
       autoCodeSplitting: true,
+      // A loader names queries and contracts, which nobody needs before they open its page.
+      codeSplittingOptions: {
+        defaultBehavior: [['loader', 'component'], ['pendingComponent'], ['errorComponent']],
+      },
       disableLogging: true,
     }),
     react(),
