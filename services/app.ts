@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { bodyLimit } from 'hono/body-limit';
 import { creditRoutes } from '#services/credits/routes.ts';
 import type { CreditRouteDependencies } from '#services/credits/routes.ts';
 import { authenticator, identityRoutes } from '#services/identity/routes.ts';
@@ -16,9 +15,7 @@ import {
   createRouter,
   notFound,
   requestLog,
-  tooLarge,
 } from '#services/platform/http.ts';
-import { httpLimits } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/log.ts';
 import { webPages } from '#services/web-pages.ts';
 import type { WebPagesOptions } from '#services/web-pages.ts';
@@ -33,14 +30,6 @@ export type AppDependencies = IdentityDependencies &
 export function createApp(dependencies: AppDependencies) {
   const authenticate = authenticator(dependencies);
   const api = createRouter()
-    .use(
-      bodyLimit({
-        maxSize: httpLimits.bodyBytes,
-        onError: () => {
-          throw tooLarge();
-        },
-      }),
-    )
     .route('/', healthRoutes(dependencies))
     .route('/', identityRoutes(dependencies, authenticate))
     .route('/', creditRoutes(dependencies, authenticate))

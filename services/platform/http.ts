@@ -113,7 +113,7 @@ async function readText(context: HttpContext): Promise<string> {
   return Buffer.concat(chunks).toString('utf8').trim();
 }
 
-export function tooLarge(): Problem {
+function tooLarge(): Problem {
   return new Problem(
     413,
     'too-large',

@@ -1,0 +1,176 @@
+import type { JobHelpers, Task } from 'graphile-worker';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Balance } from '#services/credits/contract.ts';
+import { createLiveTextWriter } from '#services/live/live-text.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { sweepRuns } from '#services/optimizations/sweep.ts';
+import { optimizationTasks } from '#services/optimizations/tasks.ts';
+import { createLog } from '#services/platform/log.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+
+/** Tasks one at a time, without a queue: what each does to the streams and to the jobs. */
+let app: TestApp;
+let tasks: Readonly<Record<string, Task>>;
+const log = createLog({ level: 'silent', process: 'test', destination: { write: () => {} } });
+
+beforeAll(async () => {
+  app = await createTestApp();
+  const liveText = createLiveTextWriter({ pool: app.core.pool, sealer: app.core.sealer, log });
+  const lists = optimizationTasks({
+    ...app.core,
+    liveText,
+    openCalls: createOpenCalls(),
+    log,
+    callsPerProvider: 4,
+  });
+  tasks = { ...lists.control, ...lists.calls };
+});
+afterAll(async () => app.close());
+
+async function work(task: string, payload: object): Promise<void> {
+  const found = tasks[task];
+  if (!found) throw new Error(`There is no task ${task}`);
+  await found(payload, {} as JobHelpers);
+}
+
+async function jobsOf(runId: string): Promise<{ key: string; payload: Record<string, unknown> }[]> {
+  const { rows } = await app.database.ownerPool.query<{
+    key: string;
+    payload: Record<string, unknown>;
+  }>(`select key, payload from graphile_worker._private_jobs where key like $1 order by key`, [
+    `${runId}:%`,
+  ]);
+  return rows;
+}
+
+async function withRun(): Promise<{ person: Person; runId: string }> {
+  const person = await app.signUp();
+  await app.data('/credits/trial', { method: 'POST', token: person.token });
+  const { id } = await app.data<Optimization>('/optimizations', {
+    token: person.token,
+    body: { challenge: 'Lease or buy the van?', strategy: 'balanced' },
+  });
+  return { person, runId: id };
+}
+
+async function started(): Promise<{ person: Person; runId: string }> {
+  const made = await withRun();
+  await app.data(`/optimizations/${made.runId}/process`, {
+    method: 'POST',
+    token: made.person.token,
+  });
+  return made;
+}
+
+async function balanceOf(person: Person): Promise<Balance> {
+  return app.data<Balance>('/credits/balance', { token: person.token });
+}
+
+describe('start and settlement', () => {
+  test('credits that are held after the run was cancelled are given back', async () => {
+    const { person, runId } = await withRun();
+    await app.data(`/optimizations/${runId}/cancel`, { method: 'POST', token: person.token });
+    await work('settle-run', { runId });
+    await app.core.holds.reserve({
+      userId: person.userId,
+      runId,
+      credits: 14,
+      month: '2026-11',
+      limit: 5,
+      actor: 'test',
+    });
+    expect(await balanceOf(person)).toMatchObject({ available_credits: 36, reserved_credits: 14 });
+    await work('start-run', { runId });
+    expect((await jobsOf(runId)).map((job) => job.key)).toContain(`${runId}:settle`);
+    await work('settle-run', { runId });
+    expect(await balanceOf(person)).toMatchObject({ available_credits: 50, reserved_credits: 0 });
+  });
+
+  test('a settlement that runs again writes nothing', async () => {
+    const { person, runId } = await started();
+    await app.data(`/optimizations/${runId}/cancel`, { method: 'POST', token: person.token });
+    await work('settle-run', { runId });
+    const once = await app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
+    await Promise.all([work('settle-run', { runId }), work('settle-run', { runId })]);
+    const again = await app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
+    expect(again).toEqual(once);
+    expect(once).toMatchObject({ status: 'cancelled', credits: { charged: 0, refunded: 0 } });
+  });
+
+  test('a start that is repeated by its job changes nothing', async () => {
+    const { person, runId } = await started();
+    const before = await app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
+    await work('start-run', { runId });
+    const after = await app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
+    expect(after.council).toEqual(before.council);
+  });
+});
+
+describe('deadlines', () => {
+  test('one that is noticed long after it was due is armed once more, for its full length', async () => {
+    const { runId } = await started();
+    const dueAt = new Date(Date.now() - 60_000).toISOString();
+    const payload = { runId, stage: 'opinions', kind: 'hard', dueAt, rearmed: false };
+    await work('stage-deadline', payload);
+    const job = (await jobsOf(runId)).find(({ key }) => key === `${runId}:opinions:hard`);
+    expect(job?.payload).toMatchObject({ rearmed: true });
+    const againInMs = Date.parse(String(job?.payload['dueAt'])) - Date.now();
+    expect(againInMs).toBeGreaterThan(170_000);
+    // The second time it closes: nobody has answered, so the run has failed.
+    await work('stage-deadline', { ...payload, rearmed: true });
+    expect((await app.core.readRun(runId))?.state).toMatchObject({
+      stage: 'settling',
+      outcome: 'failed',
+    });
+  });
+
+  test('one that is due now closes at once', async () => {
+    const { runId } = await started();
+    await work('run-deadline', { runId, dueAt: new Date().toISOString(), rearmed: false });
+    expect((await app.core.readRun(runId))?.state).toMatchObject({
+      stage: 'settling',
+      conclusion: { reason: 'timeout', settlement: { kind: 'release' } },
+    });
+  });
+});
+
+describe('calls', () => {
+  test('a provider that cannot be reached is tried three times, each one recorded', async () => {
+    const { runId } = await started();
+    for (const attempt of [1, 2, 3, 4]) {
+      await work('call-model', { runId, slot: 'opinion.S1' });
+      const call = (await app.core.readRun(runId))?.view.calls['opinion.S1'];
+      expect(Object.keys(call?.attempts ?? {})).toHaveLength(Math.min(attempt, 3));
+    }
+    const attempts = (await app.core.readRun(runId))?.view.calls['opinion.S1']?.attempts;
+    expect(Object.values(attempts ?? {})).toMatchObject([
+      { failure: 'connection', final: false, costMicros: null },
+      { failure: 'connection', final: false },
+      { failure: 'connection', final: true },
+    ]);
+  });
+
+  test('a run whose text was erased asks nothing more and ends', async () => {
+    const { person, runId } = await started();
+    await app.core.sealer.eraseKey(runId);
+    for (const seat of ['S1', 'S2', 'S3', 'R1', 'R2', 'I1', 'I2'])
+      await work('call-model', { runId, slot: `opinion.${seat}` });
+    await work('settle-run', { runId });
+    expect(await balanceOf(person)).toMatchObject({ available_credits: 50, reserved_credits: 0 });
+  });
+});
+
+test('the sweeper adds jobs again that have gone missing, and only those', async () => {
+  const { runId } = await started();
+  const before = await jobsOf(runId);
+  await app.database.ownerPool.query(
+    'delete from graphile_worker._private_jobs where key = any($1)',
+    [[`${runId}:opinion.S1`, `${runId}:opinions:hard`, `${runId}:deadline`]],
+  );
+  const inAMinute = () => Date.now() + 60_000;
+  await sweepRuns({ ...app.core, clock: inAMinute, log });
+  expect((await jobsOf(runId)).map((job) => job.key)).toEqual(before.map((job) => job.key));
+  expect(await sweepRuns({ ...app.core, clock: inAMinute, log })).toBe(0);
+});
