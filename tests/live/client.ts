@@ -40,14 +40,15 @@ export async function listenTo(
       done = enough(message);
     },
   });
-  const reader = response.body.getReader();
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
   const decoder = new TextDecoder();
   const timer = setTimeout(() => void reader.cancel(), timeoutMs);
   try {
-    while (!done) {
+    for (;;) {
       const { value, done: ended } = await reader.read();
       if (ended) break;
       parser.feed(decoder.decode(value, { stream: true }));
+      if (done) break;
     }
   } finally {
     clearTimeout(timer);

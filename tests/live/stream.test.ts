@@ -66,10 +66,12 @@ describe('the stream', () => {
     // An open write transaction of somebody else hides everything that is committed after it.
     const foreign = await app.database.ownerPool.connect();
     await foreign.query('begin; select pg_current_xact_id()');
-    const freed = sleep(400).then(async () => {
+    const free = async () => {
+      await sleep(400);
       await foreign.query('commit');
       foreign.release();
-    });
+    };
+    const freed = free();
 
     const heardAll: Heard[] = [];
     let lastEventId: string | undefined;
