@@ -15,6 +15,7 @@ import { startJobLocks } from '#services/platform/job-locks.ts';
 import { runProcess } from '#services/platform/lifecycle.ts';
 import { healthLimits, workerLimits } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/log.ts';
+import { queuePool } from '#services/platform/queue-pool.ts';
 import { openCore } from '#services/wiring.ts';
 
 const processId = `worker ${hostname()} ${process.pid}`;
@@ -58,15 +59,17 @@ await runProcess('worker', async (context) => {
   const locks = startJobLocks({ url: core.url, log });
   resources.defer(async () => locks.close());
   const events: WorkerEvents = new EventEmitter();
-  events.on('worker:create', ({ worker }) => locks.hold(worker.workerId));
-  events.on('worker:stop', ({ worker }) => locks.release(worker.workerId));
+  events.on('pool:create', ({ workerPool }) => locks.hold(workerPool.id));
+  events.on('pool:release', ({ workerPool }) => locks.release(workerPool.id));
+  events.on('job:start', ({ job }) => locks.began(job.id));
+  events.on('job:complete', ({ job }) => locks.ended(job.id));
   const work = async (
     taskList: TaskList,
     concurrency: number,
     pollInterval: number,
   ): Promise<Runner> =>
     run({
-      pgPool: pool,
+      pgPool: queuePool(pool),
       taskList,
       concurrency,
       pollInterval,

@@ -4,20 +4,33 @@ import { workerLimits } from './limits.ts';
 import type { Log } from './log.ts';
 
 /**
- * Tells dead workers from living ones. graphile-worker leaves the jobs of a killed worker locked for
- * hours; here every worker holds a session advisory lock named by its id, which Postgres gives back
- * the moment its process or connection is gone, whatever the clocks say. Jobs whose worker's lock is
- * free are freed. One connection per process holds the locks of all its workers.
+ * Tells dead queue runners from living ones. graphile-worker marks a job with the id of the runner
+ * that took it and leaves the jobs of a killed one marked for hours; here every runner holds a
+ * session advisory lock named by its id, which Postgres gives back the moment its process or
+ * connection is gone, whatever the clocks say. Jobs whose runner's lock is free are freed. One
+ * connection per process holds the locks of all its runners.
+ *
+ * A living runner, too, may be named by a job that nobody works on: when Postgres dies between taking
+ * a job and the reply that tells of it, or between a job's end and the statement that removes it. So
+ * each process also frees jobs of its own runners that are not among those it has under way.
+ *
+ * Neither is believed at first sight: a lock is free for a moment while its holder connects again, as
+ * everyone does after a restart of Postgres, and a reply may be on its way. What looks lost is looked
+ * at again after `settleMs`, and freed when it still does.
  */
 export type JobLocks = {
-  hold(workerId: string): void;
-  release(workerId: string): void;
+  hold(runnerId: string): void;
+  release(runnerId: string): void;
+  /** A job of ours is under way until it has ended. */
+  began(jobId: string): void;
+  ended(jobId: string): void;
   close(): Promise<void>;
 };
 
 export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: number }): JobLocks {
   const { url, log, sweepEveryMs = workerLimits.sweepEveryMs } = options;
   const mine = new Set<string>();
+  const underWay = new Set<string>();
   const stopping = new AbortController();
   let changed: (() => void) | null = null;
 
@@ -36,6 +49,9 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
     const client = new pg.Client({
       connectionString: url,
       application_name: 'sevenfold job locks',
+      connectionTimeoutMillis: workerLimits.sessionTimeoutMs,
+      // A connection that was cut without a word is noticed by the next look, not by TCP.
+      query_timeout: workerLimits.sessionTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     });
@@ -44,16 +60,15 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
       client.on('end', () => reject(new Error('ended')));
     });
     lost.catch(() => {});
-    await client.connect();
     try {
+      await client.connect();
       const held = new Set<string>();
-      const since = performance.now();
+      let suspects: Suspects = new Map();
       while (!stopping.signal.aborted) {
         await Promise.race([holdAll(client, held), lost]);
-        // After a restart of Postgres the others need a moment to take their locks again.
-        if (performance.now() - since > workerLimits.settleMs)
-          await Promise.race([freeDead(client), lost]);
-        await Promise.race([pause(sweepEveryMs), lost]);
+        suspects = await Promise.race([look(client, suspects), lost]);
+        const nextMs = suspects.size > 0 ? workerLimits.settleMs : sweepEveryMs;
+        await Promise.race([pause(nextMs), lost]);
       }
     } finally {
       await client.end().catch(() => {});
@@ -73,26 +88,56 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
       }
   };
 
-  const freeDead = async (client: pg.Client) => {
-    const { rows } = await client.query<{ worker: string }>(
-      `select distinct locked_by as worker from graphile_worker._private_jobs
-       where locked_by is not null and not locked_by = any($1)
-         and locked_at < now() - make_interval(secs => $2)`,
-      [[...mine], workerLimits.settleMs / 1000],
+  /** Frees what has looked lost for long enough, and returns what looks so now. */
+  const look = async (client: pg.Client, before: Suspects): Promise<Suspects> => {
+    const { rows } = await client.query<{ id: string; runner: string }>(
+      `select id::text, locked_by as runner from graphile_worker._private_jobs
+       where locked_by is not null`,
     );
-    for (const { worker } of rows) {
-      const { rows: tried } = await client.query<{ free: boolean }>(
-        `select pg_try_advisory_lock(${lockName}) as free`,
-        [worker],
-      );
-      if (tried[0]?.free !== true) continue;
-      await client.query('select graphile_worker.force_unlock_workers(array[$1])', [worker]);
-      await client.query(`select pg_advisory_unlock(${lockName})`, [worker]);
-      log.warn({ reason: 'its worker is gone' }, 'Freed the jobs of a worker');
-    }
+    const now = performance.now();
+    const suspects: Suspects = new Map();
+    const isBelieved = (key: string) => {
+      const since = before.get(key) ?? now;
+      const believed = now - since >= workerLimits.settleMs;
+      if (!believed) suspects.set(key, since);
+      return believed;
+    };
+    for (const runner of new Set(rows.map((row) => row.runner)))
+      if (!mine.has(runner)) await freeWhenDead(client, runner, isBelieved);
+    const forgotten = rows
+      .filter((row) => mine.has(row.runner) && !underWay.has(row.id))
+      .filter((row) => isBelieved(`job ${row.id}`));
+    if (forgotten.length > 0) await freeJobs(client, forgotten);
+    return suspects;
   };
 
-  /** Ends early when a worker comes or goes. */
+  const freeWhenDead = async (
+    client: pg.Client,
+    runner: string,
+    isBelieved: (key: string) => boolean,
+  ) => {
+    const { rows } = await client.query<{ free: boolean }>(
+      `select pg_try_advisory_lock(${lockName}) as free`,
+      [runner],
+    );
+    if (rows[0]?.free !== true) return;
+    if (isBelieved(`runner ${runner}`)) {
+      await client.query('select graphile_worker.force_unlock_workers(array[$1])', [runner]);
+      log.warn({ reason: 'their worker is gone' }, 'Freed jobs');
+    }
+    await client.query(`select pg_advisory_unlock(${lockName})`, [runner]);
+  };
+
+  const freeJobs = async (client: pg.Client, jobs: readonly { id: string }[]) => {
+    const { rowCount } = await client.query(
+      `update graphile_worker._private_jobs set locked_by = null, locked_at = null
+       where id = any($1::bigint[]) and locked_by = any($2)`,
+      [jobs.map(({ id }) => id), [...mine]],
+    );
+    log.warn({ reason: 'nobody works on them', count: rowCount ?? 0 }, 'Freed jobs');
+  };
+
+  /** Ends early when a runner comes or goes. */
   const pause = async (ms: number) => {
     const early = new Promise<void>((resolve) => {
       changed = resolve;
@@ -103,20 +148,25 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
 
   const running = keep();
   return {
-    hold(workerId) {
-      mine.add(workerId);
+    hold(runnerId) {
+      mine.add(runnerId);
       changed?.();
     },
-    release(workerId) {
-      mine.delete(workerId);
+    release(runnerId) {
+      mine.delete(runnerId);
       changed?.();
     },
+    began: (jobId) => void underWay.add(jobId),
+    ended: (jobId) => void underWay.delete(jobId),
     async close() {
       stopping.abort();
       await running;
     },
   };
 }
+
+/** What looks lost, by name, and since when (`performance.now()`). */
+type Suspects = Map<string, number>;
 
 /** 64 bits of the id's hash, in a space of its own by the prefix. */
 const lockName = `hashtextextended('sevenfold worker ' || $1::text, 7)`;

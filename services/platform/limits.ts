@@ -58,11 +58,13 @@ export const workerLimits = {
   controlSlots: 8,
   /** Calls to one provider at a time, over all worker processes. */
   callsPerProvider: 32,
-  /** How often dead workers' jobs are freed. */
+  /** How often jobs are looked at whose worker may be gone. */
   sweepEveryMs: 10_000,
-  /** Before a lock that is free, or a run without its job, is believed. */
+  /** Before a lock that is free, or a job that nobody works on, is believed. */
   settleMs: 3_000,
   reconnectMs: 250,
+  /** For one statement of the session that holds the locks, and for opening it. */
+  sessionTimeoutMs: 10_000,
   /** How often runs are looked at for jobs that have gone missing. */
   nudgeEveryMs: 30_000,
   /**

@@ -1,0 +1,135 @@
+import { expect } from 'vitest';
+import type { Balance } from '#services/credits/contract.ts';
+import type { ReplayEntry } from '#services/credits/replay.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { describeRun } from '#services/optimizations/view.ts';
+import type { RunView } from '#services/optimizations/view.ts';
+import type { Person } from '#tests/support/app.ts';
+import { commandJson, commandLine } from '#tests/support/processes.ts';
+import type { Client, Settings } from '#tests/support/processes.ts';
+import { follow } from './follow.ts';
+import type { Follower } from './follow.ts';
+
+/** A run that is under way, and a client that watches it. */
+export type Watched = AsyncDisposable & { person: Person; runId: string; follower: Follower };
+
+/** Creates and processes a run of 14 credits, and begins to watch it in between. */
+export async function beginRun(
+  url: string,
+  client: Client,
+  options: { person?: Person; strategy?: string } = {},
+): Promise<Watched> {
+  const person = options.person ?? (await client.signUp());
+  const { token } = person;
+  const { id: runId } = await client.data<Optimization>('/optimizations', {
+    token,
+    body: { challenge: 'Rent or buy the workshop?', strategy: options.strategy ?? 'balanced' },
+  });
+  const follower = follow({ url: () => url, token, watching: runId });
+  await follower.until('the draft', (run) => run.stage === 'draft');
+  await client.data(`/optimizations/${runId}/process`, { method: 'POST', token });
+  return {
+    person,
+    runId,
+    follower,
+    [Symbol.asyncDispose]: async () => follower[Symbol.asyncDispose](),
+  };
+}
+
+/** Some calls of an unfinished run have been answered, and some are open. */
+export function isInTheMiddle(run: RunView): boolean {
+  const calls = Object.values(run.calls);
+  return (
+    run.conclusion === null &&
+    calls.some((call) => call.outcome !== null) &&
+    openCalls(run).length > 0
+  );
+}
+
+export function openCalls(run: RunView): string[] {
+  return Object.entries(run.calls)
+    .filter(([, call]) => Object.values(call.attempts).some(({ status }) => status === 'open'))
+    .map(([slot]) => slot);
+}
+
+/**
+ * What must hold of a run that ended, whatever happened on its way: completed, charged once, whole in
+ * every verification of the real command line, and the same to the client that watched it as to one
+ * that asks now.
+ */
+export async function expectWhole(
+  client: Client,
+  settings: Settings,
+  { person, runId, follower }: Watched,
+  price = 14,
+): Promise<void> {
+  const { token, email } = person;
+  await follower.until('the end of the run', (run) => run.stage === 'closed', 90_000);
+  const run = await client.data<Optimization>(`/optimizations/${runId}`, { token });
+  expect(run).toMatchObject({
+    status: 'completed',
+    credits: { price, charged: price, refunded: 0, settlement: 'settled' },
+  });
+  expectSameView(follower, run);
+  expect(await client.data<Balance>('/credits/balance', { token })).toMatchObject({
+    reserved_credits: 0,
+    total_consumed: price,
+  });
+  const [replay] = await Promise.all([
+    commandJson<{ entries: ReplayEntry[]; verified: boolean }>(
+      settings,
+      'credits',
+      'replay',
+      email,
+    ),
+    expectVerified(settings, runId),
+  ]);
+  expect(replay.verified).toBe(true);
+  const ofRun = replay.entries.filter((entry) => entry.cause === runId);
+  expect(ofRun.map(({ type, amount }) => ({ type, amount }))).toEqual([
+    { type: 'CreditsReserved', amount: 0 },
+    { type: 'CreditsCaptured', amount: -price },
+  ]);
+}
+
+/** The client has heard every event of the run once and in order, and ends with what is read now. */
+export function expectSameView(follower: Follower, run: Optimization): void {
+  const heard = follower.run();
+  if (heard === null) throw new Error('The client has heard nothing');
+  expect(describeRun(heard, 0)).toEqual(describeRun(run.council, 0));
+  expectEachOnce(follower, (fact) => fact.entity.id === run.id && fact.entity.kind === 'run');
+}
+
+/** Versions of one stream follow each other without a gap and without a repeat. */
+export function expectEachOnce(
+  follower: Follower,
+  of: (fact: ReturnType<Follower['facts']>[number]) => boolean,
+): void {
+  const versions = follower
+    .facts()
+    .filter(of)
+    .map((fact) => fact.version);
+  const first = versions[0] ?? 0;
+  expect(versions).toEqual(versions.map((_, index) => first + index));
+  expect(new Set(follower.ids()).size).toBe(follower.ids().length);
+  expect(follower.snapshots()).toBe(1);
+}
+
+/** Every verification of the command line ends with 0. */
+export async function expectVerified(settings: Settings, ...runIds: string[]): Promise<void> {
+  const verifications = [
+    ['credits', 'verify'],
+    ['events', 'verify'],
+    ['projections', 'verify', '--all'],
+    ...runIds.map((runId) => ['optimizations', 'verify', runId]),
+  ];
+  const outcomes = await Promise.all(
+    verifications.map(async (args) => {
+      const { code, stdout, stderr } = await commandLine(settings, ...args);
+      return { command: args.join(' '), code, said: code === 0 ? '' : `${stdout}${stderr}` };
+    }),
+  );
+  expect(outcomes).toEqual(
+    verifications.map((args) => ({ command: args.join(' '), code: 0, said: '' })),
+  );
+}
