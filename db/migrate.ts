@@ -314,10 +314,17 @@ async function grantRights(client: pg.PoolClient, options: MigrateOptions): Prom
   });
 }
 
+/** Beside a read model while it is rebuilt or verified (`projections/copy.ts`). */
+const copyEndings = ['_next', '_check', '_check_touched'];
+
 function appRights({ name, isView }: Relation, projections: readonly Projection[]): string {
-  const model = projections.find((each) => name === each.name || name === `${each.name}_next`);
-  // A copy that is being rebuilt belongs to the owner until it takes the table's place.
-  if (model !== undefined && name !== model.name) return '';
+  const model = projections.find((each) => name === each.name);
+  // A copy belongs to the owner, until it takes the table's place or is dropped. To grant on it would
+  // also collide with the session that is still creating it.
+  const isCopy = projections.some((each) =>
+    copyEndings.some((ending) => name === `${each.name}${ending}`),
+  );
+  if (isCopy) return '';
   if (isView || model?.kind === 'inline') return 'select';
   return guarded[name] ?? 'select, insert, update, delete';
 }
