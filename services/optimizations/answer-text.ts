@@ -12,7 +12,7 @@ import type { Opinion } from './replies.ts';
 export function opinionText(opinion: Opinion): string {
   const { option_label, one_line } = opinion.recommendation;
   return [
-    `Recommendation: ${sentence(option_label)} ${one_line}`,
+    `Recommended option: ${option_label}\n${one_line}`,
     section('Reasoning', opinion.reasoning),
     section(
       'Claims',
@@ -70,8 +70,13 @@ export function flattenMarkdown(text: string): string {
     .replace(/^[ \t]*(?:>[ \t]?)+/gm, '')
     .replace(/^[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+/gm, '')
     .replace(/^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$/gm, '')
-    .replace(/^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)+\|?[ \t]*$/gm, '')
-    .replace(/^[ \t]*\|(.*)\|[ \t]*$/gm, (_row, cells: string) => cells.replace(/\|/g, ', '))
+    .replace(/^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)+\|?[ \t]*(?:\n|$)/gm, '')
+    .replace(/^[ \t]*\|(.*)\|[ \t]*$/gm, (_row, cells: string) =>
+      cells
+        .split('|')
+        .map((cell) => cell.trim())
+        .join(', '),
+    )
     .replace(/(\*\*|__|~~)(?=\S)([\s\S]*?\S)\1/g, '$2')
     .replace(/(^|[\s(])[*_](?=\S)([^*_\n]*\S)[*_](?=[\s).,;:!?]|$)/gm, '$1$2')
     .replace(/`([^`\n]*)`/g, '$1')
@@ -82,8 +87,10 @@ export function flattenMarkdown(text: string): string {
 
 const maximumScrubPasses = 4;
 
+// A name and its version words, without the full stop that may follow.
 const modelNames =
-  '(?:chat\\s?gpt|gpt|claude|gemini|mistral|ministral|mixtral|magistral|llama|grok|deepseek|qwen|kimi|command r|sonnet|opus|haiku|bard|copilot)(?:[- ]?[\\w.-]*)?';
+  '(?:chat\\s?gpt|gpt|claude|gemini|mistral|ministral|mixtral|magistral|llama|grok|deepseek|qwen|kimi|command r|sonnet|opus|haiku|bard|copilot)' +
+  '(?:[- ]?(?:\\d+(?:\\.\\d+)*[a-z]?|large|medium|small|mini|nano|pro|flash|lite|turbo|ultra|opus|sonnet|haiku|fable|luna|terra|sol|astra)\\b)*';
 const makers =
   '(?:open\\s?ai|anthropic|google(?: deepmind)?|deepmind|mistral(?: ai)?|meta(?: ai)?|xai|alibaba|cohere|microsoft)';
 const machine =
@@ -107,7 +114,7 @@ const selfIdentification: readonly RegExp[] = [
   ),
   new RegExp(`\\bhere at\\s+${makers},\\s*`, 'gi'),
   /\b(?:based on|according to|given)\s+my\s+training(?:\s+data)?(?:\s+and[^,.\n]{0,40})?,\s*/gi,
-  /[^.\n]{0,80}\bmy\s+(?:knowledge|training)(?:\s+data)?\s+(?:cut-?off|ends?|stops?)\b[^.\n]{0,120}(?:[.!]|$)\s*/gim,
+  /(^|[.!?]\s+)[^.\n]{0,80}\bmy\s+(?:knowledge|training)(?:\s+data)?\s+(?:cut-?off|ends?|stops?)\b[^.\n]{0,120}(?:[.!]|$)\s*/gim,
   // A signature on a line of its own.
   new RegExp(
     `^[ \\t]*(?:[-\u2013\u2014]{1,2}|signed:?|answer by:?|model:)[ \\t]*${modelNames}[ \\t]*$`,
@@ -117,7 +124,10 @@ const selfIdentification: readonly RegExp[] = [
 
 function dropSelfIdentification(text: string): string {
   let result = text;
-  for (const pattern of selfIdentification) result = result.replace(pattern, '');
+  for (const pattern of selfIdentification)
+    result = result.replace(pattern, (_match, before: unknown) =>
+      typeof before === 'string' ? before : '',
+    );
   if (result === text) return text;
   return result
     .replace(
@@ -175,8 +185,4 @@ const injectionPatterns: readonly RegExp[] = [
 
 function section(heading: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${heading}:\n${lines.join('\n')}`;
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -28,11 +28,11 @@ export type StagePrompt = Pick<ModelRequest, 'system' | 'prompt' | 'schema'>;
  * progress, which is capped until the reply is complete, so a wrong figure only looks uneven.
  */
 export const expectedReplyCharacters: Readonly<Record<ReplyName, number>> = {
-  opinion: 4600,
-  claim_ledger: 8500,
-  review: 3900,
+  opinion: 3200,
+  claim_ledger: 10_000,
+  review: 3000,
   draft: 7000,
-  verification: 300,
+  verification: 200,
 };
 
 /** Asks one seat for its own answer, before it has seen any other. */

@@ -24,6 +24,13 @@ export function campsFor(seed: string, draws: Draws, optionCount: number): Camps
   return { ofSlot, forced: forced !== null };
 }
 
+/** What a camp argues against: the minority against the majority, the majority against the next. */
+export function rivalIn(camps: Camps, option: number): number {
+  if (option > 0) return 0;
+  const sizeOf = (index: number) => camps.ofSlot.filter((each) => each === index).length;
+  return sizeOf(2) > sizeOf(1) ? 2 : 1;
+}
+
 /** The sizes that a seed such as `agree:4-2-1:anything` forces, largest first; null when it forces none. */
 export function forcedSizes(seed: string): readonly number[] | null {
   const written = /^agree:(\d(?:-\d){0,2}):/.exec(seed)?.[1];
@@ -39,16 +46,16 @@ function drawnSizes(draws: Draws, optionCount: number): readonly number[] {
 }
 
 const twoCamps = [
-  { upTo: 0.16, sizes: [7] },
-  { upTo: 0.46, sizes: [6, 1] },
-  { upTo: 0.82, sizes: [5, 2] },
+  { upTo: 0.2, sizes: [7] },
+  { upTo: 0.56, sizes: [6, 1] },
+  { upTo: 0.86, sizes: [5, 2] },
   { upTo: 1, sizes: [4, 3] },
 ];
 const threeCamps = [
-  { upTo: 0.12, sizes: [7] },
-  { upTo: 0.36, sizes: [6, 1] },
-  { upTo: 0.64, sizes: [5, 2] },
-  { upTo: 0.74, sizes: [4, 3] },
-  { upTo: 0.86, sizes: [5, 1, 1] },
+  { upTo: 0.18, sizes: [7] },
+  { upTo: 0.5, sizes: [6, 1] },
+  { upTo: 0.74, sizes: [5, 2] },
+  { upTo: 0.84, sizes: [4, 3] },
+  { upTo: 0.93, sizes: [5, 1, 1] },
   { upTo: 1, sizes: [4, 2, 1] },
 ];

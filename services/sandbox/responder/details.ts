@@ -22,15 +22,28 @@ export function findBusiness(text: string): string {
     )?.[1];
   if (working !== undefined)
     return `your work as a ${working.toLowerCase()}`.replace(/\ba ([aeiou])/, 'an $1');
-  const selling =
-    /\b(?:I|we) (?:sell|make|teach|offer) ((?:[\w'’-]+ ?){1,3})(?=[.,;!?]| (?:and|to|on|for|at|in|but|with|online)\b|$)/i.exec(
+  const product = findProduct(flat);
+  return product === null ? 'the business' : `${product} business`;
+}
+
+/** "your watercolor course" from "I sell a $29 watercolor course"; null when nothing is sold. */
+export function findProduct(text: string): string | null {
+  const flat = text.replace(/\s+/g, ' ');
+  const sold =
+    /\b(?:I|We|we) (?:sell|make|teach|offer|produce) ((?:an? |my |our |the |some )?[^.,;:!?()]{3,60}?)(?= (?:to|for|on|at|in|with|from|through|via|and|but|online|that|which|who|while)\b|[.,;:!?()]|$)/.exec(
       flat,
     )?.[1];
-  if (selling === undefined) return 'the business';
-  return /^(?:my|our)\b/i.test(selling)
-    ? toSecondPerson(selling.trim())
-    : `the ${selling.trim().replace(/^(?:an?|the|some) /i, '')} you sell`;
+  if (sold === undefined) return null;
+  const noun = sold
+    .replace(/^(?:an?|my|our|the|some) /i, '')
+    .replace(/[$€£]\s?\d[\d,.]*(?:[kKmM])?(?:\/\w+)? ?/g, '')
+    .trim();
+  const lastThree = noun.split(' ').slice(-3).join(' ');
+  const short = lastThree.length > longestName ? noun.split(' ').slice(-2).join(' ') : lastThree;
+  return short === '' ? null : `your ${toSecondPerson(short)}`;
 }
+
+const longestName = 24;
 
 function clipBusiness(phrase: string): string {
   return toSecondPerson(
@@ -89,3 +102,57 @@ export function countWords(text: string): Map<string, number> {
     counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
 }
+
+/** How the person calls those who buy, in the singular: "member", "client"; "customer" by default. */
+export function findAudience(vocabulary: ReadonlyMap<string, number>): string {
+  const named = audiences
+    .map((noun) => ({
+      noun,
+      count: (vocabulary.get(noun) ?? 0) + (vocabulary.get(`${noun}s`) ?? 0),
+    }))
+    .toSorted((one, other) => other.count - one.count)[0];
+  if (named !== undefined && named.count > 0) return named.noun;
+  return (
+    settings.find(({ words }) => words.some((word) => vocabulary.has(word)))?.noun ?? 'customer'
+  );
+}
+
+const audiences = [
+  'client',
+  'member',
+  'student',
+  'subscriber',
+  'reader',
+  'user',
+  'guest',
+  'patient',
+  'listener',
+  'customer',
+  'buyer',
+  'player',
+  'tenant',
+  'donor',
+  'pupil',
+];
+
+// What the people are called where nobody names them.
+const settings = [
+  {
+    noun: 'client',
+    words: [
+      'agency',
+      'freelance',
+      'consulting',
+      'consultancy',
+      'coaching',
+      'photographer',
+      'designer',
+      'therapist',
+    ],
+  },
+  { noun: 'reader', words: ['newsletter', 'blog', 'book', 'ebook'] },
+  { noun: 'user', words: ['app', 'saas', 'software', 'plugin'] },
+  { noun: 'student', words: ['course', 'school', 'lessons', 'workshop'] },
+  { noun: 'guest', words: ['restaurant', 'hotel', 'café', 'cafe', 'retreat'] },
+  { noun: 'listener', words: ['podcast'] },
+];

@@ -1,4 +1,14 @@
-import { oneLines, onAim, onFact, onStop, openers } from './bank/voices.ts';
+import type { Consideration } from './bank/consideration.ts';
+import {
+  leadToReason,
+  leadToStep,
+  leadToWatch,
+  oneLines,
+  onAim,
+  onFact,
+  onStop,
+  openers,
+} from './bank/voices.ts';
 import { drawsFor } from './draws.ts';
 import type { Draws } from './draws.ts';
 import { capitalize } from './grammar.ts';
@@ -7,7 +17,7 @@ import type { Role } from './reading.ts';
 import type { Place } from './roster.ts';
 import { partOf } from './seat.ts';
 import type { Part } from './seat.ts';
-import { fill } from './wording.ts';
+import { fill, inTheirWords } from './wording.ts';
 
 /** An expert's own answer, in the shape of the `opinion` reply. */
 export type OpinionReply = {
@@ -24,28 +34,36 @@ export function writeOpinion(plan: Plan, place: Place, role: Role, model: string
   const part = partOf(plan, place);
   const draws = drawsFor(model, plan.options[0]?.label ?? '', plan.question.business);
   const voice = (place.voice + plan.draws.below('voices', 8)) % 8;
+  // Differs between all seats, where the voice differs within a role only.
+  const turn = (place.slot + plan.draws.below('turns', 8)) % 8;
   const values = valuesFor(plan, part);
   const option = plan.options[part.option];
   return {
     recommendation: {
       option_label: option?.label ?? '',
-      one_line: fill(oneLines[role][voice] ?? oneLines[role][0], values),
+      one_line: say(plan, oneLines[role][voice] ?? oneLines[role][0], values),
     },
-    reasoning: reasoning(plan, part, role, voice, values),
+    reasoning: reasoning(plan, part, role, voice, turn, values),
     claims: claims(part, draws),
     assumptions: [part.explained.assumption, part.own.assumption],
     missing_info: [
       capitalize(part.feared.gap),
-      capitalize(option?.course.gap ?? part.own.gap),
+      capitalize(missingFact(plan, part)),
       ...(role === 'risk' ? [capitalize(part.own.gap)] : []),
     ],
     risks: [
       part.feared.danger,
       part.own.danger,
-      ...(role === 'risk' ? [fill(onStop[voice] ?? onStop[0], values)] : []),
+      ...(role === 'risk' ? [say(plan, onStop[voice] ?? onStop[0], values)] : []),
     ],
     stated_confidence: statedConfidence(plan, part, draws),
   };
+}
+
+// Some ask what their own option still lacks, some what the other does, and some neither.
+function missingFact(plan: Plan, part: Part): string {
+  const asked = [plan.options[part.option], plan.options[part.rival], undefined][part.rank % 3];
+  return asked?.course.gap ?? part.watched.gap;
 }
 
 /** The same in a few paragraphs, for a caller that asked for prose. */
@@ -66,36 +84,46 @@ function reasoning(
   part: Part,
   role: Role,
   voice: number,
+  turn: number,
   values: Readonly<Record<string, string>>,
 ): string[] {
-  const opener = fill(openers[role][voice] ?? openers[role][0], values);
-  const personal = aboutThePerson(plan, part, voice, values);
+  const opener = say(plan, openers[role][voice] ?? openers[role][0], values);
+  const personal = aboutThePerson(plan, part, turn, values);
+  const led = (leads: typeof leadToReason, offset: number, about: Consideration, text: string) =>
+    `${fill(leads[(voice + offset) % 8] ?? leads[0], { topic: about.topic })} ${text}`;
+  const { explained, watched, own } = part;
   const practice = {
-    strategic: [part.own.why, part.watched.step],
-    risk: [part.watched.watch, part.own.watch],
-    implementation: [`${part.watched.step} ${part.watched.watch}`, part.own.step],
+    strategic: [led(leadToReason, 3, own, own.why), led(leadToStep, 0, watched, watched.step)],
+    risk: [led(leadToWatch, 0, watched, watched.watch), led(leadToReason, 3, own, own.why)],
+    implementation: [
+      led(leadToStep, 0, watched, `${watched.step} ${watched.watch}`),
+      led(leadToStep, 3, own, own.step),
+    ],
   }[role];
-  const [first = '', ...rest] = practice;
-  return [personal === null ? opener : `${opener} ${personal}`, part.explained.why, first, ...rest];
+  return [
+    personal === null ? opener : `${opener} ${personal}`,
+    led(leadToReason, 0, explained, explained.why),
+    ...practice,
+  ];
 }
 
 // Takes turns between the aim and the figures that the person gave, as far as there are any.
 function aboutThePerson(
   plan: Plan,
   part: Part,
-  voice: number,
+  turn: number,
   values: Readonly<Record<string, string>>,
 ): string | null {
   const { aim, facts } = plan.question;
   const figures = facts.filter(
     (fact) => !plan.options.some((option) => option.act.includes(fact.text)),
   );
-  const fact = figures[(part.rank + voice) % Math.max(1, figures.length)];
-  if (aim !== null && (fact === undefined || voice % 2 === 0))
-    return fill(onAim[voice] ?? onAim[0], { ...values, aim });
+  const fact = figures[(part.rank + turn) % Math.max(1, figures.length)];
+  if (aim !== null && (fact === undefined || turn % 2 === 0))
+    return say(plan, onAim[turn] ?? onAim[0], { ...values, aim });
   if (fact === undefined) return null;
   const lines = onFact[fact.kind];
-  return fill(lines[voice] ?? lines[0], { ...values, fact: fact.text });
+  return say(plan, lines[turn] ?? lines[0], { ...values, fact: fact.text });
 }
 
 function claims(part: Part, draws: Draws): OpinionReply['claims'] {
@@ -105,6 +133,11 @@ function claims(part: Part, draws: Draws): OpinionReply['claims'] {
     if_false_flips:
       (index === 0 && point.kind === 'pro') || draws.fraction(`flips ${index}`) < 0.15,
   }));
+}
+
+function say(plan: Plan, wording: string, values: Readonly<Record<string, string>>): string {
+  const { audience, business } = plan.question;
+  return fill(inTheirWords(wording, audience, business), values);
 }
 
 function valuesFor(plan: Plan, part: Part): Record<string, string> {

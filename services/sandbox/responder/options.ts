@@ -72,7 +72,7 @@ function ownWords(act: string, other: string): string | null {
 export function middleWay(options: readonly Option[], business: string): Option {
   const boldest = options.toSorted((one, other) => other.course.boldness - one.course.boldness)[0];
   const about = boldest?.thing ?? business;
-  return optionOf(`run a limited trial with ${about} before committing`, business, {
+  return optionOf('run a six-week trial before deciding', business, {
     thing: about,
     course: 'trial',
   });
@@ -330,7 +330,7 @@ function thingOf(act: string, course: Course, business: string): string {
       /\b(?:price|prices|pricing|rate|rates|fee|fees) (?:of|for|on) ((?:\S+ ?){1,5})/i.exec(act);
     if (rated?.[1] !== undefined) noun = untilPreposition(rated[1].trim());
     else if (priced.test(noun) || noun === '' || /^(?:more|less|them|it)$/i.test(noun))
-      noun = 'what you sell';
+      noun = pricedThing(business);
   }
   if (
     course.id === 'narrow' &&
@@ -343,10 +343,14 @@ function thingOf(act: string, course: Course, business: string): string {
     noun === '' ||
     /^(?:it|them|this|that|more|less|everything|full|solo|all|you|your|going|doing)$/i.test(noun)
   )
-    return course.noun === 'what you sell' && business !== 'the business'
-      ? 'what you sell'
-      : course.noun;
+    return course.noun;
   return definite(noun);
+}
+
+// "your watercolor course business" is what is priced, less the business.
+function pricedThing(business: string): string {
+  const product = business.endsWith(' business') ? business.slice(0, -' business'.length) : '';
+  return product === '' || product === 'the' ? 'what you sell' : product;
 }
 
 function untilPreposition(phrase: string): string {

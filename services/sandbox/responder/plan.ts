@@ -1,24 +1,18 @@
-import { businessStrategy } from './bank/business-strategy.ts';
 import type { Consideration } from './bank/consideration.ts';
-import { finance } from './bank/finance.ts';
-import { hiring } from './bank/hiring.ts';
-import { marketing } from './bank/marketing.ts';
-import { operations } from './bank/operations.ts';
-import { other } from './bank/other.ts';
-import { product } from './bank/product.ts';
-import { sales } from './bank/sales.ts';
+import type { Course } from './bank/courses.ts';
 import { onConstraint, onObjective } from './bank/voices.ts';
-import { campsFor } from './camps.ts';
+import { campsFor, rivalIn } from './camps.ts';
 import type { Camps } from './camps.ts';
 import { drawsFor } from './draws.ts';
 import type { Draws } from './draws.ts';
 import { courseById, middleWay } from './options.ts';
 import type { Option } from './options.ts';
+import { relevantConsiderations, suits } from './relevance.ts';
 import { understand } from './question.ts';
 import type { Question } from './question.ts';
 import type { Asked } from './reading.ts';
 import { slots } from './roster.ts';
-import { fill } from './wording.ts';
+import { fill, inTheirWords } from './wording.ts';
 
 /**
  * What a whole council is going to say about one question, worked out from the seed and the question
@@ -52,11 +46,19 @@ export type Point = {
 export function planFor(seed: string, asked: Asked): Plan {
   const draws = drawsFor(seed, asked.type, asked.challenge.trim());
   const question = understand(asked);
-  const options = rankedOptions(question, draws);
+  const theirs = (text: string) => inTheirWords(text, question.audience, question.business);
+  const options = rankedOptions(question, draws).map((option) => optionInWords(option, theirs));
   const camps = campsFor(seed, draws, options.length);
-  const chosen = relevantConsiderations(asked.type, question, options, draws);
-  const shared = [chosen.slice(0, slots), chosen.slice(slots, 2 * slots)];
-  const own = [chosen.slice(2 * slots, 3 * slots), chosen.slice(3 * slots, 4 * slots)];
+  const chosen = relevantConsiderations(asked, options, draws).map((each) =>
+    considerationInWords(each, theirs),
+  );
+  const taken = new Set(camps.ofSlot);
+  const common = chosen.filter((consideration) =>
+    [...taken, rivalIn(camps, 0)].every((index) => suits(consideration, options[index])),
+  );
+  const shared = [common.slice(0, slots), common.slice(slots, 2 * slots)];
+  const rest = chosen.filter((consideration) => !shared.flat().includes(consideration));
+  const own = ownConsiderations(rest, options, camps);
   return {
     question,
     options,
@@ -64,7 +66,7 @@ export function planFor(seed: string, asked: Asked): Plan {
     shared,
     own,
     points: [
-      ...options.flatMap((option, index) => optionPoints(option, index)),
+      ...options.flatMap((option, index) => optionPoints(option, index, theirs)),
       ...considerationPoints([...shared.flat(), ...own.flat()], question),
       ...givenPoints(asked),
     ],
@@ -115,57 +117,112 @@ export function comparable(text: string): string {
     .trim();
 }
 
-const bank: Readonly<Record<string, readonly Consideration[]>> = {
-  business_strategy: businessStrategy,
-  marketing,
-  operations,
-  finance,
-  product,
-  sales,
-  hiring,
-  other,
-};
-
 // Which way a council leans follows from what the person asked for; the draw decides close cases.
+// A third way that nobody asked about comes last.
 function rankedOptions(question: Question, draws: Draws): Option[] {
-  const named =
-    question.options.length === 2
-      ? [...question.options, middleWay(question.options, question.business)]
-      : [...question.options];
-  const caution = leaning(question, [
-    'risk',
-    'budget',
-    'limited',
-    'small',
-    'alone',
-    'debt',
-    'safe',
-    'family',
-    'tight',
-    'less',
-    'stress',
-    'overwhelm',
-  ]);
-  const ambition = leaning(question, [
-    'grow',
-    'revenue',
-    'scale',
-    'double',
-    'more',
-    'increase',
-    'fast',
-    'opportun',
-    'demand',
-    'profit',
-  ]);
-  const scored = named.map((option, index) => ({
-    option,
-    score:
-      option.course.boldness * (ambition - caution) * 0.12 +
-      draws.fraction(`option ${index}`) -
-      (index > 1 && question.options.length === 2 ? 0.6 : 0),
-  }));
-  return scored.toSorted((one, two) => two.score - one.score).map(({ option }) => option);
+  const caution = leaning(question, cautiousWords);
+  const ambition = leaning(question, ambitiousWords);
+  const ranked = question.options
+    .map((option, index) => ({
+      option,
+      score:
+        option.course.boldness * (ambition - caution) * 0.12 + draws.fraction(`option ${index}`),
+    }))
+    .toSorted((one, two) => two.score - one.score)
+    .map(({ option }) => option);
+  const hasTrial = ranked.some(({ course }) => course.id === 'trial');
+  return ranked.length === 2 && !hasTrial
+    ? [...ranked, middleWay(ranked, question.business)]
+    : ranked;
+}
+
+const cautiousWords = [
+  'risk',
+  'budget',
+  'limited',
+  'small',
+  'alone',
+  'debt',
+  'safe',
+  'family',
+  'tight',
+  'less',
+  'stress',
+  'overwhelm',
+];
+const ambitiousWords = [
+  'grow',
+  'revenue',
+  'scale',
+  'double',
+  'more',
+  'increase',
+  'fast',
+  'opportun',
+  'demand',
+  'profit',
+];
+
+function optionInWords(option: Option, theirs: (text: string) => string): Option {
+  return { ...option, course: courseInWords(option.course, theirs) };
+}
+
+function courseInWords(course: Course, theirs: (text: string) => string): Course {
+  const two = ([one, other]: readonly [string, string]) => [theirs(one), theirs(other)] as const;
+  const [first, second, third, fourth] = course.pros;
+  const [one, another, last] = course.cons;
+  return {
+    ...course,
+    pros: [two(first), two(second), two(third), two(fourth)],
+    cons: [two(one), two(another), two(last)],
+    tails: two(course.tails),
+    steps: two(course.steps),
+    stops: two(course.stops),
+    gap: theirs(course.gap),
+  };
+}
+
+function considerationInWords(
+  each: Consideration,
+  theirs: (text: string) => string,
+): Consideration {
+  const [first, second, third] = each.says;
+  return {
+    ...each,
+    topic: theirs(each.topic),
+    says: [theirs(first), theirs(second), theirs(third)],
+    why: theirs(each.why),
+    watch: theirs(each.watch),
+    danger: theirs(each.danger),
+    assumption: theirs(each.assumption),
+    gap: theirs(each.gap),
+    step: theirs(each.step),
+  };
+}
+
+// Further down the list it is too far from the question, whatever it presupposes.
+const nearest = 24;
+
+// What only the friends of an option would raise goes to them; each place of each row gets its own.
+function ownConsiderations(
+  pool: readonly Consideration[],
+  options: readonly Option[],
+  camps: Camps,
+): Consideration[][] {
+  const used = new Set<string>();
+  return [0, 1].map(() =>
+    camps.ofSlot.map((index) => {
+      const fitting = pool.filter(({ id }) => !used.has(id));
+      const next =
+        fitting
+          .slice(0, nearest)
+          .find((each) => each.presupposes !== undefined && suits(each, options[index])) ??
+        fitting.find((each) => suits(each, options[index]));
+      if (next === undefined) throw new RangeError('The bank has too few considerations.');
+      used.add(next.id);
+      return next;
+    }),
+  );
 }
 
 function leaning(question: Question, starts: readonly string[]): number {
@@ -176,39 +233,9 @@ function leaning(question: Question, starts: readonly string[]): number {
   );
 }
 
-/** All considerations that can apply, most relevant first. */
-function relevantConsiderations(
-  type: string,
-  question: Question,
-  options: readonly Option[],
-  draws: Draws,
-): Consideration[] {
-  const words = [
-    ...question.vocabulary.keys(),
-    ...options.flatMap((option) => option.act.toLowerCase().split(' ')),
-  ];
-  const scored = Object.entries(bank).flatMap(([bankType, list]) =>
-    list.map((consideration) => {
-      const hits = consideration.words.filter((start) =>
-        words.some((word) => word.startsWith(start)),
-      ).length;
-      const score =
-        Math.min(hits, 4) * 1.1 +
-        (bankType === type ? 1.3 : 0) +
-        (consideration.general ? 0 : 0.5) +
-        draws.fraction(`consideration ${consideration.id}`) * 2.2;
-      return { consideration, applies: consideration.general || hits > 0, score };
-    }),
-  );
-  return scored
-    .filter(({ applies }) => applies)
-    .toSorted((one, two) => two.score - one.score)
-    .map(({ consideration }) => consideration);
-}
-
 // The second row argues in general terms, so that a panel of twelve does not say everything twice.
-function optionPoints(option: Option, index: number): Point[] {
-  const rows = [option.course, courseById('general')];
+function optionPoints(option: Option, index: number, theirs: (text: string) => string): Point[] {
+  const rows = [option.course, courseInWords(courseById('general'), theirs)];
   return rows.flatMap((course, row) => {
     const point = (
       kind: 'pro' | 'con',
@@ -225,8 +252,8 @@ function optionPoints(option: Option, index: number): Point[] {
       ),
     });
     return [
-      ...course.pros.map((pair, rank) => point('pro', pair, rank < 2 ? 3 : 2)),
-      ...course.cons.map((pair, rank) => point('con', pair, rank < 1 ? 3 : 2)),
+      ...course.pros.map((pair, rank) => point('pro', pair, index === 0 && rank === 0 ? 3 : 2)),
+      ...course.cons.map((pair) => point('con', pair, 2)),
     ];
   });
 }

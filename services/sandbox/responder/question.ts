@@ -1,9 +1,10 @@
 import { inventedOptions } from './bank/playbook.ts';
-import { countWords, findBusiness, findFacts } from './details.ts';
+import { countWords, findAudience, findBusiness, findFacts } from './details.ts';
 import type { Fact } from './details.ts';
 import { asImperative, dropFiller, namedOptions, optionOf, tidyPhrase } from './options.ts';
 import type { Option } from './options.ts';
 import type { Asked } from './reading.ts';
+import { inTheirWords } from './wording.ts';
 
 /** A question as far as it can be understood without understanding it. */
 export type Question = {
@@ -13,6 +14,8 @@ export type Question = {
   aim: string | null;
   /** "your bakery in Lyon"; "the business" when nothing says. */
   business: string;
+  /** What those who buy are called, in the singular. */
+  audience: string;
   facts: readonly Fact[];
   /** Lower-case words of everything the person wrote, once each with their count. */
   vocabulary: ReadonlyMap<string, number>;
@@ -27,12 +30,15 @@ export function understand(asked: Asked): Question {
   ].join('\n');
   const vocabulary = countWords(everything);
   const business = findBusiness(`${asked.challenge}\n${asked.context.slice(0, readContext)}`);
+  const audience = findAudience(vocabulary);
   const asking = decisionSentence(asked.challenge);
   const chosen = namedOptions(asking, business);
   const aim = chosen.length === 0 ? findAim(asking, asked.objectives) : null;
   const options =
-    chosen.length > 0 ? chosen : inventedOptionsFor(asked.type, vocabulary, everything, business);
-  return { options, aim, business, facts: findFacts(everything), vocabulary };
+    chosen.length > 0
+      ? chosen
+      : inventedOptionsFor(asked.type, vocabulary, everything, business, audience);
+  return { options, aim, business, audience, facts: findFacts(everything), vocabulary };
 }
 
 // Characters of a long context that are read for words and facts.
@@ -71,7 +77,7 @@ function findAim(sentence: string, objectives: readonly string[]): string | null
   for (const pattern of patterns) {
     const found = pattern.exec(text)?.[1];
     const phrase = found === undefined ? null : asImperative(dropFiller(found));
-    if (phrase !== null) return tidyPhrase(phrase);
+    if (phrase !== null) return tidyPhrase(phrase.replace(/ without .*$/i, ''));
   }
   for (const objective of objectives) {
     const phrase = asImperative(dropFiller(objective));
@@ -85,8 +91,13 @@ function inventedOptionsFor(
   vocabulary: ReadonlyMap<string, number>,
   text: string,
   business: string,
+  audience: string,
 ): Option[] {
   return inventedOptions(type, vocabulary, text).map(({ act, thing, course }) =>
-    optionOf(act.replaceAll('{business}', business), business, { thing, course }),
+    optionOf(
+      inTheirWords(act.replaceAll('{business}', business), audience, 'the business'),
+      business,
+      { thing, course },
+    ),
   );
 }

@@ -65,8 +65,8 @@ export function linesUnder(answer: string, heading: string): string[] {
   return (end < 0 ? rest : rest.slice(0, end)).filter((line) => line.trim() !== '');
 }
 
-/** What an answer recommends: the first sentence after "Recommendation:". */
+/** The option that an answer names in its first line. */
 export function recommendationIn(answer: string): string {
-  const line = /^Recommendation: (.*)$/m.exec(answer)?.[1] ?? answer.split('\n')[0] ?? '';
-  return /^.*?[.!?](?=\s|$)/.exec(line)?.[0].replace(/[.!?]$/, '') ?? line;
+  const line = /^Recommended option: (.*)$/m.exec(answer)?.[1] ?? answer.split('\n')[0] ?? '';
+  return line.replace(/[.!?\s]+$/, '');
 }

@@ -4,6 +4,7 @@ import { optionIndexOf, pointOf } from './plan.ts';
 import type { Plan, Point } from './plan.ts';
 import { recommendationIn } from './reading.ts';
 import type { Material } from './reading.ts';
+import { suits } from './relevance.ts';
 import { sentence } from './wording.ts';
 
 /** The synthesiser's reply, in the shape of `draft`. */
@@ -42,7 +43,7 @@ export function writeDraft(plan: Plan, material: Material, model: string): Draft
   const usable = agreed.length > 0 ? agreed : claims;
   const sections = [
     reasons(plan, usable, index, options, chosen, draws),
-    settled(material, usable, draws),
+    settled(plan, material, usable, index, draws),
     signs(plan, usable, index, draws),
   ].filter((section) => section.blocks.length > 0);
   const draft: DraftReply = {
@@ -97,7 +98,7 @@ function chooseOption(options: readonly Choice[], material: Material): Choice | 
 function contestedIn(material: Material): Map<string, { for: string; against: string }> {
   const contested = new Map<string, { for: string; against: string }>();
   for (const line of material.lines('disagreements')) {
-    const match = /^(\S+) \| for: (.*?) \| against: (.*)$/.exec(line);
+    const match = /^(\S+) \| for: ?(.*?) ?\| against:\s?(.*)$/.exec(line);
     if (match !== null)
       contested.set(match[1] ?? '', { for: match[2] ?? '', against: match[3] ?? '' });
   }
@@ -164,8 +165,10 @@ function alternatives(plan: Plan, against: readonly Claim[], index: number, draw
 }
 
 function settled(
+  plan: Plan,
   material: Material,
   agreed: readonly Claim[],
+  index: number,
   draws: Draws,
 ): DraftReply['sections'][number] {
   const consensus = new Set(material.lines('consensus'));
@@ -177,8 +180,7 @@ function settled(
         other.importance - one.importance ||
         other.agree - one.agree,
     );
-  const explained = general
-    .filter(({ point }) => point?.kind === 'consideration')
+  const explained = applicable(plan, general, index)
     .slice(0, 3)
     .map((claim) => ({ text: `${claim.text} ${whyOf(claim)}`.trim(), claim_ids: [claim.id] }));
   const given = general.filter(({ point }) => point?.kind === 'given');
@@ -194,8 +196,37 @@ function settled(
       'The conditions that decide its success',
       'What matters more than the choice itself',
     ]),
-    blocks: [...pairs(given), ...explained, ...pairs(others)],
+    blocks: [...pairs(given), ...explained, ...inBrief(others)],
   };
+}
+
+/** Considerations that make sense for the option decided on, those about it in particular first. */
+function applicable(plan: Plan, claims: readonly Claim[], index: number): Claim[] {
+  const rank = ({ point, importance, agree }: Claim) =>
+    importance +
+    agree / 10 +
+    (point?.kind === 'consideration' && point.consideration.presupposes !== undefined ? 1.5 : 0);
+  return claims
+    .filter(
+      ({ point }) =>
+        point?.kind === 'consideration' && suits(point.consideration, plan.options[index]),
+    )
+    .toSorted((one, other) => rank(other) - rank(one));
+}
+
+/** What else was agreed, by its subjects only; the claims themselves are cited. */
+function inBrief(claims: readonly Claim[]): Block[] {
+  const topics = [...new Set(claims.map(({ point }) => point?.topic ?? ''))].filter(
+    (topic) => topic !== '',
+  );
+  if (topics.length < 2) return pairs(claims);
+  const last = topics.at(-1) ?? '';
+  return [
+    {
+      text: `There was agreement, too, about ${topics.slice(0, -1).join(', about ')} and about ${last}.`,
+      claim_ids: claims.map(({ id }) => id),
+    },
+  ];
 }
 
 function signs(
@@ -204,9 +235,7 @@ function signs(
   index: number,
   draws: Draws,
 ): DraftReply['sections'][number] {
-  const watched = agreed
-    .filter(({ point }) => point?.kind === 'consideration')
-    .toSorted((one, other) => other.agree - one.agree || other.importance - one.importance)
+  const watched = applicable(plan, agreed, index)
     .slice(0, 2)
     .map((claim) => ({ text: watchOf(claim), claim_ids: [claim.id] }));
   const course = plan.options[index]?.course;
@@ -240,9 +269,7 @@ function nextSteps(plan: Plan, agreed: readonly Claim[], index: number): Block[]
   const basis =
     agreed.find(({ point }) => point?.kind === 'pro' && point.option === index) ?? agreed[0];
   const cited = basis === undefined ? [] : [basis.id];
-  const prepared = agreed
-    .filter(({ point }) => point?.kind === 'consideration')
-    .toSorted((one, other) => other.importance - one.importance || other.agree - one.agree)
+  const prepared = applicable(plan, agreed, index)
     .slice(0, 3)
     .flatMap((claim) =>
       claim.point?.kind === 'consideration'
@@ -268,20 +295,18 @@ function dissent(
   contested: ReadonlyMap<string, { for: string; against: string }>,
   draws: Draws,
 ): DraftReply['dissent'] {
+  const start = draws.below('frame', disputeFrames.length);
+  const used = new Set<string>();
   return [...contested].flatMap(([id, sides], position) => {
     const claim = claims.find((each) => each.id === id);
     if (claim === undefined) return [];
-    const frames = disputeFrames[(position + draws.below('frame', 4)) % disputeFrames.length];
-    const reply = objectionTo(claim, sides.against, claims);
-    const settling = settlingOf(plan, claim, position);
-    return [
-      {
-        claim_id: id,
-        text: [frames?.(claim.text, reply) ?? claim.text, settling]
-          .filter((part) => part !== '')
-          .join(' '),
-      },
-    ];
+    const reply = objectionTo(claim, sides.against, claims, used);
+    const turn = start + position;
+    const disputed =
+      reply === null
+        ? `${claim.text} ${bareObjections[turn % bareObjections.length] ?? ''}`
+        : (disputeFrames[turn % disputeFrames.length]?.(claim.text, reply) ?? claim.text);
+    return [{ claim_id: id, text: `${disputed} ${settlingOf(plan, claim, position)}` }];
   });
 }
 
@@ -291,22 +316,31 @@ const disputeFrames: readonly ((claim: string, reply: string) => string)[] = [
   (claim, reply) => `${claim} So say some. ${reply}`,
   (claim, reply) => `It remained in dispute whether this holds: ${claim} The objection: ${reply}`,
 ];
+const bareObjections = [
+  'Not every seat would sign this, at least not for this case.',
+  'Some find it true in general and not decisive here.',
+  'Those who object miss the evidence for it.',
+];
 
-// The other side's own words if it had any, else the strongest claim that points the other way.
-function objectionTo(claim: Claim, against: string, claims: readonly Claim[]): string {
-  if (against !== '' && sentence(against) !== claim.text) return sentence(against);
+// A claim that points the other way, each once; for a claim from elsewhere the other side's words.
+function objectionTo(
+  claim: Claim,
+  against: string,
+  claims: readonly Claim[],
+  used: Set<string>,
+): string | null {
   const { point } = claim;
+  if (point === undefined) return against === '' ? null : sentence(against);
   const opposing = claims.find(
     (other) =>
-      (point?.kind === 'pro' &&
-        other.point?.kind === 'con' &&
-        other.point.option === point.option) ||
-      (point?.kind === 'con' && other.point?.kind === 'pro' && other.point.option === point.option),
+      !used.has(other.id) &&
+      ((point.kind === 'pro' && other.point?.kind === 'con') ||
+        (point.kind === 'con' && other.point?.kind === 'pro')) &&
+      point.option === other.point.option,
   );
-  if (opposing !== undefined) return opposing.text;
-  return claim.disagree > claim.agree
-    ? 'Most found the opposite more likely in this case.'
-    : 'Those who object think that it does not apply here.';
+  if (opposing === undefined) return null;
+  used.add(opposing.id);
+  return opposing.text;
 }
 
 function settlingOf(plan: Plan, claim: Claim, position: number): string {

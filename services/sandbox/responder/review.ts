@@ -4,8 +4,10 @@ import { comparable, optionIndexOf, pointOf } from './plan.ts';
 import type { Plan, Point } from './plan.ts';
 import { linesUnder, recommendationIn } from './reading.ts';
 import type { Material } from './reading.ts';
+import { blames, praises } from './bank/voices.ts';
 import type { Place } from './roster.ts';
 import { optionOfSlot, partOf } from './seat.ts';
+import { fill } from './wording.ts';
 
 /** A reviewer's reply, in the shape of `review`. */
 export type ReviewReply = {
@@ -50,7 +52,7 @@ export function writeReview(
     ranking,
     scores: scores(ranking, draws),
     fatal_flaws: fatalFlaws(plan, judged, stand, draws),
-    critique: critique(plan, judged, draws),
+    critique: critique(plan, judged, place.voice, draws),
     votes: listed(material, 'claims').map(({ id, text }) => ({
       claim_id: id,
       ...vote(plan, text, place, stand, draws),
@@ -161,15 +163,15 @@ function minorityOf(plan: Plan): number {
 
 /** The share of reviewers who would agree, given where this one stands. */
 function agreeableness(plan: Plan, point: Point | undefined, text: string, stand: number): number {
-  if (point?.kind === 'pro') return point.option === stand ? 0.93 : 0.3;
-  if (point?.kind === 'con') return point.option === stand ? 0.28 : 0.9;
-  const contested = plan.draws.fraction(`contested ${comparable(text)}`) < 0.18;
+  if (point?.kind === 'pro') return point.option === stand ? 0.95 : 0.5;
+  if (point?.kind === 'con') return point.option === stand ? 0.45 : 0.93;
+  const contested = plan.draws.fraction(`contested ${comparable(text)}`) < 0.1;
   if (point?.kind === 'consideration' && point.consideration.lean !== undefined) {
     const bold = (plan.options[stand]?.course.boldness ?? 0) > 0;
     const suits = (point.consideration.lean === 'commit') === bold;
-    return suits ? 0.95 : contested ? 0.45 : 0.78;
+    return suits ? 0.96 : contested ? 0.45 : 0.86;
   }
-  return contested ? 0.6 : 0.94;
+  return contested ? 0.6 : 0.95;
 }
 
 function stanceBy(agreeing: number, drawn: number): Stance {
@@ -229,27 +231,20 @@ function fatalFlaws(
   ];
 }
 
-function critique(plan: Plan, judged: readonly Judged[], draws: Draws): string {
+function critique(plan: Plan, judged: readonly Judged[], voice: number, draws: Draws): string {
   const best = judged[0];
   const worst = judged.at(-1);
   if (best === undefined || worst === undefined) return '';
-  const strong = topicsIn(plan, best.text);
   const weak = topicsIn(plan, worst.text);
-  const strength = strong.find((topic) => !weak.includes(topic)) ?? strong[0];
-  const gap = strong.find((topic) => topic !== strength && !weak.includes(topic));
-  const praise = draws.pick('praise', [
-    `The best answer earns its place by facing ${strength ?? 'the main doubt'} head-on.`,
-    `What lifts the first one is that it deals with ${strength ?? 'the main doubt'} before it recommends anything.`,
-    `First place goes to the answer that takes ${strength ?? 'the main doubt'} seriously and says what to do about it.`,
-    `The strongest reasoning starts from ${strength ?? 'the main doubt'}, which the others mention in passing at most.`,
-  ]);
-  const blame = draws.pick('blame', [
-    `The last one argues well but leaves ${gap ?? 'the first step'} open.`,
-    `At the other end, ${gap ?? 'the first step'} is missing, and without it the advice cannot be acted on.`,
-    `The weakest never gets to ${gap ?? 'the first step'}, so its confidence is unearned.`,
-    `I ranked the last one low because it passes over ${gap ?? 'the first step'}.`,
-  ]);
-  return `${praise} ${blame}`;
+  const only = draws
+    .shuffled('topics', topicsIn(plan, best.text))
+    .filter((topic) => !weak.includes(topic));
+  const strength = only[0] ?? 'the main doubt';
+  const gap = only[1] ?? 'the first step';
+  return [
+    fill(praises[voice] ?? praises[0], { topic: strength }),
+    fill(blames[(voice + 3) % blames.length] ?? blames[0], { topic: gap }),
+  ].join(' ');
 }
 
 function topicsIn(plan: Plan, answer: string): string[] {

@@ -1,4 +1,5 @@
 import type { Consideration } from './bank/consideration.ts';
+import { rivalIn } from './camps.ts';
 import type { Plan, Point } from './plan.ts';
 import { slots } from './roster.ts';
 import type { Place } from './roster.ts';
@@ -21,13 +22,13 @@ export type Part = {
 
 export function partOf(plan: Plan, place: Place): Part {
   const option = optionOfSlot(plan, place.slot);
-  const rival = rivalOf(plan, option);
+  const rival = rivalIn(plan.camps, option);
   const fellows = seatsWhere(plan, (slot) => optionOfSlot(plan, slot) === option);
   const rank = fellows.indexOf(place.slot);
   const opponents = seatsWhere(
     plan,
     (slot) =>
-      rivalOf(plan, optionOfSlot(plan, slot)) === rival && optionOfSlot(plan, slot) !== rival,
+      rivalIn(plan.camps, optionOfSlot(plan, slot)) === rival && optionOfSlot(plan, slot) !== rival,
   );
   const round = plan.shared[place.row] ?? plan.shared[0] ?? [];
   const [explained, feared, watched] = linesThrough(place.slot).map((line) => round[line]);
@@ -58,22 +59,13 @@ export function partOf(plan: Plan, place: Place): Part {
       worded(pointFor(plan, feared), 1),
       worded(pointFor(plan, watched), 2),
       givenClaim(plan, place),
-      place.slot % 3 === 0 ? worded(pointFor(plan, own), 0) : null,
+      place.slot % 3 === 0 || own.presupposes !== undefined ? worded(pointFor(plan, own), 0) : null,
     ].filter((claim) => claim !== null),
   };
 }
 
 export function optionOfSlot(plan: Plan, slot: number): number {
   return plan.camps.ofSlot[slot] ?? 0;
-}
-
-/** What a camp argues against: the minority against the majority, the majority against the next. */
-export function rivalOf(plan: Plan, option: number): number {
-  if (option > 0) return 0;
-  return plan.camps.ofSlot.filter((each) => each === 2).length >
-    plan.camps.ofSlot.filter((each) => each === 1).length
-    ? 2
-    : 1;
 }
 
 /**

@@ -17,6 +17,20 @@ export function fill(wording: string, values: Readonly<Record<string, string>>):
   return capitalize(filled);
 }
 
+/**
+ * A text in the terms of the person: those who buy are called as the question calls them, and every
+ * other mention of "the business" names it.
+ */
+export function inTheirWords(text: string, audience: string, business: string): string {
+  return text
+    .replace(/\b([Cc])ustomer(s?)\b/g, (_match, first: string, plural: string) =>
+      first === 'C' ? capitalize(audience) + plural : audience + plural,
+    )
+    .replace(/\b(the|The) business\b(?! of)/g, (match, article: string) =>
+      text.length % 2 === 0 ? (article === 'The' ? capitalize(business) : business) : match,
+    );
+}
+
 export function isPlural(phrase: string): boolean {
   const head = (/^(.*?)(?: (?:of|for|in|on|at|with|to|from|beside) |$)/.exec(phrase)?.[1] ?? phrase)
     .split(' ')

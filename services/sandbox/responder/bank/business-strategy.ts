@@ -3,7 +3,7 @@ import type { Consideration } from './consideration.ts';
 export const businessStrategy: readonly Consideration[] = [
   {
     id: 'one-bet',
-    topic: 'how many bets run at once',
+    topic: 'the number of bets at once',
     words: ['focus', 'both', 'several', 'many', 'prioriti', 'next', 'grow', 'two', 'three'],
     general: true,
     lean: 'careful',
@@ -23,7 +23,7 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'two-way-door',
-    topic: 'what can be undone',
+    topic: 'the way back',
     words: [
       'risk',
       'commit',
@@ -73,7 +73,7 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'copyable',
-    topic: 'what a competitor could copy',
+    topic: 'the lead over competitors',
     words: [
       'compet',
       'different',
@@ -152,6 +152,7 @@ export const businessStrategy: readonly Consideration[] = [
       'member',
     ],
     general: true,
+    presupposes: ['build', 'price-model', 'price-down', 'trial', 'narrow', 'expand'],
     says: [
       'The people who have already paid you are the cheapest test of this idea and should hear it before strangers do.',
       'If current customers do not want this, winning new ones for it will cost more than it earns.',
@@ -168,7 +169,7 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'who-for',
-    topic: 'who it is for',
+    topic: 'the kind of buyer',
     words: [
       'niche',
       'target',
@@ -183,6 +184,7 @@ export const businessStrategy: readonly Consideration[] = [
     ],
     general: true,
     lean: 'commit',
+    takesSides: ['narrow'],
     says: [
       'The offer becomes easier to sell the moment it names one kind of buyer and accepts losing the others.',
       'A sharper description of the buyer is worth more at this size than a wider range of services.',
@@ -199,7 +201,7 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'timing',
-    topic: 'why now rather than later',
+    topic: 'the timing',
     words: [
       'now',
       'wait',
@@ -215,6 +217,7 @@ export const businessStrategy: readonly Consideration[] = [
     ],
     general: true,
     lean: 'commit',
+    takesSides: ['keep', 'trial'],
     says: [
       'Waiting is a choice with a price, and here the price is that what could be learnt this quarter is learnt in the next.',
       'Unless a named event in the coming months will bring new information, there is nothing to wait for.',
@@ -254,6 +257,7 @@ export const businessStrategy: readonly Consideration[] = [
     topic: 'profit per sale before more sales',
     words: ['scale', 'grow', 'margin', 'profit', 'revenue', 'volume', 'cheap', 'expens', 'cost'],
     general: true,
+    presupposes: ['build', 'expand', 'ads', 'outreach', 'content', 'hire'],
     says: [
       'Growth multiplies whatever one sale earns, so a thin result per sale has to be repaired before it is multiplied.',
       'More volume will not rescue an offer that earns too little once your own hours are counted.',
@@ -270,9 +274,10 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'learning-speed',
-    topic: 'how quickly each route teaches something',
+    topic: 'the speed of learning',
     words: ['learn', 'test', 'launch', 'idea', 'valid', 'start', 'mvp', 'prototype', 'assum'],
     general: true,
+    takesSides: ['keep'],
     says: [
       'Of two routes with similar prospects, the one that gives a clear answer sooner is the better one.',
       'The value of the first step lies in what it teaches by the end of the month, and it should be chosen for that.',
@@ -306,6 +311,7 @@ export const businessStrategy: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    presupposes: ['build', 'price-model', 'price-down', 'expand'],
     says: [
       'Every added offer leaves behind permanent work in support, bookkeeping and explanation that its own sales must pay for.',
       'What is added is rarely taken away again, so it has to earn its keep beyond its launch.',
@@ -322,7 +328,7 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'owner-aim',
-    topic: 'what the owner wants the business for',
+    topic: 'the purpose of the business',
     words: [
       'lifestyle',
       'freedom',
@@ -352,9 +358,10 @@ export const businessStrategy: readonly Consideration[] = [
   },
   {
     id: 'rival-reaction',
-    topic: 'how rivals will answer',
+    topic: 'the answer of rivals',
     words: ['compet', 'rival', 'market', 'price', 'undercut', 'cheaper', 'share', 'lead'],
     general: false,
+    presupposes: ['price-up', 'price-down', 'expand', 'narrow', 'build'],
     says: [
       'The competitor’s answer belongs in the plan, for a move that works only while nobody responds has a short life.',
       'It pays to move where larger rivals would hurt themselves by following.',

@@ -14,6 +14,10 @@ export type Consideration = {
   general: boolean;
   /** It speaks for committing now, or for going slowly; absent when for neither. */
   lean?: 'commit' | 'careful';
+  /** Courses that it argues for or against; it is left out where one of them is in question. */
+  takesSides?: readonly string[];
+  /** Courses that it is about; only who recommends one of them raises it. Absent: any. */
+  presupposes?: readonly string[];
   says: readonly [string, string, string];
   why: string;
   watch: string;

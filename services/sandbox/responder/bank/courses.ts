@@ -31,6 +31,135 @@ type Pair = readonly [string, string];
 
 export const courses: readonly Course[] = [
   {
+    id: 'referral',
+    verbs: ['refer', 'ask each happy', 'ask every customer', 'ask existing'],
+    words: [
+      'referral',
+      'introduction',
+      'word of mouth',
+      'recommendation',
+      'affiliate',
+      'partner program',
+    ],
+    boldness: 0,
+    noun: 'the referral routine',
+    pros: [
+      [
+        'Whoever comes through a friend has decided half-way before the first conversation, so {thing} would bring the easiest sales there are.',
+        'Trust is handed over together with the name, which is why {thing} can do without persuasion.',
+      ],
+      [
+        'Nothing has to be built for {thing}: it needs a sentence, a moment and somebody who is satisfied.',
+        'The first result of {thing} can be in within days, for the people to be asked are known by name.',
+      ],
+      [
+        'Satisfied customers choose whom they send, and so {thing} would bring people who resemble the best of the present ones.',
+        'With {thing} the selection happens before the enquiry, and misfits hardly ever arrive.',
+      ],
+      [
+        'A customer who has recommended somebody stays longer, so {thing} would strengthen what is there as well.',
+        'Being asked for help flatters people and binds them, which is a second benefit of {thing}.',
+      ],
+    ],
+    cons: [
+      [
+        'The circle around present customers is limited, and after the first round {thing} would yield less each month.',
+        'Most people know two or three others with the same need, and then {thing} would run dry.',
+      ],
+      [
+        'Asking at the wrong moment costs goodwill, and in daily business the right moment for {thing} gets missed.',
+        'Few owners keep up {thing} once they are busy, because asking for a favour is never urgent.',
+      ],
+      [
+        'How many people come, and when, lies in the hands of others with {thing}, so no month can be planned on it.',
+        'As a supplement {thing} would be fine, but a number of new customers by a certain date cannot be promised with it.',
+      ],
+    ],
+    tails: [
+      'in the week in which the result is felt, and for one particular kind of person',
+      'as a fixed appointment every week, with a sentence that can be forwarded',
+    ],
+    steps: [
+      'Write the two lines that a customer could forward, and give them to five people who have just been pleased.',
+      'Note for each new customer who sent them, and thank that person within a day.',
+    ],
+    stops: [
+      'ten personal requests have led to fewer than two introductions',
+      'after two months nobody has come who was not known to you already',
+    ],
+    gap: 'how many present customers would put their own name behind a recommendation',
+  },
+  {
+    id: 'platform',
+    verbs: ['list', 'sell on', 'sell through'],
+    words: [
+      'etsy',
+      'gumroad',
+      'amazon',
+      'udemy',
+      'shopify',
+      'upwork',
+      'fiverr',
+      'app store',
+      'marketplace',
+      'kindle',
+      'teachable',
+      'substack',
+      'patreon',
+      'own website',
+      'own site',
+      'own shop',
+      'ebay',
+    ],
+    boldness: 0,
+    noun: 'the new sales channel',
+    pros: [
+      [
+        'Buyers are there already with their payment details, so {doing} saves the hardest part of the first sale.',
+        'The visitors who matter have come to buy, and {doing} puts the goods in front of them.',
+      ],
+      [
+        'A first listing is a matter of days, so {doing} can be judged by sales before the month is over.',
+        'No route gives a quicker answer from strangers, because {doing} needs neither an audience nor a website of one’s own.',
+      ],
+      [
+        'The rules and the look are given, and {doing} therefore leaves more hours for the thing that is sold.',
+        'Payments, taxes and delivery are largely taken care of by {doing}, which suits a firm of one.',
+      ],
+      [
+        'What sells through {doing}, and under which words, is knowledge that can be taken elsewhere later.',
+        'Search terms and reviews collected by {doing} would improve any later shop.',
+      ],
+    ],
+    cons: [
+      [
+        'The customer belongs to the operator, and after {doing} nobody can be written to without permission.',
+        'By {doing} sales are made and relationships are not, so the second purchase may go to a neighbour.',
+      ],
+      [
+        'Fees and price comparison press on the margin, and {doing} puts every offer beside a cheaper one.',
+        'With {doing} the goods stand in a row of look-alikes where the lowest price is sorted first.',
+      ],
+      [
+        'A change in the ranking can halve the income overnight, and {doing} gives no say in the matter.',
+        'Whoever depends on {doing} has a landlord who may change the lease at any time.',
+      ],
+    ],
+    tails: [
+      'with three products at first and a reason in every parcel to come back directly',
+      'for one quarter, counting what is left after all fees and hours',
+    ],
+    steps: [
+      'Put up the three best-selling items with the words that customers use, and change nothing for four weeks.',
+      'Enclose an invitation to your own list with every order, and count how many accept it.',
+    ],
+    stops: [
+      'after eight weeks the fees and hours eat up more than two fifths of the price',
+      'a month passes with visitors and without a single order',
+    ],
+    gap: 'what would be left of a typical sale there after all fees and hours',
+  },
+  {
     id: 'price-up',
     verbs: ['raise', 'increase', 'charge', 'double', 'reprice'],
     words: ['higher price', 'more expensive', 'premium price', 'raise my price', 'price increase'],
@@ -501,16 +630,12 @@ export const courses: readonly Course[] = [
       'cold email',
       'cold call',
       'outreach',
-      'referral',
       'partnership',
-      'affiliate',
       'trade show',
       'networking',
       'direct sales',
       'reseller',
       'door to door',
-      'word of mouth',
-      'introduction',
       'conversations',
     ],
     boldness: 0,
@@ -1115,7 +1240,7 @@ export const courses: readonly Course[] = [
       'it stands unused on more than half of the working days in the trial month',
       'the reserve would fall below four months of all costs',
     ],
-    gap: 'on how many days a month it would be used to capacity',
+    gap: 'how many days a month it would be used to capacity',
   },
   {
     id: 'keep',

@@ -19,6 +19,7 @@ export const finance: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    takesSides: ['leave'],
     says: [
       'The number of months that savings cover, private costs included, sets the size of bet that can be taken.',
       'With less than half a year of all costs in reserve, the version of this that spends least comes first, however good the other looks.',
@@ -34,7 +35,7 @@ export const finance: readonly Consideration[] = [
   },
   {
     id: 'cash-timing',
-    topic: 'when the money moves',
+    topic: 'the timing of payments',
     words: [
       'cash',
       'invoice',
@@ -59,7 +60,7 @@ export const finance: readonly Consideration[] = [
       'Draw twelve weeks on one sheet, with dates of payments in and out; each week below a fortnight of costs needs an answer now.',
     danger: 'Growth eats the cash it is supposed to bring, because purchases come before sales.',
     assumption: 'Customers would accept a deposit or a shorter term if it were asked for plainly.',
-    gap: 'on which dates the larger payments of the next twelve weeks come in and go out',
+    gap: 'the dates on which the larger payments of the next twelve weeks come in and go out',
     step: 'Draw the next twelve weeks of money in and out on one sheet, this week and before any commitment.',
   },
   {
@@ -108,6 +109,7 @@ export const finance: readonly Consideration[] = [
       'space',
     ],
     general: true,
+    presupposes: ['invest', 'hire', 'expand', 'ads', 'build'],
     says: [
       'Expressed as extra sales per month, the cost of this move becomes a question that anyone can judge.',
       'The step is sensible only if the number of sales that pays for it is one that has already been reached in a good month.',
@@ -139,6 +141,7 @@ export const finance: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    presupposes: ['hire', 'invest', 'expand'],
     says: [
       'As long as sales fluctuate, a higher price per use is better than a lower price that is due every month.',
       'Variable costs at a worse rate are an insurance premium that a young line of business should pay.',
@@ -170,6 +173,7 @@ export const finance: readonly Consideration[] = [
     ],
     general: false,
     lean: 'commit',
+    takesSides: ['price-up', 'price-down'],
     says: [
       'A small rise in price adds more profit than a large rise in volume, because nothing has to be delivered for it.',
       'Before any effort to sell more, the price of what sells already should be tested upwards.',
@@ -215,13 +219,13 @@ export const finance: readonly Consideration[] = [
       'investor',
       'fund',
       'financ',
-      'raise',
       'bank',
       'interest',
       'equity',
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['invest'],
     says: [
       'Debt is right for something that demonstrably works and needs more of the same, and wrong for finding out whether it works.',
       'Borrowed money should buy what produces income from its first month.',
@@ -268,7 +272,7 @@ export const finance: readonly Consideration[] = [
   },
   {
     id: 'owner-pay',
-    topic: 'what the owner is paid',
+    topic: 'the owner’s own wage',
     words: [
       'salary',
       'pay',
@@ -282,6 +286,7 @@ export const finance: readonly Consideration[] = [
       'job',
     ],
     general: true,
+    presupposes: ['leave', 'hire', 'price-up', 'build'],
     says: [
       'A calculation without a wage for the owner compares a business with a hobby.',
       'The venture should be judged as though the owner had to be hired for it.',
@@ -302,6 +307,7 @@ export const finance: readonly Consideration[] = [
     words: ['discount', 'sale', 'coupon', 'promot', 'offer', 'black', 'deal', 'free', 'cheap'],
     general: false,
     lean: 'careful',
+    takesSides: ['price-down'],
     says: [
       'A discount given without anything in return teaches customers to wait for the next one.',
       'Lower prices should always buy something, such as payment in advance, a longer term or an off-peak date.',
@@ -317,7 +323,7 @@ export const finance: readonly Consideration[] = [
   },
   {
     id: 'prepaid',
-    topic: 'letting customers finance it',
+    topic: 'payment in advance',
     words: [
       'presale',
       'preorder',
@@ -334,6 +340,7 @@ export const finance: readonly Consideration[] = [
     ],
     general: true,
     lean: 'commit',
+    presupposes: ['build', 'price-model'],
     says: [
       'Selling it before it exists proves the demand and pays for the first version.',
       'Customers who pay a deposit are the best lenders, for they ask no interest and tell the truth about demand.',
@@ -375,7 +382,7 @@ export const finance: readonly Consideration[] = [
     danger:
       'The largest and slowest expense is made first, and after it there is nothing left for the quick ones.',
     assumption: 'The expenses do not depend on one another technically.',
-    gap: 'in how many months each planned expense would have paid for itself',
+    gap: 'how many months each planned expense would take to pay for itself',
     step: 'List all planned expenses with their payback in months, and release them one at a time in that order.',
   },
   {
@@ -394,6 +401,7 @@ export const finance: readonly Consideration[] = [
       'predict',
     ],
     general: false,
+    presupposes: ['price-model'],
     says: [
       'Recurring income is worth a lower price per month only if people stay long enough to make up for it.',
       'How long the average subscriber stays matters more than how many sign up.',
@@ -405,7 +413,7 @@ export const finance: readonly Consideration[] = [
     danger:
       'New members replace leaving ones at full cost, and the total stands still while the work grows.',
     assumption: 'The need returns at least every month.',
-    gap: 'for how many months the average customer would have a use for it',
+    gap: 'how many months the average customer would have a use for it',
     step: 'Ask ten present customers what they would miss after three months without it, and price what they name.',
   },
 ];

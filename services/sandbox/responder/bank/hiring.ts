@@ -18,6 +18,7 @@ export const hiring: readonly Consideration[] = [
       'va',
     ],
     general: true,
+    presupposes: ['hire', 'outsource'],
     says: [
       'The role has to be written as three results with dates before anyone is looked for, because a list of tasks attracts the wrong people.',
       'Nobody can be hired well for "help": one measurable result is what makes candidates comparable.',
@@ -49,6 +50,7 @@ export const hiring: readonly Consideration[] = [
       'assistant',
     ],
     general: true,
+    presupposes: ['hire', 'outsource'],
     says: [
       'One paid week of real work tells more than any number of conversations.',
       'Candidates should be chosen by a sample of the actual work, paid at the full rate.',
@@ -80,6 +82,7 @@ export const hiring: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['outsource'],
     says: [
       'The work should be bought by the hour until the same hours have been needed for three months in a row.',
       'A freelancer at a higher rate is cheaper than an employee with too little to do.',
@@ -96,7 +99,7 @@ export const hiring: readonly Consideration[] = [
   },
   {
     id: 'full-cost',
-    topic: 'what a person really costs',
+    topic: 'the full cost of a person',
     words: [
       'salary',
       'cost',
@@ -111,6 +114,7 @@ export const hiring: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    presupposes: ['hire', 'outsource'],
     says: [
       'A hire costs the salary plus at least a third for contributions, tools, absences and the owner’s time, and must be planned at that figure.',
       'The first half-year of any hire is an investment without return, and there has to be money for it.',
@@ -142,6 +146,7 @@ export const hiring: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    presupposes: ['hire', 'outsource'],
     says: [
       'Leading one person takes about half a day a week, and the plan has to take that half day from somewhere.',
       'For the first two months help costs the owner more time than it saves.',
@@ -158,7 +163,7 @@ export const hiring: readonly Consideration[] = [
   },
   {
     id: 'hire-the-limit',
-    topic: 'which work to hand over first',
+    topic: 'the choice of work to hand over',
     words: [
       'hire',
       'first',
@@ -174,6 +179,7 @@ export const hiring: readonly Consideration[] = [
       'team',
     ],
     general: true,
+    presupposes: ['hire', 'outsource'],
     says: [
       'The first help should take over work that eats hours and needs little judgement, and leave the owner what customers pay for.',
       'What to hand over follows from the calendar: the largest block of work that anyone careful could do.',
@@ -190,7 +196,7 @@ export const hiring: readonly Consideration[] = [
   },
   {
     id: 'working-style',
-    topic: 'how the two of you work together',
+    topic: 'the way of working together',
     words: [
       'team',
       'remote',
@@ -204,6 +210,7 @@ export const hiring: readonly Consideration[] = [
       'fit',
     ],
     general: false,
+    presupposes: ['hire'],
     says: [
       'In a firm of two, the way of working together decides more than skill, since there is nobody to absorb friction.',
       'Reliability and plain speaking should outweigh experience in the first choice.',
@@ -234,6 +241,7 @@ export const hiring: readonly Consideration[] = [
       'develop',
     ],
     general: true,
+    presupposes: ['hire', 'outsource'],
     says: [
       'How the first two weeks are prepared decides whether the hire succeeds, more than who is chosen.',
       'Someone who has delivered a small finished thing by the third day stays and learns faster.',
@@ -263,6 +271,7 @@ export const hiring: readonly Consideration[] = [
       'affiliate',
     ],
     general: false,
+    presupposes: ['hire', 'outsource'],
     says: [
       'Pay by results alone attracts people who have no better offer, so it should come on top of a fair base.',
       'A share of profit works only where both sides can see the figures and agree how they are computed.',
@@ -293,6 +302,7 @@ export const hiring: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['hire', 'outsource'],
     says: [
       'Whether someone counts as self-employed is decided by how the work is done and not by the contract, and a mistake there is expensive.',
       'The form of collaboration has to be checked locally before the first invoice, because it cannot be repaired afterwards.',
@@ -308,7 +318,7 @@ export const hiring: readonly Consideration[] = [
   },
   {
     id: 'where-to-look',
-    topic: 'where good people come from',
+    topic: 'the search for candidates',
     words: [
       'recruit',
       'find',
@@ -322,6 +332,7 @@ export const hiring: readonly Consideration[] = [
       'freelanc',
     ],
     general: false,
+    presupposes: ['hire', 'outsource'],
     says: [
       'The best candidates come through people who have worked with them, so ask before advertising.',
       'A public advertisement brings many applications and much sorting, which a small firm can afford least.',
@@ -351,6 +362,7 @@ export const hiring: readonly Consideration[] = [
       'staff',
     ],
     general: true,
+    presupposes: ['hire', 'outsource'],
     says: [
       'A date on which the collaboration is reviewed openly has to be fixed at the start, so that ending it is no drama.',
       'Doubts in the first month are nearly always confirmed in the sixth, so they should be spoken about in the first.',
@@ -361,12 +373,12 @@ export const hiring: readonly Consideration[] = [
       'After thirty days, ask whether you would choose the same person again; a hesitation is a no that has not been said.',
     danger: 'A kind but unsuitable colleague stays for a year, and the owner does the work twice.',
     assumption: 'The contract permits an end at short notice in the first months.',
-    gap: 'by which sign after thirty days a mismatch would be recognised',
+    gap: 'the sign by which a mismatch would be recognised after thirty days',
     step: 'Agree on a review after thirty days with three criteria, on the first day and in writing.',
   },
   {
     id: 'hand-over-fully',
-    topic: 'handing over the decision with the task',
+    topic: 'the handing over of decisions',
     words: [
       'delegat',
       'micromanag',
@@ -381,6 +393,7 @@ export const hiring: readonly Consideration[] = [
     ],
     general: true,
     lean: 'commit',
+    presupposes: ['hire', 'outsource'],
     says: [
       'Relief comes from giving away decisions, because a helper who has to ask about everything saves nothing.',
       'The handover should name an amount up to which the other may decide alone.',
@@ -410,8 +423,9 @@ export const hiring: readonly Consideration[] = [
       'workload',
       'assistant',
     ],
-    general: true,
+    general: false,
     lean: 'careful',
+    presupposes: ['price-up', 'cut', 'keep'],
     says: [
       'Before somebody is hired, half of the load should be priced up, simplified or dropped, for it is often the cheaper relief.',
       'A higher price and a shorter list of services would free as many hours as a part-time helper.',

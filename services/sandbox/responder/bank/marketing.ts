@@ -52,6 +52,7 @@ export const marketing: readonly Consideration[] = [
     ],
     general: false,
     lean: 'commit',
+    presupposes: ['content'],
     says: [
       'One channel worked every week for a quarter will bring more than three that are fed whenever there is time.',
       'Spreading over several platforms keeps a small sender below the threshold of notice on each of them.',
@@ -112,6 +113,7 @@ export const marketing: readonly Consideration[] = [
       'community',
     ],
     general: false,
+    presupposes: ['content'],
     says: [
       'A small list of addresses is worth more than a large following, as nobody can put a price on reaching it later.',
       'Whatever channel is used to be found, its job is to move people to a list that belongs to you.',
@@ -152,12 +154,12 @@ export const marketing: readonly Consideration[] = [
     danger:
       'Advertising becomes ever cleverer in explaining something that people have good reasons not to take.',
     assumption: 'There is a first, smaller result that can be delivered quickly.',
-    gap: 'at which point of the purchase the people who were interested drop out',
+    gap: 'the point of the purchase at which interested people drop out',
     step: 'Write three versions of the offer that lower the risk for the buyer, and show each to three prospects.',
   },
   {
     id: 'ask-source',
-    topic: 'knowing where customers come from',
+    topic: 'the origin of customers',
     words: [
       'track',
       'source',
@@ -186,7 +188,7 @@ export const marketing: readonly Consideration[] = [
   },
   {
     id: 'page-before-traffic',
-    topic: 'what happens to visitors who come now',
+    topic: 'the visitors who come already',
     words: [
       'website',
       'traffic',
@@ -239,7 +241,7 @@ export const marketing: readonly Consideration[] = [
   },
   {
     id: 'paid-payback',
-    topic: 'how soon advertising pays for itself',
+    topic: 'the payback of advertising',
     words: [
       'ad',
       'ads',
@@ -255,6 +257,7 @@ export const marketing: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['ads'],
     says: [
       'Advertising is affordable for a small firm only if the first purchase returns the cost of winning it.',
       'Paid reach has to pay back within about a month, since there is no investor who finances the wait.',
@@ -285,6 +288,7 @@ export const marketing: readonly Consideration[] = [
       'post',
     ],
     general: false,
+    presupposes: ['content'],
     says: [
       'Content is an investment with a delay of at least two quarters and must not be counted on for this season’s income.',
       'Publishing pays late and then for long, so it fits next year’s goals and not next month’s gap.',
@@ -315,6 +319,7 @@ export const marketing: readonly Consideration[] = [
       'guest',
     ],
     general: true,
+    presupposes: ['content', 'outreach', 'build'],
     says: [
       'Someone else already has the attention of the right people, and a fair exchange with them is faster than building an audience from nothing.',
       'Three partners who serve the same buyers with something else can bring more than a year of own posts.',
@@ -393,6 +398,7 @@ export const marketing: readonly Consideration[] = [
     topic: 'being remembered later',
     words: ['brand', 'name', 'logo', 'rebrand', 'design', 'aware', 'position', 'image'],
     general: false,
+    presupposes: ['narrow'],
     says: [
       'Most people who will buy this year are not ready today, so being remembered counts for as much as being found.',
       'Consistency of name, look and promise matters more at this size than their quality.',

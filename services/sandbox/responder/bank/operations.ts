@@ -29,12 +29,12 @@ export const operations: readonly Consideration[] = [
     danger:
       'Comfortable steps get faster, the tight one is swamped, and customers wait longer than before.',
     assumption: 'The work passes through roughly the same steps each time.',
-    gap: 'at which step finished work waits longest for the next one',
+    gap: 'the step at which finished work waits longest for the next one',
     step: 'Walk one order from request to payment with a stopwatch, and write down where it lay untouched.',
   },
   {
     id: 'write-down',
-    topic: 'writing the work down before giving it away',
+    topic: 'written instructions',
     words: [
       'delegat',
       'outsourc',
@@ -50,6 +50,7 @@ export const operations: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    presupposes: ['hire', 'outsource', 'tools'],
     says: [
       'Work that is only in the owner’s head cannot be handed to a person or a program without losing quality.',
       'A written way of doing the task has to exist before anybody else is paid to do it.',
@@ -66,7 +67,7 @@ export const operations: readonly Consideration[] = [
   },
   {
     id: 'error-cost',
-    topic: 'what a mistake costs',
+    topic: 'the cost of a mistake',
     words: [
       'quality',
       'error',
@@ -96,7 +97,7 @@ export const operations: readonly Consideration[] = [
   },
   {
     id: 'stable-first',
-    topic: 'automating only what has stopped changing',
+    topic: 'the stability of the process',
     words: [
       'automat',
       'tool',
@@ -112,6 +113,7 @@ export const operations: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['tools'],
     says: [
       'Only work that has been done the same way for months should be automated, because every change later costs twice.',
       'Automating a process that is still changing preserves its present mistakes.',
@@ -253,7 +255,7 @@ export const operations: readonly Consideration[] = [
   },
   {
     id: 'absent-owner',
-    topic: 'what happens when the owner is away',
+    topic: 'the absence of the owner',
     words: [
       'owner',
       'alone',
@@ -301,6 +303,7 @@ export const operations: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['tools'],
     says: [
       'A change of system costs about three times the effort that is planned for it, mostly in exceptions nobody listed.',
       'The present system has to cause a loss that can be named in money before replacing it makes sense.',
@@ -316,7 +319,7 @@ export const operations: readonly Consideration[] = [
   },
   {
     id: 'handoffs',
-    topic: 'where work changes hands',
+    topic: 'the handover points',
     words: [
       'team',
       'freelanc',
@@ -330,6 +333,7 @@ export const operations: readonly Consideration[] = [
       'remote',
     ],
     general: true,
+    presupposes: ['hire', 'outsource'],
     says: [
       'Mistakes arise where work passes from one person to the next, so a checklist belongs precisely there.',
       'A clear definition of "done" at each handover prevents more rework than supervision does.',
@@ -340,7 +344,7 @@ export const operations: readonly Consideration[] = [
       'Note for every correction between which two hands it arose; if one boundary causes half of them, start with that one.',
     danger: 'More people are added, the boundaries multiply, and with them the misunderstandings.',
     assumption: 'The work can be divided at points where its state is easy to see.',
-    gap: 'between which two steps most questions and corrections arise',
+    gap: 'the two steps between which most questions and corrections arise',
     step: 'Agree on five lines that must be true before work is handed on, and refuse whatever does not meet them.',
   },
   {
@@ -421,6 +425,7 @@ export const operations: readonly Consideration[] = [
     ],
     general: true,
     lean: 'commit',
+    takesSides: ['cut'],
     says: [
       'The fastest way to gain capacity is to decline the tenth of the work that causes most of the trouble.',
       'A small number of customers takes up a large part of the week, and letting them go costs less than hiring for them.',

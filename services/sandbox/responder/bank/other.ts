@@ -3,7 +3,7 @@ import type { Consideration } from './consideration.ts';
 export const other: readonly Consideration[] = [
   {
     id: 'premortem',
-    topic: 'how it would have failed',
+    topic: 'the likeliest failure',
     words: ['risk', 'fail', 'worry', 'afraid', 'wrong', 'decid', 'uncertain', 'safe'],
     general: true,
     says: [
@@ -55,6 +55,7 @@ export const other: readonly Consideration[] = [
     words: ['decid', 'wait', 'stuck', 'choose', 'unsure', 'hesitat', 'when', 'delay', 'procrastin'],
     general: true,
     lean: 'commit',
+    takesSides: ['keep', 'trial'],
     says: [
       'An undecided question costs attention every day, so it should get a date and not more material.',
       'A good decision this week is worth more than a slightly better one in two months.',
@@ -119,7 +120,7 @@ export const other: readonly Consideration[] = [
   },
   {
     id: 'default-cost',
-    topic: 'what happens if nothing changes',
+    topic: 'the cost of no change',
     words: ['keep', 'change', 'status', 'stay', 'continue', 'stop', 'worth', 'still', 'current'],
     general: true,
     says: [
@@ -199,7 +200,7 @@ export const other: readonly Consideration[] = [
   },
   {
     id: 'aligned-people',
-    topic: 'whose agreement is needed',
+    topic: 'the people who have to agree',
     words: [
       'partner',
       'family',
@@ -213,6 +214,7 @@ export const other: readonly Consideration[] = [
       'together',
     ],
     general: false,
+    presupposes: ['leave', 'invest', 'hire', 'expand'],
     says: [
       'Those who will bear the consequences at home or in the firm have to agree before the start, and to the bad case as well.',
       'Disagreement about the aim shows itself later as disagreement about money.',
@@ -243,6 +245,7 @@ export const other: readonly Consideration[] = [
       'landlord',
     ],
     general: false,
+    presupposes: ['invest', 'expand'],
     says: [
       'The terms on the table are an opening, and asking once for better ones can change which option is best.',
       'A trial period or an exit clause is often to be had for the asking and is worth more than a discount.',
@@ -262,6 +265,7 @@ export const other: readonly Consideration[] = [
     topic: 'a trial with an end',
     words: ['try', 'test', 'trial', 'experiment', 'month', 'week', 'pilot', 'start', 'explore'],
     general: true,
+    takesSides: ['trial'],
     says: [
       'A trial of six weeks with a fixed end turns an argument of opinions into a small expense.',
       'The decision can be split: a limited trial now, the lasting commitment afterwards.',
@@ -277,7 +281,7 @@ export const other: readonly Consideration[] = [
   },
   {
     id: 'sunk-cost',
-    topic: 'what has been spent already',
+    topic: 'the money already spent',
     words: [
       'already',
       'spent',
@@ -293,6 +297,7 @@ export const other: readonly Consideration[] = [
     ],
     general: false,
     lean: 'commit',
+    takesSides: ['keep', 'cut'],
     says: [
       'What has been spent so far is no argument for either side, as only the next year can be chosen.',
       'Whoever would not begin it today with the present knowledge should not continue it either.',

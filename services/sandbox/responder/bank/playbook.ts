@@ -121,8 +121,8 @@ const plays: Readonly<Record<string, readonly Play[]>> = {
   marketing: [
     {
       act: 'ask each happy customer for one introduction',
-      thing: 'personal introductions',
-      course: 'outreach',
+      thing: 'the referral routine',
+      course: 'referral',
       words: ['client', 'local', 'referral', 'booking', 'service', 'budget', 'customer', 'without'],
     },
     {

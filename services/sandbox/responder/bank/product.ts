@@ -3,7 +3,7 @@ import type { Consideration } from './consideration.ts';
 export const product: readonly Consideration[] = [
   {
     id: 'problem-frequency',
-    topic: 'how often the problem occurs',
+    topic: 'the frequency of the problem',
     words: [
       'problem',
       'feature',
@@ -17,6 +17,7 @@ export const product: readonly Consideration[] = [
       'saas',
     ],
     general: true,
+    presupposes: ['build', 'trial'],
     says: [
       'A problem that people have every week supports a product, and one that they have once a year supports at best a service.',
       'How often the problem returns decides whether anybody will remember that the solution exists.',
@@ -32,7 +33,7 @@ export const product: readonly Consideration[] = [
   },
   {
     id: 'paying-over-saying',
-    topic: 'what people pay, not what they say',
+    topic: 'real demand',
     words: [
       'valid',
       'survey',
@@ -47,6 +48,7 @@ export const product: readonly Consideration[] = [
       'test',
     ],
     general: true,
+    presupposes: ['build', 'trial', 'price-model'],
     says: [
       'Only a payment or a piece of real effort counts as demand, and everything said before it is courtesy.',
       'The test to run is one that costs the prospect something: money, an hour or an introduction.',
@@ -77,6 +79,7 @@ export const product: readonly Consideration[] = [
       'course',
     ],
     general: true,
+    presupposes: ['build'],
     says: [
       'A version that solves one case completely for a handful of people teaches more than a broad one that is half done.',
       'The first release should leave out everything that three real users can do without.',
@@ -123,7 +126,7 @@ export const product: readonly Consideration[] = [
   },
   {
     id: 'retention-first',
-    topic: 'whether people come back',
+    topic: 'the share who come back',
     words: [
       'churn',
       'retention',
@@ -183,7 +186,7 @@ export const product: readonly Consideration[] = [
   },
   {
     id: 'feature-sprawl',
-    topic: 'what should be left out',
+    topic: 'the discipline of leaving out',
     words: [
       'feature',
       'roadmap',
@@ -197,6 +200,7 @@ export const product: readonly Consideration[] = [
     ],
     general: true,
     lean: 'careful',
+    presupposes: ['build'],
     says: [
       'Requests from single customers make a product that fits nobody, so a wish should count only when it returns from several sides.',
       'What a product refuses to do is what makes it recognisable.',
@@ -212,7 +216,7 @@ export const product: readonly Consideration[] = [
   },
   {
     id: 'by-hand-first',
-    topic: 'doing it by hand first',
+    topic: 'the version by hand',
     words: [
       'build',
       'app',
@@ -228,6 +232,7 @@ export const product: readonly Consideration[] = [
       'tool',
     ],
     general: true,
+    presupposes: ['build'],
     says: [
       'Delivering the result by hand for the first five customers will show what the product has to do better than any specification.',
       'A service sold now can finance and define the product that may replace it later.',
@@ -244,7 +249,7 @@ export const product: readonly Consideration[] = [
   },
   {
     id: 'packaging',
-    topic: 'what is sold together',
+    topic: 'the packaging',
     words: [
       'tier',
       'package',
@@ -259,6 +264,7 @@ export const product: readonly Consideration[] = [
       'pricing',
     ],
     general: false,
+    presupposes: ['price-model', 'price-down'],
     says: [
       'The packages should differ by what the customer achieves, for differences in quantity only make people choose the smallest.',
       'Two clear packages will sell better than four that have to be compared.',
@@ -291,6 +297,7 @@ export const product: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['price-up', 'price-model', 'cut', 'build'],
     says: [
       'Those who already use and pay for it should keep what they were promised, because their goodwill is the basis for everything new.',
       'The change is safest when it applies to new customers first and old ones may choose.',
@@ -307,7 +314,7 @@ export const product: readonly Consideration[] = [
   },
   {
     id: 'user-or-buyer',
-    topic: 'who uses it and who pays',
+    topic: 'the difference between user and buyer',
     words: [
       'b2b',
       'team',
@@ -352,6 +359,7 @@ export const product: readonly Consideration[] = [
       'finish',
     ],
     general: true,
+    presupposes: ['build'],
     says: [
       'A fixed date with a flexible scope will produce something useful, while the reverse produces delay.',
       'Choosing the day of release first and the content second is what gets work by one person finished.',
@@ -413,6 +421,7 @@ export const product: readonly Consideration[] = [
     ],
     general: false,
     lean: 'careful',
+    presupposes: ['build', 'tools'],
     says: [
       'What is built has to be kept alive, and a third of the building time every year is a cautious guess for that.',
       'The upkeep of a product is a salary that someone must earn before anything is left over.',

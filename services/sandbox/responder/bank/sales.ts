@@ -27,7 +27,7 @@ export const sales: readonly Consideration[] = [
       'Write the reason beside each of the last twenty lost enquiries; if half could have been known on day one, ask then.',
     danger: 'The calendar is full of friendly conversations and the month ends without an order.',
     assumption: 'More enquiries arrive than can be dealt with thoroughly.',
-    gap: 'at which point the lost enquiries could first have been recognised as such',
+    gap: 'the point at which the lost enquiries could first have been recognised as such',
     step: 'Put budget, date and decision-maker as three plain questions before every first call.',
   },
   {
@@ -92,7 +92,7 @@ export const sales: readonly Consideration[] = [
   },
   {
     id: 'price-objection',
-    topic: 'what "too expensive" means',
+    topic: 'the price objection',
     words: [
       'price',
       'expens',
@@ -166,6 +166,7 @@ export const sales: readonly Consideration[] = [
     ],
     general: true,
     lean: 'commit',
+    presupposes: ['outreach'],
     says: [
       'The income of the next quarter is decided by the number of first conversations held in this one.',
       'Counting back from the goal gives a number of conversations per week, and that number is what has to be managed.',
@@ -196,6 +197,7 @@ export const sales: readonly Consideration[] = [
       'retainer',
     ],
     general: true,
+    takesSides: ['trial'],
     says: [
       'A small, paid first project sells the large one better than any presentation.',
       'The first purchase should be small enough to be decided by one person and large enough to be taken seriously.',
@@ -240,7 +242,7 @@ export const sales: readonly Consideration[] = [
   },
   {
     id: 'speed-to-lead',
-    topic: 'how fast enquiries are answered',
+    topic: 'the speed of replies',
     words: [
       'lead',
       'enquir',
@@ -312,6 +314,7 @@ export const sales: readonly Consideration[] = [
       'rate',
     ],
     general: false,
+    takesSides: ['price-down'],
     says: [
       'Each concession should be exchanged for something, or the next customer will be told that you can be moved.',
       'Scope, term and payment date are what to negotiate about, and the price is what to leave alone.',
@@ -398,6 +401,7 @@ export const sales: readonly Consideration[] = [
       'referral',
     ],
     general: false,
+    presupposes: ['expand', 'outreach'],
     says: [
       'Others will sell this only if it makes their own sale easier, and the commission is of secondary importance.',
       'A partner has to be taught, supplied and reminded, so two active ones are worth more than twenty on paper.',

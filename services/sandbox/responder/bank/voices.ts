@@ -8,33 +8,33 @@ type Eight = readonly [string, string, string, string, string, string, string, s
 export const oneLines: Readonly<Record<'strategic' | 'risk' | 'implementation', Eight>> = {
   strategic: [
     '{Do}, {tail}.',
-    'I would {do}, because it builds on what {business} already has and leaves {rivalDoing} open for later.',
-    '{Do}, and treat the first ninety days as the price of finding out.',
+    'Choose this over {rivalDoing}, because it builds on what {business} already has and leaves the other road open for later.',
+    'Do this now and treat the first ninety days of {doing} as the price of finding out.',
     'Between the two, {do}: it settles the larger question first.',
     'The stronger position comes from {doing}, provided that {topic} is settled before any money moves.',
-    '{Do} this quarter, and put {rivalDoing} on the list for the next one.',
-    'Take the road that teaches you most: {do}, and let its result decide about the rest.',
+    'Give this quarter to {doing}, and put {rivalDoing} on the list for the next one.',
+    'Take the road that teaches you most, which is {doing}, and let its result decide about the rest.',
     '{Doing} is the move that fits, as long as it is done with {topic} in view.',
   ],
   risk: [
-    '{Do}, {tail}.',
-    '{Do}, but only after writing down the result at which you would stop.',
+    'Go this way, {tail}, and leave {rivalDoing} alone until the result is in.',
+    'Start, but only after writing down the result at which {doing} would have to end.',
     'On balance {do}, and turn back as soon as {stop}.',
-    '{Do} in a form that can be undone within a month, and commit further on evidence alone.',
+    'Do it in a form that can be undone within a month, and commit further on evidence alone.',
     'The safer of the two is to {do}, once {topic} has been looked at honestly.',
-    '{Do}, with a fixed limit on money and weeks and somebody who will ask about both.',
+    'Agree to {doing} with a fixed limit on money and weeks, and with somebody who will ask about both.',
     'I lean towards {doing}, and I would not go past the first step until it is known {gap}.',
-    '{Do}; the larger danger lies in {rivalDoing}, where a mistake shows too late.',
+    'The larger danger lies in {rivalDoing}, where a mistake shows too late, so {do}.',
   ],
   implementation: [
-    '{Do}, {tail}, and note the first result before the month is out.',
-    '{Do} in three moves: a cheap test, then a decision on its figures, then the real thing.',
+    'Start this month, {tail}, and note the first result before the month is out.',
+    'Proceed in three moves: a cheap test of {doing}, then a decision on its figures, then the real thing.',
     'This month, {do}, and keep everything else as it is so that the effect can be read.',
-    '{Do}, with two fixed half-days a week for it and a review after six weeks.',
+    'Set aside two fixed half-days a week for {doing}, and review it after six weeks.',
     'Begin with {doing} in the smallest form that a customer would notice, and widen it when the numbers hold.',
     'Clear the calendar first and then {do}, for without room for {topic} the work would start twice.',
-    '{Do}; the first step fits into one week and costs little.',
-    'Start {doing} on Monday with the piece that can be finished by Friday.',
+    'Take the first step of {doing} this week, as it costs little and shows the next one.',
+    'Put the first piece of {doing} on Monday’s list and finish it by Friday.',
   ],
 };
 
@@ -130,6 +130,28 @@ type Four = readonly [string, string, string, string];
 
 export const onConstraint: readonly { words: RegExp; topic: string; says: Four }[] = [
   {
+    words:
+      /\b(?:no|not|without|avoid|never)\b.*\b(?:ads?|advert\w*|paid|cold|outreach|social media)\b/i,
+    topic: 'the channel that is ruled out',
+    says: [
+      '“{quote}” takes away the quickest supply of strangers, so the first results have to come from people who are near already.',
+      'Under “{quote}” growth runs through recommendation and repetition, both of which need a reason worth repeating.',
+      'With “{quote}” in force, the people who know the business have to carry the news, and the plan should give them some.',
+      'Because of “{quote}”, what existing customers say becomes the main channel and deserves to be treated as one.',
+    ],
+  },
+  {
+    words:
+      /^(?:no|not|never|without|avoid|don['\u2019]t|must not|cannot)\b(?!.*\b(?:hour|time|week|day|more than|less than|\$|€|£))/i,
+    topic: 'what you ruled out',
+    says: [
+      '“{quote}” closes one road and makes the choice easier, for what remains can be given full attention.',
+      'A rule such as “{quote}” is worth more than a preference, as it ends a discussion that would return every month.',
+      'As long as “{quote}” holds, the remaining roads have to be compared with each other and no longer with the closed one.',
+      'Keeping to “{quote}” has a price, which should be estimated once and then accepted.',
+    ],
+  },
+  {
     words: /[$€£]|\b(?:budget|money|cost|spend|cash|loan|fund|cheap|paid|afford)/i,
     topic: 'the limit on money',
     says: [
@@ -205,7 +227,8 @@ export const onObjective: readonly { words: RegExp; topic: string; says: Four }[
     ],
   },
   {
-    words: /\b(?:time|hours|free|balance|stress|week|holiday|less|work|burn|automat)/i,
+    words:
+      /\b(?:(?:less|fewer|save|free up|reduce|win back|own) (?:\w+ )?(?:time|hours|work|stress)|free time|balance|stress|holidays?|burn\w*|automat\w*|four-day|weekends?)\b/i,
     topic: 'the relief that is wanted',
     says: [
       '“{quote}” will not follow from growth by itself and has to be secured by a rule about what is declined.',
@@ -236,4 +259,61 @@ export const onStop: Eight = [
   'Agree today that it ends when {stop}.',
   'A clear no would look like this: {stop}.',
   'There is no good reason to go on when {stop}.',
+];
+
+/**
+ * How a seat leads over to a consideration. `{topic}` is a noun phrase; the sentence that follows it
+ * stands by itself.
+ */
+export const leadToReason: Eight = [
+  'Much hangs on {topic}.',
+  'I would begin with the question of {topic}.',
+  'What is easily passed over is {topic}.',
+  'Underneath lies the question of {topic}.',
+  'The point that weighs most with me is {topic}.',
+  'Nobody should decide this without a look at {topic}.',
+  'Then there is the question of {topic}.',
+  'My second reason concerns {topic}.',
+];
+export const leadToStep: Eight = [
+  'On {topic}, one practical step.',
+  'As to {topic}, begin small.',
+  'One task brings clarity about {topic}.',
+  'Something can be done about {topic} at once.',
+  'To settle {topic}, do this first.',
+  'A morning is enough to make a start on {topic}.',
+  'A first move, with {topic} in mind.',
+  'Part of the work this month belongs to {topic}.',
+];
+export const leadToWatch: Eight = [
+  'There is a way to check {topic}.',
+  'It can be measured how things stand with {topic}.',
+  'A threshold worth testing concerns {topic}.',
+  'I would keep an eye on {topic}.',
+  'Early warning can be had about {topic}.',
+  'Do not guess about {topic}.',
+  'The figure to follow belongs to {topic}.',
+  'There should be a number for {topic}.',
+];
+
+/** What a reviewer says of the best and of the last answer; `{topic}` is what one has and one lacks. */
+export const praises: Eight = [
+  'The best answer earns its place by facing {topic} head-on.',
+  'What lifts the first one is that it deals with {topic} before it recommends anything.',
+  'First place goes to the answer that takes up {topic} and says what to do about it.',
+  'The strongest reasoning starts from {topic}, which others mention in passing at most.',
+  'I put the one first that could be acted on tomorrow, not least because it settles {topic}.',
+  'Only the leading answer asks about {topic}, and the whole choice looks different afterwards.',
+  'On substance the first is ahead: its argument about {topic} would survive a sceptical reader.',
+  'The winner is plain rather than brilliant, but it does not dodge {topic}.',
+];
+export const blames: Eight = [
+  'The last one argues well and leaves {topic} open.',
+  'At the other end nothing is said about {topic}, and without it the advice cannot be acted on.',
+  'The weakest never gets to {topic}, so its confidence is unearned.',
+  'I ranked the last one low because it passes over {topic}.',
+  'The lowest has sound parts that do not add up to a plan; {topic} is missing.',
+  'Where the bottom answer falls short is {topic}.',
+  'The one at the end reads fluently until one looks for {topic}.',
+  'It is hard to trust the last answer when {topic} does not come up at all.',
 ];
