@@ -57,6 +57,7 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       version bigint not null
     );
     create index ${table}_user_created on ${table} (user_id, created_at desc, run_id desc);
+    create index ${table}_started on ${table} (started_at) where started_at is not null;
     create index ${table}_underway on ${table} (run_id)
       where status in ('pending', 'processing')`,
   apply: (table, events) => `
@@ -213,4 +214,14 @@ export async function runsUnderway(client: Queryable, before: string): Promise<s
     [before],
   );
   return rows.map((row) => row.run_id);
+}
+
+/** What real models have cost in runs that began at `since` (ISO 8601) or later, in micro-dollars. */
+export async function costSince(client: Queryable, since: string): Promise<number> {
+  const { rows } = await client.query<{ cost: number }>(
+    `select coalesce(sum(cost_micros), 0)::float8 as cost from optimization_list
+     where started_at >= $1 and simulated_seats < seats`,
+    [since],
+  );
+  return rows[0]?.cost ?? 0;
 }

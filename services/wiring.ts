@@ -79,6 +79,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
       const account = await findUser(sql, userId);
       return env.monthlyLimits[account?.subscription_tier ?? 'free'] ?? 0;
     },
+    dailyCostLimitUsd: env.dailyCostLimitUsd,
     runsThisMonth: async (userId) =>
       countRunsInMonth(pool, userId, new Date(clock()).toISOString().slice(0, 7)),
     functionName: appendFunction(projections).name,

@@ -84,6 +84,7 @@ async function begin(
     {
       ...database,
       registry,
+      dailyCostLimitUsd: env.dailyCostLimitUsd,
       monthlyLimitOf: async () => env.monthlyLimits[person.subscription_tier] ?? 0,
     },
     person.id,

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import * as v from 'valibot';
-import { ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
+import { costSince, ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
 import type { RunRow } from '#projections/optimization-list.ts';
 import type { Holds } from '#services/credits/holds.ts';
 import { strategies } from '#services/models/strategies.ts';
@@ -41,6 +41,8 @@ export type OptimizationRouteDependencies = Seating & {
   readRun: ReadRun;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
+  /** What models may cost a day, over all people; null is no limit. */
+  dailyCostLimitUsd: number | null;
   sealer: Sealer;
   clock: () => number;
 };
@@ -152,7 +154,7 @@ export function optimizationRoutes(
 export async function processRun(
   dependencies: Pick<
     OptimizationRouteDependencies,
-    'pool' | 'bus' | 'holds' | 'registry' | 'clock' | 'monthlyLimitOf'
+    'pool' | 'bus' | 'holds' | 'registry' | 'clock' | 'monthlyLimitOf' | 'dailyCostLimitUsd'
   >,
   userId: string,
   runId: string,
@@ -172,6 +174,7 @@ export async function processRun(
       `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
       { members: { price } },
     );
+  await refuseWhenPaused(dependencies, now);
   await dependencies.holds.reserve({
     userId,
     runId,
@@ -182,6 +185,25 @@ export async function processRun(
   });
   await issueStart(dependencies, runId, 'http');
 }
+
+/** @throws Problem 503 `paused` until the next day (UTC) once today's models have cost the limit */
+async function refuseWhenPaused(
+  { pool, dailyCostLimitUsd }: Pick<OptimizationRouteDependencies, 'pool' | 'dailyCostLimitUsd'>,
+  now: number,
+): Promise<void> {
+  if (dailyCostLimitUsd === null) return;
+  const midnight = Math.floor(now / dayMs) * dayMs;
+  const spent = await costSince(pool, new Date(midnight).toISOString());
+  if (spent < dailyCostLimitUsd * 1_000_000) return;
+  throw new Problem(
+    503,
+    'paused',
+    'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
+    { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
+  );
+}
+
+const dayMs = 86_400_000;
 
 export async function cancelRun(
   dependencies: Pick<OptimizationRouteDependencies, 'bus' | 'clock'>,

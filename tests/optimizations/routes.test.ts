@@ -292,3 +292,34 @@ test('a question stands sealed in every table, and reads "Erased" once its key i
   const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
   expect(read).toMatchObject({ title: 'Erased', challenge: 'Erased', credits: { price: 14 } });
 });
+
+test('once the models of a day have cost the daily limit, no run starts until the next', async () => {
+  const paused = await createTestApp({ env: { DAILY_COST_LIMIT_USD: '1' } });
+  try {
+    const person = await paused.signUp();
+    await paused.data('/credits/trial', { method: 'POST', token: person.token });
+    const run = await paused.data<Optimization>('/optimizations', {
+      token: person.token,
+      body: question,
+    });
+    await paused.database.ownerPool.query(
+      `insert into optimization_list
+       select (jsonb_populate_record(l, jsonb_build_object('run_id', 'opt_real', 'user_id', 'usr_x',
+         'simulated_seats', 0, 'cost_micros', 1000000, 'status', 'completed',
+         'started_at', $1::text))).*
+       from optimization_list l limit 1`,
+      [new Date().toISOString()],
+    );
+    const response = await paused.call(`/optimizations/${run.id}/process`, {
+      method: 'POST',
+      token: person.token,
+    });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await response.json()).toMatchObject({ code: 'paused' });
+    const balance = await paused.data<Balance>('/credits/balance', { token: person.token });
+    expect(balance.reserved_credits).toBe(0);
+  } finally {
+    await paused.close();
+  }
+});
