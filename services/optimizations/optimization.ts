@@ -274,9 +274,7 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   if (!call.open || command.attempt !== call.attempts) return late;
   const { failure, retryAfterMs } = command.result;
   const retryAt = later(command.now, Math.max(retryAfterMs ?? 0, retryDelayMs(command.attempt)));
-  // A stage that is open after its hard deadline has been given more time, because no worker had
-  // been awake to use the first; then the time that was planned bounds nothing.
-  const beyondDeadline = retryAt >= state.hardAt && command.now < state.hardAt;
+  const beyondDeadline = retryAt >= state.hardAt && !hasMoreTime(state, command.now);
   const final =
     !retryableFailures.has(failure) || command.attempt >= state.plan.attempts || beyondDeadline;
   return [
@@ -285,6 +283,14 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
       data: { ...end, failure, final, retryAt: final ? null : retryAt },
     },
   ];
+}
+
+/**
+ * A stage that is open so long after its hard deadline was given its full time once more, because no
+ * worker had been awake to use it (`tasks.ts`); the time that was planned then bounds nothing.
+ */
+function hasMoreTime(state: OpenState, now: string): boolean {
+  return now > later(state.hardAt, lateDeadlineMs);
 }
 
 /** What an accepted answer fixes by itself, before any question of progress. */
@@ -798,6 +804,8 @@ function retryDelayMs(attempt: number): number {
   return 1000 * 2 ** (attempt - 1);
 }
 
+/** A deadline that is noticed later than this gives its stage the full time again. */
+const lateDeadlineMs = 30_000;
 const synthesisRounds = 3;
 const fallbackClaims = 24;
 

@@ -363,11 +363,10 @@ describe('a failure', () => {
   });
 
   test('is tried again after the planned deadline when the stage was given more time', () => {
-    const late = fails('opinion.S1', 'timeout', { now: after(200_000) });
-    expect(only(told.when(late), 'CallFailed').data).toMatchObject({
-      final: false,
-      retryAt: after(201_000),
-    });
+    const failed = (now: string) =>
+      only(told.when(fails('opinion.S1', 'timeout', { now })), 'CallFailed').data;
+    expect(failed(after(210_000))).toMatchObject({ final: true });
+    expect(failed(after(210_001))).toMatchObject({ final: false, retryAt: after(211_001) });
   });
 
   test('of an attempt that was given up records its cost only', () => {
