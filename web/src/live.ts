@@ -141,9 +141,7 @@ function receiveCopy(run: Run, view: RunView): void {
 
 function setArrived(run: Run, next: RunState): void {
   if (next === run.arrived) return;
-  const ended = run.arrived?.view.stage !== 'closed' && next.view.stage === 'closed';
   run.arrived = next;
-  if (ended) followWatch();
   pace.request();
 }
 
@@ -297,13 +295,15 @@ async function ask(run: Run): Promise<void> {
 const isUnderway = (run: Run | undefined): boolean =>
   run?.phase.status === 'ready' && run.arrived?.view.stage !== 'closed';
 
-/** Points the stream at the run that is looked at, as long as that run goes on. */
+/**
+ * Points the stream at the run that is looked at and goes on. A run that has ended stays watched
+ * until another one is: opening the stream anew would bring nothing.
+ */
 function followWatch(): void {
-  const looked = [...runs.values()].findLast((run) => run.watchers > 0 && isUnderway(run));
-  const next = looked?.id ?? (isUnderway(runs.get(watched ?? '')) ? watched : null);
-  if (next === watched) return;
-  watched = next;
-  stream.watch(next);
+  const next = [...runs.values()].findLast((run) => run.watchers > 0 && isUnderway(run));
+  if (!next || next.id === watched) return;
+  watched = next.id;
+  stream.watch(next.id);
 }
 
 function watchRun(id: string): () => void {

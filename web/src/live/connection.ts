@@ -72,11 +72,9 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
   let lastEventId: string | null = null;
   let heardAt: number | null = null;
   let failures = 0;
-  let isConnected = false;
 
   const begin = async (stopped: AbortSignal): Promise<void> => {
     while (!stopped.aborted) {
-      isConnected = false;
       if (failures === 0)
         ports.onStatus({ status: heardAt === null ? 'connecting' : 'reconnecting' });
       current = new AbortController();
@@ -117,6 +115,8 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
       if (!response) return { why: 'broken' };
       if (!response.ok || !response.body) return await refusal(response);
       noteServerTime(response);
+      // A stream that resumes has nothing to say until something happens.
+      ports.onStatus({ status: 'connected' });
       return await listen(response.body, quiet.heard);
     } finally {
       quiet.end();
@@ -145,10 +145,6 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
 
   const hear = (event: EventSourceMessage, byes: Bye[]): void => {
     failures = 0;
-    if (!isConnected) {
-      isConnected = true;
-      ports.onStatus({ status: 'connected' });
-    }
     const said = understood(event);
     if (said?.kind === 'bye') byes.push(said.bye);
     else if (said) ports.onMessage(said);

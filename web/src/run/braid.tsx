@@ -23,7 +23,7 @@ export type SeatFocus = {
 /** The whole run in one picture, and the same facts as a table. */
 export function Braid({ view, focus }: { view: BraidView; focus?: SeatFocus }): ReactNode {
   return (
-    <section aria-label="Braid" className="rounded-card border border-line bg-surface p-4 sm:p-6">
+    <section aria-label="Braid" className="rounded-card border border-line bg-surface p-3 sm:p-6">
       <TableToggle drawing={<Drawing view={view} focus={focus} />} table={<Table view={view} />} />
       {view.twoCamps ? <p className="mt-1 font-medium">no winner, two camps</p> : null}
       <Ends seats={view.seats} />
@@ -42,12 +42,12 @@ function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefine
   }, [view]);
   const height = braidHeight(seats.length);
   return (
-    <div className="grid grid-cols-[2.25rem_minmax(0,1fr)] sm:grid-cols-[11rem_minmax(0,1fr)]">
+    <div className="grid grid-cols-[1.75rem_minmax(0,1fr)] sm:grid-cols-[11rem_minmax(0,1fr)]">
       <div />
       <ol className="grid grid-cols-4 text-sm text-ink-3" aria-hidden="true">
         {phases.map((phase) => (
-          <li key={phase} className="min-w-0 pe-1 hyphens-auto">
-            {phase}
+          <li key={phase} className="min-w-0">
+            <PhaseName phase={phase} />
           </li>
         ))}
       </ol>
@@ -106,6 +106,15 @@ function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefine
 function isFaded(focus: SeatFocus | undefined, seat: string): boolean {
   const lit = focus?.seat ?? null;
   return lit !== null && lit !== seat;
+}
+
+/** Narrow screens put each word on its line, and break the long ones where a person would. */
+function PhaseName({ phase }: { phase: string }): ReactNode {
+  return phase.split(/(?<=[ -])/).map((word) => (
+    <span key={word} className="block sm:inline">
+      {word.replace(/(?<=Gener|Evalu|Detec)(?=ation|tion)/, '\u00ad')}
+    </span>
+  ));
 }
 
 /** For the pointer only: the same seat can be reached by keyboard at its card. */

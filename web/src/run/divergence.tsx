@@ -16,7 +16,7 @@ export function Divergence({ area }: { area: Disagreement }): ReactNode {
             </p>
             {side.quote ? (
               <blockquote className="text-ink-2">
-                “{side.quote.text}” <span className="whitespace-nowrap">({side.quote.seat})</span>
+                {side.quote.text} <span className="whitespace-nowrap">({side.quote.seat})</span>
               </blockquote>
             ) : null}
           </li>

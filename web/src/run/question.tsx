@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { erased, type RunView } from '#services/optimizations/view.ts';
 
 /** Longer questions stand as their title, the whole of them below it. */
-const headingCharacters = 140;
+const headingCharacters = 200;
 
 /** The person's question as the page's heading, and what they said with it. */
 export function Question({ view }: { view: RunView }): ReactNode {
@@ -14,8 +14,10 @@ export function Question({ view }: { view: RunView }): ReactNode {
       <h1 className="max-w-[40ch] text-4xl">{isShort ? challenge : (view.title ?? erased)}</h1>
       {more ? (
         <details className="max-w-prose">
-          <summary className="min-h-11 cursor-pointer py-2 text-ink-2">What was asked</summary>
-          <div className="space-y-3 pb-2">
+          <summary className="-mb-2 min-h-11 cursor-pointer py-2.5 text-ink-2">
+            What was asked
+          </summary>
+          <div className="space-y-3 pt-2 pb-4">
             {isShort ? null : <p className="whitespace-pre-wrap">{challenge}</p>}
             {view.context ? <p className="whitespace-pre-wrap">{view.context}</p> : null}
             <Rows title="Objectives" rows={view.objectives} />

@@ -86,7 +86,7 @@ export function stepWords(view: RunView, seat: SeatProgress): string {
       return review ? 'Reviewing the others' : 'Waiting...';
     case 'synthesis':
     case 'settling':
-      return 'The recommendation is being written';
+      return 'Synthesis under way';
     case 'closed':
       return seat.reason ?? 'Answer and review are in';
   }

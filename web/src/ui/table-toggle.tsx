@@ -16,6 +16,7 @@ export function TableToggle({
       <div id={id}>{asTable ? table : drawing}</div>
       <Button
         tone="quiet"
+        className="-ms-4"
         aria-pressed={asTable}
         aria-controls={id}
         onClick={() => setAsTable(!asTable)}

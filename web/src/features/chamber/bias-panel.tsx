@@ -91,7 +91,7 @@ function Divergences({ areas }: { areas: readonly Disagreement[] }): ReactNode {
         ))}
       </ul>
       {areas.length > shownAtOnce && !all ? (
-        <Button tone="quiet" onClick={() => setAll(true)}>
+        <Button tone="quiet" className="-ms-4" onClick={() => setAll(true)}>
           See all ({areas.length})
         </Button>
       ) : null}

@@ -182,9 +182,9 @@ function Outline(): ReactNode {
       <Skeleton className="h-14 w-full" />
       <Skeleton className="h-72 w-full" />
       <div className="grid gap-4 sm:grid-cols-2 xl:grid-cols-3">
-        <Skeleton className="h-76" />
-        <Skeleton className="h-76" />
-        <Skeleton className="h-76" />
+        <Skeleton className="h-72" />
+        <Skeleton className="h-72" />
+        <Skeleton className="h-72" />
       </div>
     </div>
   );

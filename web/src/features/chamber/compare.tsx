@@ -98,7 +98,7 @@ function claimRows(view: RunView): Row[] {
       return (
         <>
           <p>{vote ? `${stances[vote.stance]}, ${vote.confidence} % sure` : 'No vote'}</p>
-          {quote ? <blockquote className="text-sm text-ink-2">“{quote.quote}”</blockquote> : null}
+          {quote ? <blockquote className="text-sm text-ink-2">{quote.quote}</blockquote> : null}
         </>
       );
     },

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { describeRun } from '#services/optimizations/view.ts';
 import { sameFields, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
@@ -11,6 +11,7 @@ export function Ending({ runId }: { runId: string }): ReactNode {
   const end = useRunPart(runId, endOf, sameFields);
   switch (end.status) {
     case 'pending':
+      return <NotStarted runId={runId} />;
     case 'processing':
       return null;
     case 'completed':
@@ -49,6 +50,30 @@ export function Ending({ runId }: { runId: string }): ReactNode {
         </Notice>
       );
   }
+}
+
+/** A run is pending for a moment whenever one begins; only one that stays so was never started. */
+const waitForStartMs = 4_000;
+
+function NotStarted({ runId }: { runId: string }): ReactNode {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), waitForStartMs);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!isLate) return null;
+  return (
+    <Notice
+      title="This run has not been started"
+      actions={
+        <LinkButton tone="primary" to="/optimizations/$id" params={{ id: runId }}>
+          Open the run
+        </LinkButton>
+      }
+    >
+      Nothing was charged.
+    </Notice>
+  );
 }
 
 function endOf({ view }: RunState) {

@@ -1,7 +1,11 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
 import { listed } from '#web/run/words.ts';
+import { Button } from '#web/ui/button.tsx';
 import { Panel } from './panel.tsx';
+
+/** Points of one kind that stand in the panel; the others behind "See all". */
+const shownAtOnce = 4;
 
 /** What the models agree on, what nobody knows, and who objects. */
 export function Insights({ bias }: { bias: BiasAnalysis | null }): ReactNode {
@@ -47,6 +51,8 @@ function Points({
   none: string;
   points: readonly Point[];
 }): ReactNode {
+  const [all, setAll] = useState(false);
+  const shown = all ? points : points.slice(0, shownAtOnce);
   return (
     <div className="space-y-1">
       <h3 className="font-semibold">{title}</h3>
@@ -54,11 +60,16 @@ function Points({
         <p className="text-sm text-ink-2">{none}</p>
       ) : (
         <ul className="list-disc space-y-1 ps-5 text-sm marker:text-ink-3">
-          {points.map((point) => (
+          {shown.map((point) => (
             <li key={point.key}>{point.text}</li>
           ))}
         </ul>
       )}
+      {shown.length < points.length ? (
+        <Button tone="quiet" className="-ms-4" onClick={() => setAll(true)}>
+          See all ({points.length})
+        </Button>
+      ) : null}
     </div>
   );
 }

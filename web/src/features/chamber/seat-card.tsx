@@ -47,7 +47,7 @@ export const SeatCard = memo(function SeatCard({
       onFocus={() => onFocus(code)}
       onBlur={() => onFocus(null)}
       className={classNames(
-        'flex h-76 flex-col rounded-card border border-line bg-surface p-4 transition-opacity duration-120',
+        'flex h-72 flex-col rounded-card border border-line bg-surface p-4 transition-opacity duration-120',
         faded && 'opacity-45',
       )}
     >
@@ -78,7 +78,7 @@ export const SeatCard = memo(function SeatCard({
       <div aria-hidden="true" className="mt-2 flex h-11 flex-col justify-end overflow-hidden">
         <p className="text-sm text-ink-2">{card.lines}</p>
       </div>
-      <dl className="mt-2 grid grid-cols-3 gap-2 border-t border-line pt-2 text-sm">
+      <dl className="mt-2 flex justify-between gap-2 border-t border-line pt-2 text-sm">
         <Figure
           label="cost"
           value={modelCost(card.costCents === null ? null : card.costCents / 100)}

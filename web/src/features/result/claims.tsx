@@ -87,7 +87,7 @@ function ClaimRow({ id, view }: { id: string; view: RunView }): ReactNode {
           />
         </td>
       ))}
-      <td className="px-3 py-2 text-end align-top">
+      <td className="px-3 py-2 text-end align-top whitespace-nowrap">
         {share === null ? '--' : `${Math.round(share * 100)} %`}
       </td>
     </tr>

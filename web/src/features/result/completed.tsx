@@ -25,7 +25,6 @@ export function Completed({ runId }: { runId: string }): ReactNode {
   if (!result) return null;
   return (
     <>
-      <Tools run={run} />
       <div className="grid gap-8 lg:grid-cols-[minmax(0,1fr)_18rem]">
         <Decision run={run} result={result} />
         {bias ? <Agreement bias={bias} /> : null}
@@ -63,6 +62,7 @@ function Decision({ run, result }: { run: Optimization; result: RunResult }): Re
         <p className="max-w-prose text-ink-2">{run.ended_because}</p>
       ) : null}
       <p className="text-sm text-ink-2">{verifiedWords[result.verified]}</p>
+      <Tools run={run} />
     </section>
   );
 }

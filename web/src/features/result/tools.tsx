@@ -20,7 +20,7 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
     }
   };
   return (
-    <div className="flex flex-wrap gap-2 print:hidden">
+    <div className="flex flex-wrap gap-2 pt-4 print:hidden">
       <Button onClick={() => void copy()}>
         <Copy size={16} aria-hidden="true" />
         {copied === 'yes' ? 'Copied' : 'Copy as Markdown'}
