@@ -285,6 +285,13 @@ describe('an answer', () => {
     }
   });
 
+  test('of a call that was given up for good records its cost as that of a lost one', () => {
+    const told = started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt)));
+    const events = told.when(answers('opinion.S1', opinion(), { attempt: 3 }));
+    expect(typesOf(events)).toEqual(['CallCostRecorded']);
+    expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 3, lost: true });
+  });
+
   test('to a call that was never begun is none', () => {
     expect(started().when(answers('opinion.S1', opinion()))).toEqual([]);
     expect(
@@ -651,6 +658,7 @@ describe('the reviews', () => {
     expect(scores.order).toEqual(allSeats.toSorted());
     expect(scores.agreement).toMatchObject({ score: 100, band: 'strong' });
     expect(scores.consensus).toEqual(['c1', 'c2']);
+    expect(scores.uncertainty.filter(({ kind }) => kind === 'process')).toEqual([]);
   });
 
   test('close at the soft deadline with enough reviewers, and else as soon as there are', () => {
