@@ -466,7 +466,7 @@ function settlementOf(view: RunView): 'none' | 'held' | 'pending' | 'settled' {
   return view.stage === 'draft' ? 'none' : 'held';
 }
 
-export function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
+function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
   const steps = {
     draft: 'initializing',
     opinions: 'querying_models',
@@ -543,7 +543,7 @@ export function overallProgress(view: RunView): number {
 }
 
 /** Opinion 0–40, reviews 40–75, bias 75–85, synthesis 85–100; a seat that dropped out is done. */
-export function seatProgress(view: RunView, seat: string): number {
+function seatProgress(view: RunView, seat: string): number {
   if (view.stage === 'closed' || isOut(view, seat)) return 100;
   switch (view.stage) {
     case 'draft':

@@ -27,7 +27,7 @@ import { rubric, seed } from './ballots.ts';
 /** Runs told as commands, for tests of the decider: what was done, what is asked, what follows. */
 
 export const runId = 'opt_00000000000000000000000001';
-export const userId = 'usr_00000000000000000000000001';
+const userId = 'usr_00000000000000000000000001';
 export const price = 14;
 
 /** The moment at which every command is issued that names no other. */
