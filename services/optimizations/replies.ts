@@ -361,54 +361,6 @@ export function checkLedger(
 }
 
 /**
- * The ledger when no extractor could write one: the claims as their authors wrote them, the decisive
- * ones first, at most 24 and as evenly over the answers as they come, and an option for each
- * differently worded recommendation. `index` is the claim's place in its opinion.
- */
-export function unmergedLedger(opinions: readonly { label: string; opinion: Opinion }[]): {
-  claims: readonly {
-    id: string;
-    text: string;
-    importance: 1 | 2 | 3;
-    label: string;
-    index: number;
-    flips: boolean;
-  }[];
-  options: readonly { id: string; text: string; labels: readonly string[] }[];
-} {
-  const claims = opinions
-    .flatMap(({ label, opinion }) =>
-      opinion.claims
-        .map((claim, index) => ({ ...claim, label, index }))
-        .filter((claim) => claim.importance >= 2)
-        .toSorted((one, other) => other.importance - one.importance)
-        .map((claim, place) => ({ ...claim, place })),
-    )
-    .toSorted((one, other) => other.importance - one.importance || one.place - other.place)
-    .slice(0, maximumClaims)
-    .map((claim, position) => ({
-      id: `c${position + 1}`,
-      text: claim.text,
-      importance: claim.importance,
-      label: claim.label,
-      index: claim.index,
-      flips: claim.if_false_flips,
-    }));
-  const byWording = new Map<string, { text: string; labels: string[] }>();
-  for (const { label, opinion } of opinions) {
-    const wording = opinion.recommendation.option_label;
-    const key = words(wording).join(' ');
-    const option = byWording.get(key) ?? { text: wording, labels: [] };
-    option.labels.push(label);
-    byWording.set(key, option);
-  }
-  return {
-    claims,
-    options: [...byWording.values()].map((option, index) => ({ id: `o${index + 1}`, ...option })),
-  };
-}
-
-/**
  * Assumptions and missing facts that two or more authors named, in their first author's words. Two
  * wordings are one note when three fifths of their distinct content words are the same.
  */

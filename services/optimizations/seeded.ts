@@ -6,19 +6,9 @@ import { createHmac } from 'node:crypto';
  * tells nothing about another.
  */
 
-/** HMAC-SHA256 of the parts under the seed, as lower-case hex. */
-export function seededHex(seed: string, ...parts: (string | number)[]): string {
-  return digest(seed, parts).toString('hex');
-}
-
 /** A whole number from 0 up to, not including, `bound` (at most 2^32), without modulo bias. */
 export function seededInteger(seed: string, purpose: string, bound: number): number {
   return draws(seed, purpose)(bound);
-}
-
-/** A number from 0 up to, not including, 1. */
-export function seededFraction(seed: string, purpose: string): number {
-  return digest(seed, [purpose]).readUInt32BE(0) / 2 ** 32;
 }
 
 /** A Fisher–Yates shuffle of a copy of `items`; the same seed, purpose and length shuffle alike. */
@@ -65,7 +55,7 @@ export function labelsFor(
 
 /** A delimiter that text written before the call cannot contain, 16 hex characters. */
 export function dataDelimiter(seed: string, slot: string, attempt: number): string {
-  return seededHex(seed, 'delimiter', slot, attempt).slice(0, 16);
+  return digest(seed, ['delimiter', slot, attempt]).toString('hex').slice(0, 16);
 }
 
 function firstFreeLabel(

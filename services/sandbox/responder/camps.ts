@@ -32,7 +32,7 @@ export function rivalIn(camps: Camps, option: number): number {
 }
 
 /** The sizes that a seed such as `agree:4-2-1:anything` forces, largest first; null when it forces none. */
-export function forcedSizes(seed: string): readonly number[] | null {
+function forcedSizes(seed: string): readonly number[] | null {
   const written = /^agree:(\d(?:-\d){0,2}):/.exec(seed)?.[1];
   if (written === undefined) return null;
   const sizes = written.split('-').map(Number);

@@ -27,7 +27,7 @@ export function findBusiness(text: string): string {
 }
 
 /** "your watercolor course" from "I sell a $29 watercolor course"; null when nothing is sold. */
-export function findProduct(text: string): string | null {
+function findProduct(text: string): string | null {
   const flat = text.replace(/\s+/g, ' ');
   const sold =
     /\b(?:I|We|we) (?:sell|make|teach|offer|produce) ((?:an? |my |our |the |some )?[^.,;:!?()]{3,60}?)(?= (?:to|for|on|at|in|with|from|through|via|and|but|online|that|which|who|while)\b|[.,;:!?()]|$)/.exec(

@@ -8,7 +8,7 @@ export type Option = {
   label: string;
   /** As an imperative without its capital. */
   act: string;
-  /** "raising the price of your course to $79". */
+  /** "raising the price of your course": the option as a noun, short enough to be repeated. */
   doing: string;
   /** What it is about, definite: "your course", "the virtual assistant". */
   thing: string;
@@ -26,7 +26,7 @@ export function optionOf(
   return {
     label: capitalize(act),
     act,
-    doing: doingOf(act),
+    doing: shortened(doingOf(act)),
     thing: given.thing ?? thingOf(act, course, business),
     course,
   };
@@ -43,6 +43,20 @@ function doingOf(act: string): string {
   return gerundOf(act);
 }
 
+// Leaves out what follows the core of a long phrase.
+function shortened(doing: string): string {
+  const words = doing.split(' ');
+  if (words.length <= 5) return doing;
+  const cut = words.findIndex(
+    (word, at) =>
+      at >= 3 &&
+      /^(?:and|to|before|after|without|until|instead|that|which|so|from|in|during|until)$/.test(
+        word,
+      ),
+  );
+  return cut < 0 ? doing : words.slice(0, cut).join(' ');
+}
+
 /**
  * Two options of one kind would be argued for and against in the same words, so the later one is
  * argued in general terms, and both are told apart by what only they mention.
@@ -53,6 +67,9 @@ function distinguish(options: readonly Option[]): Option[] {
     const earlier = options.findIndex((other) => other.course.id === option.course.id) < index;
     return {
       ...option,
+      doing: options.some((other, at) => at !== index && other.doing === option.doing)
+        ? doingOf(option.act)
+        : option.doing,
       thing: twin === undefined ? option.thing : (ownWords(option.act, twin.act) ?? option.doing),
       course: earlier ? courseById('general') : option.course,
     };
@@ -349,7 +366,11 @@ function thingOf(act: string, course: Course, business: string): string {
 
 // "your watercolor course business" is what is priced, less the business.
 function pricedThing(business: string): string {
-  const product = business.endsWith(' business') ? business.slice(0, -' business'.length) : '';
+  const product = business.endsWith(' business')
+    ? business.slice(0, -' business'.length)
+    : (/^your .*\b(?:course|coaching|newsletter|app|saas|product|service|book|tool|podcast|membership|workshop|plugin|community)$/i.exec(
+        business,
+      )?.[0] ?? '');
   return product === '' || product === 'the' ? 'what you sell' : product;
 }
 

@@ -90,7 +90,7 @@ export function optionIndexOf(plan: Plan, text: string): number {
  * Claims about the person's own constraints and objectives, at most two of each, with the places that
  * make them: four wordings for up to four places.
  */
-export function givenPoints(asked: Asked): (Point & { kind: 'given' })[] {
+function givenPoints(asked: Asked): (Point & { kind: 'given' })[] {
   const pointFor = (kinds: typeof onConstraint, quoted: string): Point & { kind: 'given' } => {
     const kind = kinds.find(({ words }) => words.test(quoted)) ?? kinds[kinds.length - 1];
     return {

@@ -54,7 +54,7 @@ export function writeDraft(plan: Plan, material: Material, model: string): Draft
     dissent: dissent(plan, claims, contested, draws),
     uncertainties: uncertainties(plan, claims, index, draws),
   };
-  return withEveryConsensus(draft, claims, material);
+  return withEveryConsensus(draft, claims, material, index);
 }
 
 function readClaims(plan: Plan, material: Material): Claim[] {
@@ -392,6 +392,7 @@ function withEveryConsensus(
   draft: DraftReply,
   claims: readonly Claim[],
   material: Material,
+  index: number,
 ): DraftReply {
   const cited = new Set(
     [...draft.sections.flatMap(({ blocks }) => blocks), ...draft.next_steps].flatMap(
@@ -403,10 +404,17 @@ function withEveryConsensus(
     .map((id) => claims.find((claim) => claim.id === id))
     .filter((claim) => claim !== undefined)
     .filter(({ id }) => !cited.has(id));
-  if (missing.length === 0) return draft;
+  const against = missing.filter(({ point }) => point?.kind === 'con' && point.option === index);
+  const others = missing.filter((claim) => !against.includes(claim));
   return {
     ...draft,
-    sections: [...draft.sections, { heading: 'Also agreed', blocks: pairs(missing) }],
+    sections: [
+      ...draft.sections,
+      ...(against.length === 0
+        ? []
+        : [{ heading: 'What still speaks against it', blocks: pairs(against) }]),
+      ...(others.length === 0 ? [] : [{ heading: 'Also agreed', blocks: pairs(others) }]),
+    ],
   };
 }
 

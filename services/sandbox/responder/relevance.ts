@@ -12,7 +12,7 @@ import type { Draws } from './draws.ts';
 import type { Option } from './options.ts';
 import type { Asked } from './reading.ts';
 
-export const bank: Readonly<Record<string, readonly Consideration[]>> = {
+const bank: Readonly<Record<string, readonly Consideration[]>> = {
   business_strategy: businessStrategy,
   marketing,
   operations,

@@ -3,6 +3,7 @@ import { writeLedger } from './ledger.ts';
 import { opinionAsProse, writeOpinion } from './opinion.ts';
 import { planFor } from './plan.ts';
 import { readMaterial, readRole } from './reading.ts';
+import type { Material } from './reading.ts';
 import { writeDraft } from './recommendation.ts';
 import { writeReview } from './review.ts';
 import { placeOf } from './roster.ts';
@@ -32,14 +33,13 @@ export type SandboxAnswer = {
 export function respond(request: SandboxRequest): SandboxAnswer {
   const material = readMaterial(request.prompt);
   return {
-    text: textFor(request),
+    text: textFor(request, material),
     thinkingTokens: thinkingTokens(request, material.asked.challenge),
   };
 }
 
-function textFor(request: SandboxRequest): string {
+function textFor(request: SandboxRequest, material: Material): string {
   const { model, seed, schemaName } = request;
-  const material = readMaterial(request.prompt);
   if (schemaName === 'verification') return JSON.stringify(writeVerification(material));
   const plan = planFor(seed, material.asked);
   const place = placeOf(model);

@@ -31,16 +31,11 @@ export function inTheirWords(text: string, audience: string, business: string): 
     );
 }
 
-export function isPlural(phrase: string): boolean {
+function isPlural(phrase: string): boolean {
   const head = (/^(.*?)(?: (?:of|for|in|on|at|with|to|from|beside) |$)/.exec(phrase)?.[1] ?? phrase)
     .split(' ')
     .at(-1);
   return /s$/i.test(head ?? '') && !/(?:ss|us|is|news)$/i.test(head ?? '');
-}
-
-/** A sentence's beginning for use after other words: "Write it" → "write it", but "I" and names stay. */
-export function lowerFirst(text: string): string {
-  return /^(?:[A-Z][a-z]|A )/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
 export function sentence(text: string): string {

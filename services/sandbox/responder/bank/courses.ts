@@ -31,6 +31,144 @@ type Pair = readonly [string, string];
 
 export const courses: readonly Course[] = [
   {
+    id: 'improve',
+    verbs: [
+      'improve',
+      'fix',
+      'repair',
+      'redesign',
+      'rebuild',
+      'rework',
+      'simplif',
+      'optimi',
+      'streamline',
+      'renovat',
+      'rewrite',
+      'remodel',
+      'refresh',
+    ],
+    words: ['first session', 'onboarding', 'redesign', 'overhaul', 'landing page', 'checkout'],
+    boldness: -1,
+    noun: 'what exists',
+    pros: [
+      [
+        'Everyone who comes anyway would notice the better version of {thing} at once, with nobody having to be won for it.',
+        'An improvement to {thing} works on people who are here already, which makes it the shortest road to an effect.',
+      ],
+      [
+        'What is wrong with {thing} can be watched with one’s own eyes in an afternoon, so little guessing is needed.',
+        'Five people in front of {thing} would show more than any survey, and they are easy to find.',
+      ],
+      [
+        'Whatever is done later would profit from this, so the effort for {thing} cannot be wasted.',
+        'Any later growth would have to pass through {thing}, and it should not have to leak there.',
+      ],
+      [
+        'The work on {thing} can be cut into small steps, each of which is useful alone.',
+        'After each single change to {thing} it is possible to stop, look and decide anew.',
+      ],
+    ],
+    cons: [
+      [
+        'Polishing {thing} is comfortable work, and it puts off the question of whether the offer itself is wanted.',
+        'It is possible to improve {thing} for months without meeting a single new person.',
+      ],
+      [
+        'The gain from {thing} is limited by the number of people who see it, and that number is the narrower place.',
+        'Even a perfect result of the work on {thing} would reach only those who come today.',
+      ],
+      [
+        'Regulars have arranged themselves with {thing} as it is, and every change will annoy some of them.',
+        'Complaints about {thing} come from those who left; those who stayed may like it for the very same reason.',
+      ],
+    ],
+    tails: [
+      'one change at a time, beginning where most people get stuck',
+      'after watching five people use it in silence',
+    ],
+    steps: [
+      'Watch five people use it without helping, and mend the first place where two of them get stuck.',
+      'Note the one figure that should move before the first change, and read it again two weeks after.',
+    ],
+    stops: [
+      'three changes in a row leave the figure where it was',
+      'the work takes more than a day a week and newcomers still stumble at the same place',
+    ],
+    gap: 'the place at which most people get stuck or give up today',
+  },
+  {
+    id: 'accept',
+    verbs: [
+      'accept',
+      'take the',
+      'sign',
+      'agree',
+      'say yes',
+      'join',
+      'merge',
+      'renew',
+      'license',
+      'take on a',
+    ],
+    words: [
+      'contract',
+      'acquisition',
+      'offer from',
+      'deal',
+      'wholesale contract',
+      'partnership offer',
+      'proposal',
+      'lease',
+    ],
+    boldness: 1,
+    noun: 'the agreement',
+    pros: [
+      [
+        'With {thing} a demand exists in writing, and no amount of marketing could promise as much.',
+        'The customer behind {thing} has already been found, which is the step that costs most in every other plan.',
+      ],
+      [
+        'The name on the other side of {thing} would open doors that stay shut for a small firm alone.',
+        'As a reference {thing} would go on working after the agreement has ended.',
+      ],
+      [
+        'Terms can be asked for before {thing} [is] signed, so much of the risk can still be moved to the other side.',
+        'Nothing about {thing} has to be taken as offered, for the other side has shown that it wants to agree.',
+      ],
+      [
+        'Meeting the requirements of {thing} would bring order into work that has been done by feel until now.',
+        'The discipline that {thing} would force on the work is overdue in any case.',
+      ],
+    ],
+    cons: [
+      [
+        'The better part of the capacity would be bound by {thing}, at the lower price, and be missing where the margin is good.',
+        'Through {thing} the least profitable customer would become the largest one.',
+      ],
+      [
+        'The stronger party to {thing} can change quantities and dates, while the weaker one has already bought the material.',
+        'Late payment or a cancelled month would hit a small firm far harder than the partner in {thing}.',
+      ],
+      [
+        'Once {thing} [is] running, everything else gets arranged around it, and then its terms can no longer be refused.',
+        'The first renewal of {thing} will be negotiated by somebody who knows that you depend on it.',
+      ],
+    ],
+    tails: [
+      'for a limited quantity and a first term of three months, with payment dates in writing',
+      'only with a minimum quantity, a notice period and a price that pays for every hour',
+    ],
+    steps: [
+      'Calculate one month under the agreement to the last hour and the last fee, and compare it with the same hours sold as today.',
+      'Ask for three changes before signing: a shorter first term, a part payment in advance and a minimum quantity.',
+    ],
+    stops: [
+      'two invoices in a row are paid later than agreed',
+      'the margin of the first three months is below half of what the usual business brings',
+    ],
+    gap: 'what one month under the agreement would leave after all hours and fees',
+  },
+  {
     id: 'referral',
     verbs: ['refer', 'ask each happy', 'ask every customer', 'ask existing'],
     words: [
@@ -1092,6 +1230,7 @@ export const courses: readonly Course[] = [
       'expand',
       'enter',
       'scale',
+      'wholesale',
       'franchise',
       'grow into',
       'move into',
@@ -1112,7 +1251,6 @@ export const courses: readonly Course[] = [
       'international',
       'new country',
       'europe',
-      'wholesale',
       'franchise',
       'new audience',
     ],
