@@ -125,7 +125,7 @@ export const courses: readonly Course[] = [
     pros: [
       [
         'With {thing} a demand exists in writing, and no amount of marketing could promise as much.',
-        'The customer behind {thing} has already been found, which is the step that costs most in every other plan.',
+        'The customer behind {thing} has been found already, which is the step that costs most in every other plan.',
       ],
       [
         'The name on the other side of {thing} would open doors that stay shut for a small firm alone.',
@@ -317,8 +317,8 @@ export const courses: readonly Course[] = [
         'The customers lost through a higher price for {thing} will mostly be those who caused the most questions.',
       ],
       [
-        'The present price of {thing} was set early and from caution, and it no longer reflects what the result is worth.',
-        'Experience has made {thing} better than it was when its price was chosen, and the price has not followed.',
+        'A first price is mostly set from caution, so the price of {thing} is likely to lag behind what the result is worth.',
+        'Experience tends to improve an offer faster than its price follows, and {thing} should be no exception.',
       ],
     ],
     cons: [
@@ -572,7 +572,7 @@ export const courses: readonly Course[] = [
     noun: 'the new person',
     pros: [
       [
-        'The limit on what the business can earn is the owner’s own week, and only {thing} [moves] that limit for good.',
+        'If the owner’s own week is what limits the business, then only {thing} [moves] that limit for good.',
         'No tool and no price change adds a second pair of hands, which is what {thing} [does].',
       ],
       [
@@ -598,8 +598,8 @@ export const courses: readonly Course[] = [
         'Relief from {thing} arrives a quarter later than hoped, since explaining comes before handing over.',
       ],
       [
-        'The work in question comes up irregularly, and {thing} would be idle in one week and overwhelmed in the next.',
-        'There is not yet a full and steady job for {thing}, only a collection of tasks that happen to annoy.',
+        'Unless the work comes up evenly, {thing} would be idle in one week and overwhelmed in the next.',
+        'A collection of tasks that happen to annoy is not yet a full and steady job for {thing}.',
       ],
     ],
     tails: [
@@ -881,7 +881,7 @@ export const courses: readonly Course[] = [
         'Whoever stands behind {thing} can raise the fee as soon as leaving has become laborious.',
       ],
       [
-        'The process itself is the problem, and {thing} would only make it run faster.',
+        'If the process itself is the problem, {thing} would only make it run faster.',
         'Putting {thing} on top of an untidy way of working fixes the untidiness in place.',
       ],
     ],
@@ -937,7 +937,7 @@ export const courses: readonly Course[] = [
         'Whoever needs the next order to pay the rent sells worse, and {doing} brings that about overnight.',
       ],
       [
-        'What limits the business is demand and not hours, and {doing} adds only hours.',
+        'If demand rather than time is the limit, {doing} adds only what there is enough of.',
         'More time does not create customers, so {doing} would mostly buy a larger worry.',
       ],
       [
@@ -1058,7 +1058,7 @@ export const courses: readonly Course[] = [
       ],
       [
         'The contribution of {thing} looks larger than it is, because its hours and interruptions are never counted.',
-        'Calculated with all hours, less is earned through {thing} than in the same time elsewhere.',
+        'Calculated with all hours, less is probably earned through {thing} than in the same time elsewhere.',
       ],
       [
         'Without {thing} it becomes easier to say what the business stands for.',
@@ -1258,11 +1258,11 @@ export const courses: readonly Course[] = [
     noun: 'the expansion',
     pros: [
       [
-        'What works in one place has been proven, so {thing} [repeats] a known recipe, which is less risky than inventing a new one.',
-        'The hardest part, finding something that people want, lies behind the business, and {thing} [builds] on that.',
+        'A recipe that has proven itself in one place is less risky to repeat than a new one is to invent, which speaks for {thing}.',
+        'The hardest part is to find something that people want, and {thing} [builds] on an answer that has been found.',
       ],
       [
-        'The present market has a ceiling, and {thing} [is] the step that lifts it while the original still earns.',
+        'Every market has a ceiling, and {thing} [is] the step that lifts it while the original still earns.',
         'Expanding from a position of strength is cheaper, and {thing} [is] affordable now in a way it may not be later.',
       ],
       [
@@ -1276,7 +1276,7 @@ export const courses: readonly Course[] = [
     ],
     cons: [
       [
-        'Much of the present success hangs on the owner’s presence, and {thing} would halve precisely that.',
+        'As far as success hangs on the owner’s presence, {thing} would halve precisely that.',
         'Nobody can be in two places, so {thing} [tests] whether the quality survives without the person who makes it.',
       ],
       [
@@ -1284,7 +1284,7 @@ export const courses: readonly Course[] = [
         'For the first year {thing} [lives] off the original, which cannot bear a weak season at the same time.',
       ],
       [
-        'The original has not been exhausted: more can be earned there with less risk than through {thing}.',
+        'Until the original is exhausted, more can be earned there with less risk than through {thing}.',
         'Before {thing} comes the question of why there are still free hours or unsold goods at home.',
       ],
     ],
@@ -1336,12 +1336,12 @@ export const courses: readonly Course[] = [
     noun: 'the purchase',
     pros: [
       [
-        'What {thing} [costs] can be expressed in extra sales per month, and that number is within reach.',
-        'Spread over the years of use, {thing} [costs] less per week than one additional order brings.',
+        'What {thing} [costs] can be expressed in extra sales per month, and only if that number is within reach is the step sound.',
+        'Spread over the years of use, {thing} may well cost less per week than one additional order brings.',
       ],
       [
-        'Without {thing} orders are turned away or made by hand, and this loss appears in no account.',
-        'The business pays for the lack of {thing} every week already, only in hours in place of money.',
+        'Orders that are turned away or made by hand for lack of {thing} are a loss that appears in no account.',
+        'The lack of {thing} is paid for as well, week by week, only in hours in place of money.',
       ],
       [
         'If things go badly, {thing} can be sold or handed back, so only part of the sum is at risk.',
@@ -1359,11 +1359,11 @@ export const courses: readonly Course[] = [
       ],
       [
         'The same capacity can be rented by the day until it is clear how often it is used, so {thing} [comes] too early.',
-        'Nobody has yet counted the days on which {thing} would really be in use.',
+        'Before the days of real use have been counted, {thing} would be bought on a feeling.',
       ],
       [
         'More capacity through {thing} does not create more demand, and demand is the narrower place.',
-        'The bottleneck lies before the work and not in it, and {thing} would be idle behind it.',
+        'Where the bottleneck lies before the work and not in it, {thing} would be idle behind it.',
       ],
     ],
     tails: [
@@ -1409,8 +1409,8 @@ export const courses: readonly Course[] = [
     noun: 'the present course',
     pros: [
       [
-        'What exists works and is paid for, and there is more to be gained from improving it than from beside it.',
-        'The present course still holds reserves that cost less to use than anything new costs to begin.',
+        'What exists has its costs behind it, so there is likely to be more to gain from improving it than from adding to it.',
+        'Hardly any present course is used to the full, and its reserves cost less than anything new costs to begin.',
       ],
       [
         'By {doing} all options stay open, whereas the alternative closes some of them.',
@@ -1496,7 +1496,7 @@ export const courses: readonly Course[] = [
         'Whether {thing} [is] wanted will be known only when somebody can pay for it, and that point can be reached soon.',
       ],
       [
-        'The audience and the knowledge for {thing} exist already, so most of the usual cost of starting falls away.',
+        'As far as audience and knowledge for {thing} exist already, most of the usual cost of starting falls away.',
         'With {thing} the business earns a second time from experience that has long been paid for.',
       ],
       [
@@ -1514,8 +1514,8 @@ export const courses: readonly Course[] = [
         'The launch of {thing} would sell to those who know you, and after that the real work begins.',
       ],
       [
-        'There are no payments yet, only opinions, to show that people want {thing} from this business.',
-        'Interest in {thing} has been voiced but not paid for, so building it now would be a bet on politeness.',
+        'As long as nobody has paid for it, there are only opinions to show that people want {thing} from this business.',
+        'Interest in {thing} that has been voiced but not paid for is politeness, and building on it would be a bet.',
       ],
       [
         'Time for {thing} comes out of the work that pays the bills today, and for longer than planned.',
