@@ -135,6 +135,12 @@ export const Strategy = v.object({
   available: v.boolean(),
   /** Names of models that no key serves. */
   missing: v.array(v.string()),
+  /**
+   * Who would answer for the models of a run, those that extract, write and verify included: names of
+   * providers and endpoints, each once. The text of a question goes to these, and stays on this
+   * machine where `simulated` says so.
+   */
+  providers: v.array(v.object({ name: v.string(), simulated: v.boolean() })),
   simulated: v.boolean(),
   /** What this strategy names but this version does not do. */
   not_in_this_version: v.array(v.string()),

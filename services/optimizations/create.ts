@@ -61,9 +61,21 @@ export function describeStrategy(registry: ModelRegistry, strategy: Strategy): S
     typical_seconds: strategy.typicalSeconds,
     available: missing.length === 0,
     missing,
+    providers: providersOf(registry, strategy),
     simulated: strategy.panel.some(({ model }) => simulated(model)),
     not_in_this_version: [...strategy.notInThisVersion],
   };
+}
+
+/** Each provider once; one that answers for real is not told again as simulated. */
+function providersOf(registry: ModelRegistry, strategy: Strategy): StrategyReply['providers'] {
+  const simulatedOf = new Map<string, boolean>();
+  for (const model of modelsOf(strategy)) {
+    const { provider, simulated } = registry.statusOf(model);
+    if (provider === null) continue;
+    simulatedOf.set(provider, simulated && (simulatedOf.get(provider) ?? true));
+  }
+  return [...simulatedOf].map(([name, simulated]) => ({ name, simulated }));
 }
 
 export function estimate(

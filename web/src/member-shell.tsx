@@ -1,6 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { User } from '#services/identity/contract.ts';
+import { CreditsBadge, CreditsInFull } from '#web/features/credits/badge.tsx';
 import { MemberBar } from '#web/features/shell/member-bar.tsx';
 import { useLiveStream } from '#web/live.ts';
 import { queryClient } from '#web/query-client.ts';
@@ -10,7 +11,12 @@ export function MemberShell({ user, onLogout }: { user: User; onLogout: () => vo
   useLiveStream();
   return (
     <QueryClientProvider client={queryClient}>
-      <MemberBar user={user} onLogout={onLogout} />
+      <MemberBar
+        user={user}
+        onLogout={onLogout}
+        credits={<CreditsBadge />}
+        creditsInFull={<CreditsInFull />}
+      />
     </QueryClientProvider>
   );
 }

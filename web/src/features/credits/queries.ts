@@ -1,9 +1,35 @@
-import { queryOptions } from '@tanstack/react-query';
-import { Balance } from '#services/credits/contract.ts';
-import { read } from '#web/api.ts';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { Balance, CreditAnalytics, creditLimits, History } from '#services/credits/contract.ts';
+import { read, write } from '#web/api.ts';
 
 /** A person's credits. The event stream keeps it current while the page is open. */
 export const balanceQuery = queryOptions({
   queryKey: ['balance'],
   queryFn: ({ signal }) => read('/credits/balance', Balance, { signal }),
 });
+
+/** Whatever follows from the ledger is cached below this key; the stream makes it stale. */
+const creditsKey = ['credits'] as const;
+
+/** Consumption by month, the average of a run and the models that were paid most. */
+export const analyticsQuery = queryOptions({
+  queryKey: [...creditsKey, 'analytics'],
+  queryFn: ({ signal }) => read('/credits/analytics', CreditAnalytics, { signal }),
+});
+
+/** The ledger's lines, newest first, in pages of 50 that follow each other by the last line's id. */
+export const historyQuery = infiniteQueryOptions({
+  queryKey: [...creditsKey, 'history'],
+  queryFn: ({ signal, pageParam }) =>
+    read('/credits/history', History, {
+      query: { limit: creditLimits.history, before: pageParam },
+      signal,
+    }),
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: (page) => (page.length < creditLimits.history ? undefined : page.at(-1)?.id),
+});
+
+/** Local mode only. The same `key` again gives nothing more. Answers the balance afterwards. */
+export function addTrialCredits(key: string): Promise<Balance> {
+  return write('POST', '/credits/trial', {}, Balance, { key });
+}

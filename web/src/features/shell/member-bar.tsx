@@ -16,12 +16,14 @@ const sheetPlace = 'flex min-h-12 items-center rounded-control px-3 text-lg hove
 type Props = {
   user: User;
   onLogout: () => void;
-  /** The credits badge: beside the name, and in full in the phone's menu. */
+  /** The credits badge beside the name. */
   credits?: ReactNode;
+  /** The same in full, in the phone's menu. */
+  creditsInFull?: ReactNode;
 };
 
 /** The bar of a person who is signed in, and on phones the four places at the bottom edge. */
-export function MemberBar({ user, onLogout, credits }: Props): ReactNode {
+export function MemberBar({ user, onLogout, credits, creditsInFull }: Props): ReactNode {
   return (
     <>
       <header className="border-b border-line">
@@ -55,13 +57,13 @@ export function MemberBar({ user, onLogout, credits }: Props): ReactNode {
           </div>
         </nav>
       </header>
-      <PlacesBar user={user} onLogout={onLogout} credits={credits} />
+      <PlacesBar user={user} onLogout={onLogout} creditsInFull={creditsInFull} />
     </>
   );
 }
 
 /** Fixed to the bottom edge of phones; the page keeps room for it. */
-function PlacesBar({ user, onLogout, credits }: Props): ReactNode {
+function PlacesBar({ user, onLogout, creditsInFull }: Omit<Props, 'credits'>): ReactNode {
   const [menuOpen, setMenuOpen] = useState(false);
   const closeMenu = (): void => setMenuOpen(false);
   return (
@@ -100,7 +102,7 @@ function PlacesBar({ user, onLogout, credits }: Props): ReactNode {
             <p className="truncate text-sm text-ink-3">{user.email}</p>
           </div>
         </div>
-        {credits}
+        {creditsInFull}
         <ul>
           <li>
             <Link to="/dashboard" className={sheetPlace} onClick={closeMenu}>

@@ -1,10 +1,117 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import * as v from 'valibot';
+import { balanceQuery } from '#web/features/credits/queries.ts';
+import { onSessionEnd, useSession } from '#web/features/identity/session.ts';
+import { type Draft, draftToText, readDraft } from '#web/features/optimize/draft.ts';
+import { emptyFields, fieldsOfRun, hasText } from '#web/features/optimize/fields.ts';
+import { OptimizationForm } from '#web/features/optimize/form.tsx';
+import { runQuery, runsKey } from '#web/features/runs/queries.ts';
+import { isLocalMode } from '#web/local-mode.ts';
+import { QueryBlock } from '#web/query-block.tsx';
+import { LinkButton } from '#web/ui/button.tsx';
+import { Skeleton } from '#web/ui/skeleton.tsx';
+
+const text = (schema: v.GenericSchema<unknown, string>) =>
+  v.fallback(v.optional(schema), undefined);
+
+const Search = v.object({
+  /** The run to ask again, or to change and ask then. */
+  from: text(v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/))),
+  /** A challenge to begin with. A number in the address is text here. */
+  challenge: text(
+    v.pipe(v.union([v.string(), v.number()]), v.transform(String), v.trim(), v.nonEmpty()),
+  ),
+});
 
 export const Route = createFileRoute('/_signed-in/optimization')({
-  component: () => (
-    <div className="mx-auto max-w-page px-4 pt-8 sm:px-6">
-      <h1 className="text-4xl">Business Optimization</h1>
-    </div>
-  ),
+  validateSearch: Search,
+  component: OptimizationPage,
   staticData: { title: 'Business Optimization' },
 });
+
+function OptimizationPage(): ReactNode {
+  const session = useSession();
+  const { from, challenge } = Route.useSearch();
+  if (!('user' in session)) return null;
+  const userId = session.user.id;
+  return (
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+      <div className="max-w-prose space-y-3">
+        <h1 className="text-4xl">Business Optimization</h1>
+        <p className="text-ink-2">
+          Put one business question to seven or more models. They answer apart, review each other
+          blindly, and one recommendation says where they agree and where not.
+        </p>
+      </div>
+      {from === undefined ? (
+        <Form
+          key={`${userId} ${challenge ?? ''}`}
+          userId={userId}
+          prefilled={
+            challenge === undefined
+              ? null
+              : { fields: { ...emptyFields, challenge }, attempt: null }
+          }
+        />
+      ) : (
+        <CopiedForm key={`${userId} ${from}`} userId={userId} from={from} />
+      )}
+    </div>
+  );
+}
+
+/** The form with the fields of an earlier run, once that run is here. */
+function CopiedForm({ userId, from }: { userId: string; from: string }): ReactNode {
+  const run = useQuery({ ...runQuery(from), staleTime: Infinity });
+  return (
+    <>
+      <QueryBlock
+        answer={run}
+        label="Loading the run to ask again"
+        failure="The run to copy could not be loaded"
+        safe="Nothing was started."
+        skeleton={<Skeleton className="h-96" />}
+      >
+        {(data) => (
+          <Form userId={userId} prefilled={{ fields: fieldsOfRun(data), attempt: null }} />
+        )}
+      </QueryBlock>
+      {run.isError && run.data === undefined ? (
+        <LinkButton to="/optimization">Begin with an empty form</LinkButton>
+      ) : null}
+    </>
+  );
+}
+
+function Form({ userId, prefilled }: { userId: string; prefilled: Draft | null }): ReactNode {
+  const client = useQueryClient();
+  const navigate = Route.useNavigate();
+  const balance = useQuery(balanceQuery);
+  const [{ initial, earlier }] = useState(() => begin(userId, prefilled));
+  return (
+    <OptimizationForm
+      userId={userId}
+      onSessionEnd={onSessionEnd}
+      initial={initial}
+      earlier={earlier}
+      balance={balance.data}
+      isLocal={isLocalMode()}
+      onStarted={(id) => {
+        void client.invalidateQueries({ queryKey: runsKey });
+        void client.invalidateQueries({ queryKey: balanceQuery.queryKey });
+        void navigate({ to: '/evolution-chamber', search: { id } });
+      }}
+    />
+  );
+}
+
+/** What the form begins with. A draft that gives way to what was asked for is offered beside it. */
+function begin(userId: string, prefilled: Draft | null): { initial: Draft; earlier: Draft | null } {
+  const kept = readDraft(userId);
+  if (!prefilled) return { initial: kept ?? { fields: emptyFields, attempt: null }, earlier: null };
+  const isOther =
+    kept !== null && hasText(kept.fields) && draftToText(kept) !== draftToText(prefilled);
+  return { initial: prefilled, earlier: isOther ? kept : null };
+}

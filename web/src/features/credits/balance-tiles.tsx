@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react';
+import type { Balance } from '#services/credits/contract.ts';
+import { Card } from '#web/ui/card.tsx';
+import { credits, creditsInWords } from '#web/ui/figures.ts';
+import { Notice } from '#web/ui/notice.tsx';
+import { Tile, TileRow } from '#web/ui/tile.tsx';
+import { stockWords } from './tier.ts';
+
+/** What a person has, bought and used; reserved and owed credits when there are any. */
+export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
+  const given = balance.total_credits - balance.total_purchased;
+  return (
+    <div className="space-y-4">
+      <Card>
+        <TileRow>
+          <Tile
+            label="Available Credits"
+            value={credits(balance.available_credits)}
+            detail={stockWords(balance.available_credits)}
+          />
+          <Tile
+            label="Total Purchased"
+            value={credits(balance.total_purchased)}
+            detail={given > 0 ? `and ${credits(given)} given to you` : undefined}
+          />
+          <Tile
+            label="Total Used"
+            value={credits(balance.total_consumed)}
+            detail="less what came back"
+          />
+          {balance.reserved_credits > 0 ? (
+            <Tile
+              label="Reserved"
+              value={credits(balance.reserved_credits)}
+              detail="held by running optimizations"
+            />
+          ) : null}
+          {balance.debt_credits > 0 ? (
+            <Tile label="Owed" value={credits(balance.debt_credits)} detail="see below" />
+          ) : null}
+        </TileRow>
+      </Card>
+      {balance.debt_credits > 0 ? (
+        <Notice tone="warn" title={`Your account owes ${creditsInWords(balance.debt_credits)}`}>
+          They were taken back after they had been used, because their payment was returned or
+          disputed. No optimization can start until the next credits you receive have settled them.
+        </Notice>
+      ) : null}
+    </div>
+  );
+}

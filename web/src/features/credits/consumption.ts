@@ -1,0 +1,41 @@
+/** Months and bars of the consumption chart; months are UTC and written `2026-11`. */
+export type MonthOfCredits = { readonly month: string; readonly credits: number };
+
+function firstDay(month: string): Date {
+  return new Date(`${month}-01T00:00:00Z`);
+}
+
+/** "Nov". */
+export function shortMonth(month: string, locale?: string): string {
+  return new Intl.DateTimeFormat(locale, { month: 'short', timeZone: 'UTC' }).format(
+    firstDay(month),
+  );
+}
+
+/** "November 2026". */
+export function longMonth(month: string, locale?: string): string {
+  return new Intl.DateTimeFormat(locale, {
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  }).format(firstDay(month));
+}
+
+/**
+ * The height of each bar as a share of the tallest, 0 to 1. A month in which more came back than was
+ * used stands at nought: bars begin at zero.
+ */
+export function barShares(months: readonly MonthOfCredits[]): number[] {
+  const most = Math.max(1, ...months.map(({ credits }) => credits));
+  return months.map(({ credits }) => Math.max(0, credits) / most);
+}
+
+/** What the chart says in one sentence. */
+export function consumptionSentence(months: readonly MonthOfCredits[], locale?: string): string {
+  const first = months[0];
+  const last = months.at(-1);
+  if (!first || !last) return 'No months yet.';
+  const most = months.reduce((top, month) => (month.credits > top.credits ? month : top), first);
+  const span = `Credits consumed from ${longMonth(first.month, locale)} to ${longMonth(last.month, locale)}.`;
+  return `${span} This month ${last.credits}; most in ${longMonth(most.month, locale)} with ${most.credits}.`;
+}

@@ -1,0 +1,83 @@
+import type { ReactNode } from 'react';
+import type { CreditAnalytics } from '#services/credits/contract.ts';
+import { Card } from '#web/ui/card.tsx';
+import { credits } from '#web/ui/figures.ts';
+import { Tile, TileRow } from '#web/ui/tile.tsx';
+import { MonthBars } from './month-bars.tsx';
+
+/** Consumption by month, what a completed run cost on average, and how many there were. */
+export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): ReactNode {
+  const {
+    average_cost_per_optimization: average,
+    completed_optimizations: completed,
+    consumption_by_month: months,
+  } = analytics;
+  return (
+    <Card aria-labelledby="usage" className="space-y-6">
+      <h2 id="usage" className="text-2xl">
+        Usage Statistics
+      </h2>
+      <TileRow>
+        <Tile
+          label="Consumed this month"
+          value={credits(analytics.monthly_consumption)}
+          detail="credits, by UTC month"
+        />
+        <Tile
+          label="Average per optimization"
+          value={average === null ? '—' : average.toLocaleString()}
+          detail={average === null ? 'nothing completed yet' : 'credits for each completed one'}
+        />
+        <Tile label="Completed optimizations" value={credits(completed)} />
+      </TileRow>
+      {months.some((month) => month.credits !== 0) ? (
+        <MonthBars months={months} />
+      ) : (
+        <p className="text-ink-2">
+          Your consumption of the last twelve months will stand here once an optimization has run.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** The five models that most credits went to, each with its share of what all five got. */
+export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactNode {
+  const models = analytics.most_used_models;
+  const most = Math.max(1, ...models.map((model) => model.total_credits));
+  return (
+    <Card aria-labelledby="models" className="space-y-4">
+      <h2 id="models" className="text-2xl">
+        Most Used AI Models
+      </h2>
+      {models.length === 0 ? (
+        <p className="text-ink-2">The models that your credits went to will stand here.</p>
+      ) : (
+        <>
+          <ol className="space-y-3">
+            {models.map(({ model, total_credits: amount }) => (
+              <li key={model} className="space-y-1">
+                <p className="flex items-baseline justify-between gap-4">
+                  <span className="min-w-0 truncate">{model}</span>
+                  <span className="shrink-0 font-medium">{credits(amount)}</span>
+                </p>
+                <svg width="100%" height="8" aria-hidden="true">
+                  <rect width="100%" height="8" rx="4" className="fill-sunken" />
+                  <rect
+                    width={`${(amount / most) * 100}%`}
+                    height="8"
+                    rx="4"
+                    className="fill-accent"
+                  />
+                </svg>
+              </li>
+            ))}
+          </ol>
+          <p className="text-sm text-ink-3">
+            Credits. The charge of a run is shared over its models by what they cost.
+          </p>
+        </>
+      )}
+    </Card>
+  );
+}

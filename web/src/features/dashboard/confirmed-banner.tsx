@@ -1,0 +1,31 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { productName } from '#web/product.ts';
+import { Notice } from '#web/ui/notice.tsx';
+
+/**
+ * The welcome after an e-mail address was confirmed. It stands once: `onSeen` takes the mark out of
+ * the address, so that a reload or a bookmark does not repeat it.
+ */
+export function ConfirmedBanner({
+  confirmed,
+  onSeen,
+}: {
+  confirmed: boolean;
+  onSeen: () => void;
+}): ReactNode {
+  const [shown, setShown] = useState(confirmed);
+  useEffect(() => {
+    if (confirmed) onSeen();
+  }, [confirmed, onSeen]);
+  if (!shown) return null;
+  return (
+    <Notice
+      tone="ok"
+      title="Email confirmed successfully!"
+      announced="Email confirmed successfully!"
+      onDismiss={() => setShown(false)}
+    >
+      Your account is now active. Welcome to {productName}!
+    </Notice>
+  );
+}

@@ -1,0 +1,149 @@
+import type { challengeTypes } from '#services/optimizations/contract.ts';
+
+export type ChallengeType = (typeof challengeTypes)[number];
+
+export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
+  business_strategy: 'Business strategy',
+  marketing: 'Marketing',
+  operations: 'Operations',
+  finance: 'Finance',
+  product: 'Product',
+  sales: 'Sales',
+  hiring: 'Hiring',
+  other: 'Other',
+};
+
+/**
+ * Words that speak for a type, as the beginnings of words. Strategy is not among them: it is what a
+ * question is about when nothing else speaks louder.
+ */
+const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
+  [
+    'marketing',
+    [
+      'marketing',
+      'advert',
+      'ads',
+      'audience',
+      'awareness',
+      'brand',
+      'campaign',
+      'channel',
+      'content',
+      'newsletter',
+      'organic',
+      'seo',
+      'social media',
+      'traffic',
+    ],
+  ],
+  [
+    'operations',
+    [
+      'operation',
+      'automat',
+      'bottleneck',
+      'capacity',
+      'deliver',
+      'fulfil',
+      'inventory',
+      'logistic',
+      'process',
+      'supplier',
+      'supply',
+      'turnaround',
+      'warehouse',
+      'workflow',
+    ],
+  ],
+  [
+    'finance',
+    [
+      'financ',
+      'budget',
+      'cash',
+      'cost',
+      'debt',
+      'fundrais',
+      'funding',
+      'invest',
+      'investor',
+      'loan',
+      'margin',
+      'profitab',
+      'runway',
+      'tax',
+      'valuation',
+    ],
+  ],
+  [
+    'product',
+    [
+      'product',
+      'app',
+      'beta',
+      'feature',
+      'mvp',
+      'onboarding',
+      'prototype',
+      'release',
+      'roadmap',
+      'saas',
+      'software',
+      'usability',
+    ],
+  ],
+  [
+    'sales',
+    [
+      'sales',
+      'sell',
+      'close rate',
+      'closing',
+      'cold call',
+      'crm',
+      'deal',
+      'discount',
+      'lead',
+      'outbound',
+      'pipeline',
+      'prospect',
+      'quota',
+    ],
+  ],
+  [
+    'hiring',
+    [
+      'hire',
+      'hiring',
+      'candidate',
+      'contractor',
+      'employ',
+      'freelancer',
+      'headcount',
+      'interview',
+      'onboard new',
+      'recruit',
+      'salary',
+      'salaries',
+      'talent',
+    ],
+  ],
+];
+
+/**
+ * What a text seems to be about: the type that most of its words speak for, or null when none does or
+ * two speak equally loud. A word counts once, however often it stands there.
+ */
+export function suggestChallengeType(text: string): ChallengeType | null {
+  const words = ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `;
+  const scores = signs
+    .map(([type, beginnings]) => ({
+      type,
+      score: beginnings.filter((beginning) => words.includes(` ${beginning}`)).length,
+    }))
+    .toSorted((one, other) => other.score - one.score);
+  const [first, second] = scores;
+  if (!first || first.score === 0 || first.score === second?.score) return null;
+  return first.type;
+}

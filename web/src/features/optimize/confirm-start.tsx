@@ -1,0 +1,53 @@
+import type { ReactNode } from 'react';
+import type { Strategy } from '#services/optimizations/contract.ts';
+import { Button } from '#web/ui/button.tsx';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { creditsInWords } from '#web/ui/figures.ts';
+
+/** Asked after the start by keyboard, which passes over the summary. */
+export function ConfirmStart({
+  open,
+  strategy,
+  available,
+  onClose,
+  onConfirm,
+}: {
+  open: boolean;
+  strategy: Strategy | null;
+  available: number | null;
+  onClose: () => void;
+  onConfirm: () => void;
+}): ReactNode {
+  const price = creditsInWords(strategy?.credits ?? null);
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={`Start for ${price}?`}
+      actions={
+        <>
+          <Button onClick={onClose}>Back to the form</Button>
+          <Button
+            tone="primary"
+            // oxlint-disable-next-line jsx-a11y/no-autofocus -- a dialog has to put the focus somewhere
+            autoFocus
+            onClick={onConfirm}
+            // The key that opened this dialog may still be down, and must not answer it.
+            onKeyDown={(event) => {
+              if (event.repeat) event.preventDefault();
+            }}
+          >
+            Start for {price}
+          </Button>
+        </>
+      }
+    >
+      <p className="text-ink-2">
+        {strategy?.name}
+        {available === null || strategy === null
+          ? '.'
+          : `. You have ${creditsInWords(available)}; ${available - strategy.credits} are left then.`}
+      </p>
+    </Dialog>
+  );
+}

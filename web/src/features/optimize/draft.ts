@@ -1,0 +1,84 @@
+import * as v from 'valibot';
+import { ChallengeType, StrategyId } from '#services/optimizations/contract.ts';
+import type { Fields } from './fields.ts';
+import { rowsOf, textsOf } from './rows.ts';
+
+/**
+ * The form as it is kept on the device, by person. Signing out removes every key that begins with
+ * `sevenfold.draft.`.
+ */
+export function draftKey(userId: string): string {
+  return `sevenfold.draft.${userId}.optimization`;
+}
+
+/**
+ * The keys of one attempt to start. They stay the same for as long as the fields do, so that a second
+ * try after a lost answer reaches the run of the first.
+ */
+const Attempt = v.object({
+  createKey: v.string(),
+  processKey: v.string(),
+  /** The run, once its creation was answered. */
+  runId: v.nullable(v.string()),
+});
+export type Attempt = v.InferOutput<typeof Attempt>;
+
+const Stored = v.object({
+  version: v.literal(1),
+  challenge: v.string(),
+  context: v.string(),
+  objectives: v.array(v.string()),
+  constraints: v.array(v.string()),
+  chosenType: v.nullable(ChallengeType),
+  strategy: v.nullable(StrategyId),
+  allowSimulated: v.boolean(),
+  from: v.nullable(v.object({ id: v.string(), challenge: v.string(), ended: v.boolean() })),
+  attempt: v.nullable(Attempt),
+});
+
+export type Draft = { readonly fields: Fields; readonly attempt: Attempt | null };
+
+export function draftToText({ fields, attempt }: Draft): string {
+  const { challenge, context, objectives, constraints, ...rest } = fields;
+  const stored: v.InferOutput<typeof Stored> = {
+    version: 1,
+    ...rest,
+    challenge,
+    context,
+    objectives: textsOf(objectives),
+    constraints: textsOf(constraints),
+    attempt,
+  };
+  return JSON.stringify(stored);
+}
+
+/** Null for nothing, and for what an older or a foreign page left there. */
+export function draftFromText(text: string | null): Draft | null {
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), Stored), text);
+  if (!result.success) return null;
+  const { version: _version, objectives, constraints, attempt, ...rest } = result.output;
+  return {
+    fields: { ...rest, objectives: rowsOf(objectives), constraints: rowsOf(constraints) },
+    attempt,
+  };
+}
+
+export function readDraft(userId: string): Draft | null {
+  return navigator.cookieEnabled ? draftFromText(localStorage.getItem(draftKey(userId))) : null;
+}
+
+/** Whether the device kept it: storage may be forbidden or full. */
+export function writeDraft(userId: string, draft: Draft): boolean {
+  if (!navigator.cookieEnabled) return false;
+  try {
+    localStorage.setItem(draftKey(userId), draftToText(draft));
+    return true;
+  } catch (error) {
+    if (error instanceof DOMException) return false;
+    throw error;
+  }
+}
+
+export function removeDraft(userId: string): void {
+  if (navigator.cookieEnabled) localStorage.removeItem(draftKey(userId));
+}

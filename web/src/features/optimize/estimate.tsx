@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { creditsInWords, modelCost } from '#web/ui/figures.ts';
+import { Skeleton } from '#web/ui/skeleton.tsx';
+import type { StrategyId } from './fields.ts';
+import { estimateQuery } from './queries.ts';
+import { typicalTime } from './strategy-words.ts';
+
+/** Milliseconds of quiet before a changed text is estimated. */
+const debounceMs = 500;
+
+type Asked = { readonly strategy: StrategyId; readonly text: string };
+
+/** What the models of a run would cost, asked once a person stops typing. */
+export function Estimate({
+  strategy,
+  challenge,
+  credits,
+}: Readonly<{ strategy: StrategyId; challenge: string; credits: number }>): ReactNode {
+  const text = challenge.trim();
+  const settled = useSettled({ strategy, text });
+  const isAskable = settled.text !== '' && settled.text.length <= optimizationLimits.challenge;
+  const estimate = useQuery({
+    ...estimateQuery(settled.strategy, settled.text),
+    enabled: isAskable,
+  });
+  if (text === '') return <span className="text-ink-2">once there is a challenge</span>;
+  const isChanging = settled.strategy !== strategy || settled.text !== text;
+  if (isAskable && (isChanging || estimate.isFetching)) {
+    return (
+      <span className="inline-block" aria-busy="true">
+        <span className="sr-only">Estimating</span>
+        <Skeleton className="h-5 w-32" />
+      </span>
+    );
+  }
+  if (!estimate.data) return <span>Estimate unavailable, price is {creditsInWords(credits)}</span>;
+  const { cost, typical_seconds: seconds, simulated } = estimate.data;
+  return (
+    <span>
+      {cost === null
+        ? 'cost unknown'
+        : `${modelCost(cost)} ${simulated ? 'if the models were real' : 'for the models'}`}
+      , {typicalTime(seconds)}
+    </span>
+  );
+}
+
+function useSettled(asked: Asked): Asked {
+  const { strategy, text } = asked;
+  const [settled, setSettled] = useState(asked);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled({ strategy, text }), debounceMs);
+    return () => clearTimeout(timer);
+  }, [strategy, text]);
+  return settled;
+}

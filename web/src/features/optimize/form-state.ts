@@ -1,0 +1,59 @@
+import type { Balance } from '#services/credits/contract.ts';
+import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Attempt } from './draft.ts';
+import type { Checked, Fields } from './fields.ts';
+import type { Shortage } from './insufficient.tsx';
+import type { Row, Rows } from './rows.ts';
+import { isUsable } from './strategy-words.ts';
+
+/** What a person still has to do before the form can start, in the order of the page. */
+export function stillMissing(
+  fields: Fields,
+  strategy: Strategy | null,
+  checked: Checked,
+): string[] {
+  const missing: string[] = [];
+  if (fields.challenge.trim() === '') missing.push('Describe your challenge.');
+  if (fields.strategy === null) missing.push('Choose a strategy.');
+  else if (strategy && !isUsable(strategy, fields.allowSimulated))
+    missing.push('Choose a strategy that is available.');
+  if (missing.length === 0 && !checked.ok) missing.push('Correct the fields that are marked.');
+  return missing;
+}
+
+/**
+ * Why the balance cannot pay the price; null when it can, when it is unknown, and when the attempt has
+ * made its run already: its credits may be reserved, and trying again only asks what became of it.
+ */
+export function shortageOf(
+  strategy: Strategy | null,
+  balance: Balance | undefined,
+  attempt: Attempt | null,
+): Shortage | null {
+  if (!strategy || !balance || (attempt !== null && attempt.runId !== null)) return null;
+  const { available_credits: available, debt_credits: debt } = balance;
+  const shortfall = Math.max(0, strategy.credits - available);
+  if (shortfall === 0 && debt === 0) return null;
+  return { required: strategy.credits, balance: available, shortfall, debt };
+}
+
+/** The errors of a list by row: the schema counts rows that are not empty, the page shows all. */
+export function rowErrors(
+  rows: Rows,
+  field: 'objectives' | 'constraints',
+  checked: Checked,
+): ReadonlyMap<number, string> {
+  if (checked.ok) return new Map();
+  const written = rows.filter((row: Row) => row.text.trim() !== '');
+  return new Map(
+    written.flatMap(({ id }, index) => {
+      const error = checked.errors.get(`${field}.${index}`);
+      return error === undefined ? [] : [[id, error] as const];
+    }),
+  );
+}
+
+/** What is wrong with a text field; an empty challenge is no error before somebody tries to start. */
+export function fieldError(checked: Checked, field: string, value: string): string | undefined {
+  return checked.ok || value.trim() === '' ? undefined : checked.errors.get(field);
+}

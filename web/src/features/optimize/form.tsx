@@ -1,0 +1,522 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import {
+  type FormEvent,
+  type ReactNode,
+  type Ref,
+  type RefObject,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
+import type { Balance } from '#services/credits/contract.ts';
+import { challengeTypes, optimizationLimits } from '#services/optimizations/contract.ts';
+import { ApiProblem } from '#web/api.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { QueryBlock } from '#web/query-block.tsx';
+import { announce } from '#web/ui/announcer.tsx';
+import { Button } from '#web/ui/button.tsx';
+import { Card } from '#web/ui/card.tsx';
+import { ErrorState } from '#web/ui/error-state.tsx';
+import { SelectField, TextArea } from '#web/ui/field.tsx';
+import { creditsInWords } from '#web/ui/figures.ts';
+import { Notice } from '#web/ui/notice.tsx';
+import { Skeleton } from '#web/ui/skeleton.tsx';
+import { challengeTypeWords, suggestChallengeType } from './challenge-type.ts';
+import { ConfirmStart } from './confirm-start.tsx';
+import { Counter } from './counter.tsx';
+import type { Draft } from './draft.ts';
+import { challengeTypeOf, checkFields, emptyFields, type Fields, hasText } from './fields.ts';
+import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts';
+import { Insufficient } from './insufficient.tsx';
+import { FourSteps } from './method.tsx';
+import { checkUsage, createRun, processRun, strategiesQuery } from './queries.ts';
+import { RowsField } from './rows-field.tsx';
+import { newAttempt, type Started, startRun } from './start.ts';
+import { StrategyChoice } from './strategy-choice.tsx';
+import { Summary } from './summary.tsx';
+import { type OnSessionEnd, useDraft } from './use-draft.ts';
+
+const insufficientToStart =
+  'Insufficient credits to start optimization. Please purchase more credits.';
+
+type Phase =
+  | { readonly kind: 'editing' }
+  | { readonly kind: 'starting' }
+  | Exclude<Started, { kind: 'started' }>
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+export type FormProps = {
+  userId: string;
+  onSessionEnd: OnSessionEnd;
+  initial: Draft;
+  /** A draft that `initial` has taken the place of, for as long as nothing has been changed. */
+  earlier: Draft | null;
+  balance: Balance | undefined;
+  isLocal: boolean;
+  onStarted: (runId: string) => void;
+};
+
+const calls = {
+  checkUsage,
+  createRun,
+  processRun,
+  wait: (milliseconds: number) =>
+    new Promise<void>((resolve) => {
+      setTimeout(resolve, milliseconds);
+    }),
+};
+
+/** The question, its panel and its price; one press starts it, once. */
+export function OptimizationForm(props: FormProps): ReactNode {
+  const { userId, onSessionEnd, initial, balance, isLocal, onStarted } = props;
+  const strategies = useQuery(strategiesQuery);
+  const [draft, setDraft] = useState(initial);
+  const [isTouched, setTouched] = useState(false);
+  const [earlier, setEarlier] = useState(props.earlier);
+  const [cleared, setCleared] = useState<Draft | null>(null);
+  const [phase, setPhase] = useState<Phase>({ kind: 'editing' });
+  const [isConfirming, setConfirming] = useState(false);
+  const keeping = useDraft({ userId, onSessionEnd }, draft, isTouched);
+  const isStarting = useRef(false);
+  const form = useRef<HTMLFormElement>(null);
+  const outcome = useRef<HTMLDivElement>(null);
+
+  const { fields, attempt } = draft;
+  const strategy = strategies.data?.find(({ id }) => id === fields.strategy) ?? null;
+  const checked = checkFields(fields);
+  const missing = stillMissing(fields, strategy, checked);
+  const shortage = shortageOf(strategy, balance, attempt);
+  const canStart =
+    missing.length === 0 &&
+    checked.ok &&
+    strategy !== null &&
+    shortage === null &&
+    phase.kind !== 'starting';
+
+  useEffect(() => {
+    if (phase.kind !== 'editing' && phase.kind !== 'starting') outcome.current?.focus();
+  }, [phase]);
+
+  /** Takes a whole draft; changed fields are another question, and get an attempt of their own. */
+  const take = (next: Draft): void => {
+    setTouched(true);
+    setDraft(next);
+    setPhase({ kind: 'editing' });
+  };
+  const change = (part: Partial<Fields>): void => {
+    setCleared(null);
+    take({ fields: { ...fields, ...part }, attempt: null });
+  };
+
+  const start = async (): Promise<void> => {
+    if (!canStart || isStarting.current) return;
+    isStarting.current = true;
+    setPhase({ kind: 'starting' });
+    announce('Initializing AI Models...');
+    const keys = attempt ?? newAttempt();
+    const begun: Draft = { fields, attempt: keys };
+    setDraft(begun);
+    // Kept before the first call: a page that dies now finds its run again by these keys.
+    keeping.saveNow(begun);
+    try {
+      const result = await startRun(
+        { request: checked.request, price: strategy.credits, attempt: keys },
+        (runId) => {
+          const created: Draft = { fields, attempt: { ...keys, runId } };
+          setDraft(created);
+          keeping.saveNow(created);
+        },
+        calls,
+      );
+      if (result.kind === 'started') {
+        keeping.discard();
+        onStarted(result.id);
+        return;
+      }
+      if (result.kind === 'price-changed') {
+        void strategies.refetch();
+        if (result.outdated) setDraft({ fields, attempt: null });
+      }
+      setPhase(result);
+    } catch (error) {
+      setPhase({ kind: 'failed', error });
+    }
+    isStarting.current = false;
+  };
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void start();
+  };
+
+  useStartKey(form, (event) => {
+    event.preventDefault();
+    if (canStart) {
+      setConfirming(true);
+      return;
+    }
+    const next = missing[0] ?? (shortage ? insufficientToStart : null);
+    if (next !== null) announce(next, 'assertive');
+    const invalid = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    const wanted =
+      fields.challenge.trim() === ''
+        ? form.current?.querySelector<HTMLElement>('[name="challenge"]')
+        : (invalid ?? form.current?.querySelector<HTMLElement>('[name="strategy"]:enabled'));
+    wanted?.focus();
+  });
+
+  return (
+    <form ref={form} method="post" noValidate onSubmit={submit} className="space-y-10">
+      {earlier ? (
+        <Notice
+          title="Your earlier draft is kept on this device"
+          actions={
+            <Button
+              onClick={() => {
+                take(earlier);
+                setEarlier(null);
+              }}
+            >
+              Use my draft instead
+            </Button>
+          }
+        >
+          This form was filled in for you. Changing it puts it in the place of that draft.
+        </Notice>
+      ) : null}
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
+        <fieldset disabled={phase.kind === 'starting'} className="min-w-0 space-y-6 lg:col-span-2">
+          <legend className="sr-only">Your question</legend>
+          <Question fields={fields} onChange={change} />
+          <section aria-labelledby="strategies" className="space-y-4">
+            <h2 id="strategies" className="text-2xl">
+              Strategy
+            </h2>
+            <QueryBlock
+              answer={strategies}
+              label="Loading strategies"
+              failure="Failed to get strategies"
+              safe="What you wrote is kept."
+              skeleton={<StrategySkeleton />}
+            >
+              {(list) => (
+                <StrategyChoice
+                  strategies={list}
+                  chosen={fields.strategy}
+                  onChoose={(id) => change({ strategy: id })}
+                  allowSimulated={fields.allowSimulated}
+                  onAllowSimulated={(allowSimulated) => change({ allowSimulated })}
+                  canSimulate={isLocal}
+                />
+              )}
+            </QueryBlock>
+          </section>
+        </fieldset>
+        <div className="min-w-0 lg:sticky lg:top-6">
+          <Card aria-labelledby="summary" className="space-y-4">
+            <h2 id="summary" className="text-2xl">
+              Summary
+            </h2>
+            <Summary fields={fields} strategy={strategy} balance={balance} />
+            <Outcome
+              phase={phase}
+              shortage={shortage}
+              runId={attempt?.runId ?? null}
+              focusRef={outcome}
+            />
+            <Button
+              type="submit"
+              tone="primary"
+              wide
+              disabled={!canStart}
+              busy={phase.kind === 'starting'}
+              aria-describedby="start-note"
+            >
+              {phase.kind === 'starting'
+                ? 'Initializing AI Models...'
+                : shortage
+                  ? 'Insufficient Credits'
+                  : 'Start Optimization'}
+            </Button>
+            <div id="start-note" className="space-y-1 text-sm text-ink-2">
+              {missing.length > 0 ? (
+                <ul>
+                  {missing.map((sentence) => (
+                    <li key={sentence}>{sentence}</li>
+                  ))}
+                </ul>
+              ) : (
+                <p>Ctrl or ⌘ with Enter starts from anywhere in the form.</p>
+              )}
+            </div>
+            <DraftNote
+              state={keeping.state}
+              isFilled={hasText(fields)}
+              cleared={cleared}
+              onClear={() => {
+                setCleared(draft);
+                take({ fields: emptyFields, attempt: null });
+              }}
+              onUndo={(before) => {
+                setCleared(null);
+                take(before);
+              }}
+            />
+          </Card>
+        </div>
+      </div>
+      <FourSteps />
+      <ConfirmStart
+        open={isConfirming}
+        strategy={strategy}
+        available={balance?.available_credits ?? null}
+        onClose={() => setConfirming(false)}
+        onConfirm={() => {
+          setConfirming(false);
+          void start();
+        }}
+      />
+    </form>
+  );
+}
+
+/** Ctrl or ⌘ with Enter, from any field of the form. A key that is held down counts once. */
+function useStartKey(
+  form: RefObject<HTMLFormElement | null>,
+  onStart: (event: KeyboardEvent) => void,
+): void {
+  const latest = useRef(onStart);
+  useEffect(() => {
+    latest.current = onStart;
+  });
+  useEffect(() => {
+    const element = form.current;
+    const listen = (event: KeyboardEvent): void => {
+      const isStart = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
+      if (isStart && !event.repeat) latest.current(event);
+    };
+    element?.addEventListener('keydown', listen);
+    return () => element?.removeEventListener('keydown', listen);
+  }, [form]);
+}
+
+function Question({
+  fields,
+  onChange,
+}: {
+  fields: Fields;
+  onChange: (part: Partial<Fields>) => void;
+}): ReactNode {
+  const checked = checkFields(fields);
+  const errors = checked.ok ? null : checked.errors;
+  return (
+    <Card aria-label="Your question" className="space-y-6">
+      <TextArea
+        label="What business challenge are you facing?"
+        name="challenge"
+        required
+        rows={5}
+        value={fields.challenge}
+        onChange={(event) => onChange({ challenge: event.currentTarget.value })}
+        error={fieldError(checked, 'challenge', fields.challenge)}
+        aside={<Counter text={fields.challenge} limit={optimizationLimits.challenge} />}
+      />
+      <TypeField fields={fields} onChange={onChange} />
+      <TextArea
+        label="Context"
+        name="context"
+        hint="Optional: figures, history, what you have tried."
+        rows={4}
+        value={fields.context}
+        onChange={(event) => onChange({ context: event.currentTarget.value })}
+        error={fieldError(checked, 'context', fields.context)}
+        aside={<Counter text={fields.context} limit={optimizationLimits.context} />}
+      />
+      <RowsField
+        legend="Objectives"
+        rowName="Objective"
+        hint="What a good outcome looks like. Enter adds a row; pasted lines become rows."
+        rows={fields.objectives}
+        onChange={(objectives) => onChange({ objectives })}
+        errors={rowErrors(fields.objectives, 'objectives', checked)}
+        error={errors?.get('objectives')}
+      />
+      <RowsField
+        legend="Constraints"
+        rowName="Constraint"
+        hint="What must not happen, and what there is to work with."
+        rows={fields.constraints}
+        onChange={(constraints) => onChange({ constraints })}
+        errors={rowErrors(fields.constraints, 'constraints', checked)}
+        error={errors?.get('constraints')}
+      />
+    </Card>
+  );
+}
+
+function TypeField({
+  fields,
+  onChange,
+}: {
+  fields: Fields;
+  onChange: (part: Partial<Fields>) => void;
+}): ReactNode {
+  const suggested = suggestChallengeType(fields.challenge);
+  const hint =
+    fields.chosenType === null
+      ? suggested === null
+        ? 'It decides which considerations the models weigh first.'
+        : 'Suggested by your text. Change it if it is wrong.'
+      : suggested === null || suggested === fields.chosenType
+        ? 'Your choice.'
+        : `Your choice. Your text suggests ${challengeTypeWords[suggested]}.`;
+  return (
+    <SelectField
+      label="Challenge type"
+      name="challenge_type"
+      hint={hint}
+      value={challengeTypeOf(fields)}
+      onChange={({ currentTarget: { value } }) => {
+        const chosenType = challengeTypes.find((type) => type === value) ?? null;
+        onChange({ chosenType });
+      }}
+    >
+      {challengeTypes.map((type) => (
+        <option key={type} value={type}>
+          {challengeTypeWords[type]}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+function Outcome({
+  phase,
+  shortage,
+  runId,
+  focusRef,
+}: {
+  phase: Phase;
+  shortage: Parameters<typeof Insufficient>[0]['shortage'] | null;
+  runId: string | null;
+  focusRef: Ref<HTMLDivElement>;
+}): ReactNode {
+  switch (phase.kind) {
+    case 'insufficient':
+      return (
+        <Insufficient
+          shortage={{ ...phase, debt: shortage?.debt ?? 0 }}
+          announced={insufficientToStart}
+          focusRef={focusRef}
+        />
+      );
+    case 'price-changed':
+      return (
+        <Notice
+          tone="warn"
+          title={`The price is now ${creditsInWords(phase.price)}`}
+          announced={`The price is now ${creditsInWords(phase.price)}`}
+          focusRef={focusRef}
+        >
+          Nothing was reserved. Start again to agree to it.
+        </Notice>
+      );
+    case 'failed':
+      return <Failure error={phase.error} runId={runId} focusRef={focusRef} />;
+    case 'editing':
+    case 'starting':
+      return shortage && phase.kind === 'editing' ? <Insufficient shortage={shortage} /> : null;
+  }
+}
+
+/** A start that was refused, or of which nobody can say whether it arrived. */
+function Failure({
+  error,
+  runId,
+  focusRef,
+}: {
+  error: unknown;
+  runId: string | null;
+  focusRef: Ref<HTMLDivElement>;
+}): ReactNode {
+  const isUnknown = error instanceof ApiProblem && (error.status === 0 || error.status >= 500);
+  return (
+    <div ref={focusRef} tabIndex={-1}>
+      <ErrorState
+        title="Failed to start optimization. Please try again."
+        detail={
+          error instanceof ApiProblem && error.code === 'models-unavailable'
+            ? error.message
+            : problemSentence(error)
+        }
+        safe={
+          isUnknown
+            ? 'Your draft is saved. Trying again starts and charges it once, even if it has begun.'
+            : 'Your draft is saved. Nothing was charged.'
+        }
+        reference={error instanceof ApiProblem ? error.request_id : null}
+        actions={
+          runId === null ? undefined : (
+            <Link
+              to="/optimizations/$id"
+              params={{ id: runId }}
+              className="link inline-flex min-h-11 items-center"
+            >
+              See the run that waits
+            </Link>
+          )
+        }
+      />
+    </div>
+  );
+}
+
+function DraftNote({
+  state,
+  isFilled,
+  cleared,
+  onClear,
+  onUndo,
+}: {
+  state: 'untouched' | 'saved' | 'unsaved';
+  isFilled: boolean;
+  cleared: Draft | null;
+  onClear: () => void;
+  onUndo: (before: Draft) => void;
+}): ReactNode {
+  if (cleared) {
+    return (
+      <p className="flex items-center gap-2 text-sm text-ink-2">
+        The form is empty.
+        <Button tone="quiet" onClick={() => onUndo(cleared)}>
+          Undo
+        </Button>
+      </p>
+    );
+  }
+  if (!isFilled) return null;
+  return (
+    <p className="flex flex-wrap items-center gap-x-2 text-sm text-ink-2">
+      {state === 'unsaved'
+        ? 'This browser does not keep drafts.'
+        : state === 'saved'
+          ? 'Draft saved on this device.'
+          : null}
+      <Button tone="quiet" onClick={onClear}>
+        Empty the form
+      </Button>
+    </p>
+  );
+}
+
+function StrategySkeleton(): ReactNode {
+  return (
+    <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+      <Skeleton className="h-60" />
+      <Skeleton className="h-60" />
+      <Skeleton className="h-60" />
+      <Skeleton className="h-60" />
+    </div>
+  );
+}

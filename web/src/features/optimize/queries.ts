@@ -1,0 +1,46 @@
+import { queryOptions } from '@tanstack/react-query';
+import { CheckUsageReply } from '#services/credits/contract.ts';
+import {
+  type CreateOptimizationRequest,
+  EstimateReply,
+  Optimization,
+  StrategiesReply,
+} from '#services/optimizations/contract.ts';
+import { read, write } from '#web/api.ts';
+import type { StrategyId } from './fields.ts';
+
+/** The strategies with their seats, prices and whether they can run here. */
+export const strategiesQuery = queryOptions({
+  queryKey: ['strategies'],
+  queryFn: async ({ signal }) =>
+    (await read('/optimizations/strategies', StrategiesReply, { signal })).strategies,
+  staleTime: 300_000,
+});
+
+/** What a run would cost its models. A newer question for it ends an older call. */
+export function estimateQuery(strategy: StrategyId, challengeText: string) {
+  return queryOptions({
+    queryKey: ['estimate', strategy, challengeText],
+    queryFn: async ({ signal }) => {
+      const request = { strategy, workflowType: 'business-optimization', challengeText };
+      const options = { signal };
+      return (await write('POST', '/optimizations/estimate', request, EstimateReply, options))
+        .estimate;
+    },
+    gcTime: 60_000,
+  });
+}
+
+export function checkUsage(credits: number): Promise<CheckUsageReply> {
+  return write('POST', '/credits/check-usage', { required_credits: credits }, CheckUsageReply);
+}
+
+export function createRun(request: CreateOptimizationRequest, key: string): Promise<Optimization> {
+  return write('POST', '/optimizations', request, Optimization, { key });
+}
+
+export function processRun(id: string, key: string): Promise<Optimization> {
+  return write('POST', `/optimizations/${encodeURIComponent(id)}/process`, {}, Optimization, {
+    key,
+  });
+}

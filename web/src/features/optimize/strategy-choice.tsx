@@ -1,0 +1,223 @@
+import { type ReactNode, useId, useState } from 'react';
+import type { Strategy } from '#services/optimizations/contract.ts';
+import { Button } from '#web/ui/button.tsx';
+import { classNames } from '#web/ui/class-names.ts';
+import { Checkbox } from '#web/ui/field.tsx';
+import { creditsInWords } from '#web/ui/figures.ts';
+import { Badge } from '#web/ui/status.tsx';
+import type { StrategyId } from './fields.ts';
+import { isUsable, typicalTime, unavailableSentence } from './strategy-words.ts';
+
+type Props = {
+  strategies: readonly Strategy[];
+  chosen: StrategyId | null;
+  onChoose: (id: StrategyId) => void;
+  allowSimulated: boolean;
+  onAllowSimulated: (allow: boolean) => void;
+  /** Only local mode can simulate models. */
+  canSimulate: boolean;
+};
+
+/** The strategies as cards, or side by side as a table. Nothing is chosen beforehand. */
+export function StrategyChoice(props: Props): ReactNode {
+  const { strategies, allowSimulated, onAllowSimulated, canSimulate } = props;
+  const [asTable, setAsTable] = useState(false);
+  const hasMissing = strategies.some(({ missing }) => missing.length > 0);
+  return (
+    <fieldset className="min-w-0 space-y-4" data-part="strategies">
+      <legend className="sr-only">Strategy</legend>
+      <div className="flex flex-wrap items-center justify-between gap-4">
+        <p className="max-w-prose text-ink-2">
+          Each strategy seats its own panel of models, at its own price.
+        </p>
+        <Button aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+          Compare as table
+        </Button>
+      </div>
+      {canSimulate && hasMissing ? (
+        <Checkbox
+          label="Allow simulated models for seats without a key"
+          name="allow_simulated"
+          checked={allowSimulated}
+          onChange={(event) => onAllowSimulated(event.currentTarget.checked)}
+          hint="Their answers are invented by this installation and marked as simulated."
+        />
+      ) : null}
+      {asTable ? <StrategyTable {...props} /> : <StrategyCards {...props} />}
+    </fieldset>
+  );
+}
+
+const roles = [
+  { role: 'strategic', word: 'Strategic', colour: 'text-strategic' },
+  { role: 'risk', word: 'Risk', colour: 'text-risk' },
+  { role: 'implementation', word: 'Implementation', colour: 'text-implementation' },
+] as const;
+
+function StrategyCards({ strategies, chosen, onChoose, allowSimulated }: Props): ReactNode {
+  return (
+    <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+      {strategies.map((strategy) => (
+        <li key={strategy.id}>
+          <StrategyCard
+            strategy={strategy}
+            isChosen={strategy.id === chosen}
+            isUsable={isUsable(strategy, allowSimulated)}
+            onChoose={() => onChoose(strategy.id)}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function StrategyCard({
+  strategy,
+  isChosen,
+  isUsable: usable,
+  onChoose,
+}: {
+  strategy: Strategy;
+  isChosen: boolean;
+  isUsable: boolean;
+  onChoose: () => void;
+}): ReactNode {
+  const id = useId();
+  return (
+    <label
+      className={classNames(
+        'flex h-full flex-col gap-3 rounded-card border bg-surface p-4 has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+        isChosen ? 'border-accent ring-1 ring-accent' : 'border-line-strong',
+        usable ? 'cursor-pointer hover:bg-sunken' : 'cursor-not-allowed',
+      )}
+    >
+      <span className="flex items-start gap-3">
+        <input
+          type="radio"
+          name="strategy"
+          value={strategy.id}
+          checked={isChosen}
+          disabled={!usable}
+          onChange={onChoose}
+          aria-labelledby={`${id}-name ${id}-price`}
+          aria-describedby={`${id}-facts`}
+          className="mt-0.5 size-5 shrink-0 accent-accent"
+        />
+        <span className="min-w-0 grow">
+          <span className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
+            <span id={`${id}-name`} className="font-semibold">
+              {strategy.name}
+            </span>
+            <span id={`${id}-price`} className="font-semibold">
+              {creditsInWords(strategy.credits)}
+            </span>
+          </span>
+          <Badges strategy={strategy} isUsable={usable} />
+        </span>
+      </span>
+      <span id={`${id}-facts`} className="flex grow flex-col gap-3 text-sm text-ink-2">
+        {usable ? null : (
+          <span className="font-medium text-warn">{unavailableSentence(strategy)}</span>
+        )}
+        <span>{strategy.description}</span>
+        <span className="space-y-1">
+          {roles.map(({ role, word, colour }) => (
+            <span key={role} className="block">
+              <span className={`font-semibold ${colour}`}>{word}</span>{' '}
+              {strategy.models[role].join(', ')}
+            </span>
+          ))}
+        </span>
+        <span className="mt-auto">
+          {[
+            typicalTime(strategy.typical_seconds),
+            `${strategy.seats.length} models`,
+            strategy.biasDetection ? 'bias detection' : 'no bias detection',
+            strategy.parallelExecution ? 'in parallel' : 'one after the other',
+          ].join(' · ')}
+        </span>
+        {strategy.not_in_this_version.length > 0 ? (
+          <span>Not in this version: {strategy.not_in_this_version.join(', ')}.</span>
+        ) : null}
+      </span>
+    </label>
+  );
+}
+
+function Badges({
+  strategy,
+  isUsable: usable,
+}: {
+  strategy: Strategy;
+  isUsable: boolean;
+}): ReactNode {
+  const isSimulated = usable && strategy.simulated;
+  if (!strategy.recommended && !isSimulated) return null;
+  return (
+    <span className="mt-1 flex flex-wrap gap-2">
+      {strategy.recommended ? <Badge tone="ok">Recommended</Badge> : null}
+      {isSimulated ? <Badge>Simulated</Badge> : null}
+    </span>
+  );
+}
+
+const columns = ['Strategy', 'Credits', 'Typical time', 'Models', 'Cost tier', 'Bias', 'Parallel'];
+
+function StrategyTable({ strategies, chosen, onChoose, allowSimulated }: Props): ReactNode {
+  return (
+    <section
+      aria-label="Strategies compared"
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      className="overflow-x-auto rounded-card border border-line bg-surface"
+    >
+      <table className="w-full border-collapse">
+        <caption className="sr-only">Strategies compared</caption>
+        <thead>
+          <tr>
+            {columns.map((title) => (
+              <th key={title} scope="col" className="p-3 text-start text-sm font-medium text-ink-3">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {strategies.map((strategy) => {
+            const usable = isUsable(strategy, allowSimulated);
+            return (
+              <tr key={strategy.id} className="border-t border-line">
+                <th scope="row" className="p-3 text-start font-medium">
+                  <label className="flex min-h-6 items-center gap-3">
+                    <input
+                      type="radio"
+                      name="strategy"
+                      value={strategy.id}
+                      checked={strategy.id === chosen}
+                      disabled={!usable}
+                      onChange={() => onChoose(strategy.id)}
+                      className="size-5 shrink-0 accent-accent"
+                    />
+                    <span>{strategy.name}</span>
+                  </label>
+                  <Badges strategy={strategy} isUsable={usable} />
+                  {usable ? null : (
+                    <span className="block text-sm font-normal text-warn">
+                      {unavailableSentence(strategy)}
+                    </span>
+                  )}
+                </th>
+                <td className="p-3">{strategy.credits}</td>
+                <td className="p-3 whitespace-nowrap">{typicalTime(strategy.typical_seconds)}</td>
+                <td className="p-3">{strategy.seats.length}</td>
+                <td className="p-3">{strategy.costTier} of 5</td>
+                <td className="p-3">{strategy.biasDetection ? 'Yes' : 'No'}</td>
+                <td className="p-3">{strategy.parallelExecution ? 'Yes' : 'No'}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}

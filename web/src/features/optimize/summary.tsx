@@ -1,0 +1,78 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Balance } from '#services/credits/contract.ts';
+import type { Strategy } from '#services/optimizations/contract.ts';
+import { credits, creditsInWords } from '#web/ui/figures.ts';
+import { Badge } from '#web/ui/status.tsx';
+import { challengeTypeWords } from './challenge-type.ts';
+import { Estimate } from './estimate.tsx';
+import { challengeTypeOf, type Fields } from './fields.ts';
+import { destinationSentence } from './strategy-words.ts';
+
+/** What a start would mean: price, balance afterwards, what may come back, and where the text goes. */
+export function Summary({
+  fields,
+  strategy,
+  balance,
+}: {
+  fields: Fields;
+  strategy: Strategy | null;
+  /** Undefined while it is not known. */
+  balance: Balance | undefined;
+}): ReactNode {
+  if (!strategy) {
+    return (
+      <p className="text-ink-2">
+        Choose a strategy, and its price, your balance afterwards and where your text goes stand
+        here.
+      </p>
+    );
+  }
+  const left = balance === undefined ? null : balance.available_credits - strategy.credits;
+  return (
+    <>
+      <dl className="space-y-2">
+        <Line term="Type">{challengeTypeWords[challengeTypeOf(fields)]}</Line>
+        <Line term="Strategy">
+          {strategy.name} {strategy.simulated ? <Badge>Simulated</Badge> : null}
+        </Line>
+        <Line term="Price">
+          <span className="font-semibold">{creditsInWords(strategy.credits)}</span>
+        </Line>
+        <Line term="Balance after">
+          {left !== null && left < 0 ? 'not enough' : credits(left)}
+          {balance === undefined ? null : (
+            <span className="text-ink-3"> of {credits(balance.available_credits)}</span>
+          )}
+        </Line>
+        <Line term="Estimate">
+          <Estimate
+            strategy={strategy.id}
+            challenge={fields.challenge}
+            credits={strategy.credits}
+          />
+        </Line>
+      </dl>
+      <div className="space-y-2 text-sm text-ink-2">
+        <p>
+          If the run fails, half of the price comes back by itself, and all of it when no model
+          answered. Cancelling before the first model call returns everything, later half.{' '}
+          <Link to="/terms" hash="failed-runs" className="link">
+            The rule in full
+          </Link>
+        </p>
+        <p>{destinationSentence(strategy)}</p>
+        <p>Do not paste passwords, keys or personal data of others.</p>
+      </div>
+    </>
+  );
+}
+
+function Line({ term, children }: { term: string; children: ReactNode }): ReactNode {
+  return (
+    <div className="flex justify-between gap-4">
+      <dt className="shrink-0 text-ink-2">{term}</dt>
+      <dd className="min-w-0 text-end">{children}</dd>
+    </div>
+  );
+}

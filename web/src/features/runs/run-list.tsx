@@ -1,0 +1,85 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import { LinkButton } from '#web/ui/button.tsx';
+import { RelativeTime } from '#web/ui/relative-time.tsx';
+import { Badge, Status } from '#web/ui/status.tsx';
+import {
+  agreementWords,
+  runCredits,
+  runStatusTones,
+  runStatusWords,
+  strategyName,
+} from './words.ts';
+
+/** Runs, one row each, with the way on: to the chamber while it runs, then to its result. */
+export function RunList({ runs }: { runs: readonly OptimizationSummary[] }): ReactNode {
+  return (
+    <ul className="divide-y divide-line border-y border-line">
+      {runs.map((run) => (
+        <RunRow key={run.id} run={run} />
+      ))}
+    </ul>
+  );
+}
+
+function RunRow({ run }: { run: OptimizationSummary }): ReactNode {
+  const facts = [strategyName(run.strategy), agreementWords(run.agreement_score), runCredits(run)];
+  return (
+    <li className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6">
+      <div className="min-w-0 space-y-1">
+        <p className="font-medium break-words">{run.title}</p>
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-2">
+          <Status tone={runStatusTones[run.status]}>
+            {runStatusWords[run.status]}
+            {run.status === 'processing' ? ` ${run.progress} %` : ''}
+          </Status>
+          {facts.map((fact) => (fact === null ? null : <span key={fact}>{fact}</span>))}
+          <RelativeTime at={run.created_at} />
+          {run.simulated ? <Badge>Simulated</Badge> : null}
+        </p>
+      </div>
+      <WayOn run={run} />
+    </li>
+  );
+}
+
+function WayOn({ run: { id, status, title } }: { run: OptimizationSummary }): ReactNode {
+  const about = <span className="sr-only">: {title}</span>;
+  if (status === 'processing') {
+    return (
+      <LinkButton to="/evolution-chamber" search={{ id }} className="shrink-0">
+        View Progress{about}
+      </LinkButton>
+    );
+  }
+  return (
+    <LinkButton to="/optimizations/$id" params={{ id }} className="shrink-0">
+      {status === 'completed' ? 'View Results' : 'View Details'}
+      {about}
+    </LinkButton>
+  );
+}
+
+/** The pages of a list, ten runs each. */
+export function RunPages({ page, pages }: { page: number; pages: number }): ReactNode {
+  if (pages <= 1) return null;
+  const place = 'inline-flex min-h-11 items-center rounded-control px-3 link';
+  return (
+    <nav aria-label="Pages" className="flex flex-wrap items-center gap-4">
+      {page > 1 ? (
+        <Link to="/dashboard/optimizations" search={{ page: page - 1 }} className={place}>
+          Newer
+        </Link>
+      ) : null}
+      <span className="text-ink-2">
+        Page {page} of {pages}
+      </span>
+      {page < pages ? (
+        <Link to="/dashboard/optimizations" search={{ page: page + 1 }} className={place}>
+          Older
+        </Link>
+      ) : null}
+    </nav>
+  );
+}

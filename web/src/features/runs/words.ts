@@ -1,0 +1,59 @@
+import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract.ts';
+import { creditsInWords } from '#web/ui/figures.ts';
+import { agreementBand } from '#web/ui/ring.tsx';
+import type { StatusTone } from '#web/ui/status.tsx';
+
+/** How lists say what became of a run. */
+export const runStatusWords: Readonly<Record<RunStatus, string>> = {
+  pending: 'Pending',
+  processing: 'Processing',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
+
+export const runStatusTones: Readonly<Record<RunStatus, StatusTone>> = {
+  pending: 'neutral',
+  processing: 'active',
+  completed: 'ok',
+  failed: 'warn',
+  cancelled: 'neutral',
+};
+
+/** "Ultra Economy" for `ultra-economy`. */
+export function strategyName(id: string): string {
+  return id
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ');
+}
+
+/** What a run costs, holds, or cost, and what came back. */
+export function runCredits({ status, credits }: Pick<OptimizationSummary, 'status' | 'credits'>) {
+  const price = creditsInWords(credits.price);
+  if (status === 'pending') return `${price} when started`;
+  if (status === 'processing') return `${price} reserved`;
+  if (credits.charged === null) return 'nothing charged';
+  const returned = credits.refunded ?? 0;
+  const charged = creditsInWords(credits.charged);
+  return returned > 0 ? `${charged}, ${returned} returned` : charged;
+}
+
+/** "Agreement 82, strong"; null before there is a score. */
+export function agreementWords(score: number | null): string | null {
+  return score === null ? null : `Agreement ${score}, ${agreementBand(score)}`;
+}
+
+/** How many of the ended runs were completed; cancelled ones count on neither side. */
+export type SuccessRate = {
+  readonly completed: number;
+  readonly ended: number;
+  /** 0 to 1; null before anything ended. */
+  readonly rate: number | null;
+};
+
+export function successRate(runs: readonly Pick<OptimizationSummary, 'status'>[]): SuccessRate {
+  const completed = runs.filter(({ status }) => status === 'completed').length;
+  const ended = completed + runs.filter(({ status }) => status === 'failed').length;
+  return { completed, ended, rate: ended === 0 ? null : completed / ended };
+}
