@@ -29,7 +29,7 @@ export async function runProcess(
   name: string,
   open: (context: ProcessContext) => Promise<ReadyDetails>,
 ): Promise<void> {
-  const stopRequested = nextStopRequest();
+  const stopRequested = nextStopRequest({ leavesInterrupt: process.send !== undefined });
   const env = settingsOrExit();
   const log = createLog({ level: env.logLevel, process: name });
   process.on('uncaughtException', (error) => {
@@ -74,13 +74,15 @@ export function exitWithLines(lines: readonly string[], code: number = 2): never
   process.exit(code);
 }
 
-/** Resolves with what asked this process to stop: a signal's name, or `disconnect`. */
-export async function nextStopRequest(): Promise<string> {
+/**
+ * Resolves with what asked this process to stop: a signal's name, or `disconnect` when whoever started
+ * it with a channel is gone. With `leavesInterrupt`, Ctrl-C is left to that starter.
+ */
+export async function nextStopRequest({ leavesInterrupt = false } = {}): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const supervised = process.channel !== undefined && process.channel !== null;
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (!(supervised && signal === 'SIGINT')) resolve(signal);
+      if (!(leavesInterrupt && signal === 'SIGINT')) resolve(signal);
     });
   }
   process.once('disconnect', () => resolve('disconnect'));

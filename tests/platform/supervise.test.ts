@@ -192,13 +192,16 @@ describe('a supervisor over real processes', () => {
       ]);
     });
 
-    test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends its children in order', async (signal) => {
-      const started = await startSupervisor();
-      const exit = once(started, 'exit');
-      started.kill(signal);
-      expect(await exit).toEqual([0, null]);
-      expect(eventsOf().slice(2)).toEqual(['second stops', 'first stops']);
-    });
+    test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)(
+      '%s ends its children in order',
+      async (signal) => {
+        const started = await startSupervisor();
+        const exit = once(started, 'exit');
+        started.kill(signal);
+        expect(await exit).toEqual([0, null]);
+        expect(eventsOf().slice(2)).toEqual(['second stops', 'first stops']);
+      },
+    );
 
     test('ends in order when whoever started it is gone', async () => {
       const started = await startSupervisor();
