@@ -90,6 +90,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
           as cost_micros,
         coalesce(sum(case
             when e.message_type = 'CallLost' then 1
+            when e.message_type = 'RunConcluded'
+              then coalesce((e.message_data ->> 'openCalls')::integer, 0)
             when e.message_type in ('CallSucceeded', 'CallFailed')
               and e.message_data ->> 'costMicros' is null then 1
             when e.message_type = 'CallCostRecorded'

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { catalogueVersion } from '#services/models/catalogue.ts';
+import { catalogueVersion, priceOf, staleModels } from '#services/models/catalogue.ts';
 import { estimateMicros } from '#services/models/estimate.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { modelsOf, strategies } from '#services/models/strategies.ts';
@@ -131,7 +131,7 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion,
       seats,
-      plan: planOf(registry, strategy),
+      plan: planOf(registry, strategy, createdAt),
       seed: seats.every((seat) => seat.simulated)
         ? sandboxRunSeed(sandboxSeed, request)
         : randomBytes(16).toString('hex'),
@@ -166,7 +166,7 @@ export function knownStrategy(id: string): Strategy {
   return found;
 }
 
-function planOf(registry: ModelRegistry, strategy: Strategy): Plan {
+function planOf(registry: ModelRegistry, strategy: Strategy, at: string): Plan {
   const use = (model: ModelUse) => councilModel(registry, model);
   const { deadlines } = strategy;
   return {
@@ -177,6 +177,8 @@ function planOf(registry: ModelRegistry, strategy: Strategy): Plan {
     minFamilies: strategy.minFamilies,
     attempts: strategy.attemptsPerCall,
     typicalSeconds: strategy.typicalSeconds,
+    strongest: strongestSeat(strategy, at),
+    pricesStale: stalePrices(strategy, at),
     deadlinesMs: {
       opinionsSoft: deadlines.opinions.softMs,
       opinionsHard: deadlines.opinions.hardMs,
@@ -187,6 +189,16 @@ function planOf(registry: ModelRegistry, strategy: Strategy): Plan {
       run: deadlines.runMs,
     },
   };
+}
+
+function strongestSeat({ panel }: Strategy, at: string): string {
+  const price = (model: string) => priceOf(model, at)?.outputPerMTok ?? 0;
+  return panel.reduce((best, seat) => (price(seat.model) > price(best.model) ? seat : best)).seat;
+}
+
+function stalePrices(strategy: Strategy, at: string): boolean {
+  const stale = new Set(staleModels(at));
+  return modelsOf(strategy).some((model) => stale.has(model));
 }
 
 function councilModel(registry: ModelRegistry, use: ModelUse): CouncilModel {

@@ -45,6 +45,10 @@ export type Plan = {
   attempts: number;
   /** What a run of this strategy usually takes, for the estimate that people see. */
   typicalSeconds: number;
+  /** The seat whose model costs most, by which people tell how much a missing seat matters. */
+  strongest?: string;
+  /** A price of this run was last read more than 30 days before it was created. */
+  pricesStale?: boolean;
   deadlinesMs: {
     opinionsSoft: number;
     opinionsHard: number;
@@ -292,7 +296,10 @@ export type OptimizationEvent =
       }
     >
   | Event<'CallFailed', CallEnd & { failure: FailureClass; final: boolean; retryAt: string | null }>
-  /** Usage that arrived after it could matter; `lost` when the stream had given the call up. */
+  /**
+   * Usage that arrived after it could matter; `lost` when the call already counted as unpriced,
+   * because the stream had given it up or the run had ended.
+   */
   | Event<'CallCostRecorded', CallEnd & { lost: boolean }>
   | Event<'SoftPassed', { stage: 'opinions' | 'reviews' }>
   | Event<
@@ -357,6 +364,8 @@ export type OptimizationEvent =
         /** The seat whose answer is published under "best single answer". */
         bestSeat: string | null;
         callsStarted: number;
+        /** Under way when the run ended: their usage is not known then, and may come later. */
+        openCalls?: number;
         missing: number;
         seats: number;
         price: number;

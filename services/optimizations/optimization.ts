@@ -126,8 +126,6 @@ export type OptimizationCommand =
       costMicros: number | null;
       latencyMs: number;
       result: CallResult;
-      /** Process facts that the scores should name, such as `price_table_stale`. */
-      process?: readonly string[];
     }
   | { type: 'Deadline'; stage: Stage; kind: 'soft' | 'hard'; now: string }
   | { type: 'RunDeadline'; now: string }
@@ -239,7 +237,7 @@ function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationE
     data: {
       slot: command.slot,
       attempt: command.attempt,
-      ...modelOf(command.slot, withSynthesizers(state)),
+      ...modelOf(command.slot, state),
       startedAt: command.now,
     },
   };
@@ -257,7 +255,8 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
     costMicros: command.costMicros,
     latencyMs: command.latencyMs,
   };
-  const lost = !(call.open && command.attempt === call.attempts);
+  // Counted as unpriced before: given up by the stream, or still open when the run ended.
+  const lost = !(isOpen(state) && call.open && command.attempt === call.attempts);
   const late: OptimizationEvent[] = call.priced.includes(command.attempt)
     ? []
     : [{ type: 'CallCostRecorded', data: { ...end, lost } }];
@@ -551,6 +550,10 @@ export function countReviews(state: At<'reviews'>) {
     minFamilies: state.plan.minFamilies,
     process: [
       ...(state.missing.length > 0 ? ['seats_missing'] : []),
+      ...(state.missing.some(({ seat }) => seat === state.plan.strongest)
+        ? ['strongest_seat_missing']
+        : []),
+      ...(state.plan.pricesStale === true ? ['price_table_stale'] : []),
       ...(missing.length > 0 ? ['reviews_missing'] : []),
       ...(state.scored ? [] : ['no_claim_ledger']),
       ...(excluded ? ['seat_excluded'] : []),
@@ -682,6 +685,9 @@ function conclude(
       reason,
       bestSeat: state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null,
       callsStarted,
+      openCalls: Object.values(calls).filter(
+        (call) => call.open && !call.priced.includes(call.attempts),
+      ).length,
       missing,
       seats,
       price: state.price,
@@ -780,14 +786,6 @@ const fresh: CallState = {
 /** The call of a slot that the state waits for; null when the state owes no such call. */
 function owedCall(state: OpenState, slot: Slot): CallState | null {
   return owedSlots(state).includes(slot) ? (state.calls[slot] ?? fresh) : null;
-}
-
-function withSynthesizers(state: OpenState) {
-  return {
-    seats: state.seats,
-    plan: state.plan,
-    synthesizers: 'synthesizers' in state ? state.synthesizers : [],
-  };
 }
 
 function roundOf(slot: Slot): number {

@@ -46,9 +46,10 @@ export function stageOf(slot: Slot): Stage {
 /** The model that a slot calls. `synthesizers` says which synthesiser (0 or 1) wrote each round. */
 export function modelOf(
   slot: Slot,
-  run: { seats: readonly Seat[]; plan: Plan; synthesizers: readonly number[] },
+  run: { seats: readonly Seat[]; plan: Plan; synthesizers?: readonly number[] },
 ): CouncilModel {
   const parts = parseSlot(slot);
+  const synthesizers = run.synthesizers ?? [];
   switch (parts.kind) {
     case 'opinion':
     case 'review':
@@ -60,10 +61,10 @@ export function modelOf(
     case 'claims':
       return modelAt(run.plan.extractors, parts.round - 1, slot);
     case 'draft':
-      return modelAt(run.plan.synthesizers, run.synthesizers[parts.round - 1] ?? -1, slot);
+      return modelAt(run.plan.synthesizers, synthesizers[parts.round - 1] ?? -1, slot);
     case 'verify':
       return modelAt(
-        run.plan.verifiers[run.synthesizers[parts.round - 1] ?? -1] ?? [],
+        run.plan.verifiers[synthesizers[parts.round - 1] ?? -1] ?? [],
         parts.verifier - 1,
         slot,
       );

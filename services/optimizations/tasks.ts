@@ -18,12 +18,14 @@ import { createSemaphore } from '#services/platform/semaphore.ts';
 import type { Semaphore } from '#services/platform/semaphore.ts';
 import { prepareCall, TextErased } from './calls.ts';
 import type { CheckedCall, PreparedCall } from './calls.ts';
+import { deadlineLength, isLate, timeLeft } from './deadlines.ts';
 import type { OptimizationEvent, Slot } from './events.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { optimization } from './optimization.ts';
 import type { CallResult, OptimizationCommand, RunState } from './optimization.ts';
 import { nextAttempt } from './owed.ts';
 import { streamOf, settleJob } from './reactions.ts';
+import { modelOf } from './slots.ts';
 import type { ReadRun } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';
 
@@ -197,8 +199,7 @@ async function rearmed(
   key: string,
   payload: v.InferOutput<typeof DeadlinePayload> & { stage?: string; kind?: string },
 ): Promise<boolean> {
-  const lateMs = dependencies.clock() - Date.parse(payload.dueAt);
-  if (payload.rearmed || lateMs <= lateDeadlineMs) return false;
+  if (payload.rearmed || !isLate(payload.dueAt, dependencies.clock())) return false;
   const run = await dependencies.readRun(payload.runId);
   if (!run || !('plan' in run.state)) return false;
   const lengthMs = deadlineLength(run.state.plan.deadlinesMs, payload);
@@ -210,25 +211,6 @@ async function rearmed(
     runAt: dueAt,
   });
   return true;
-}
-
-const lateDeadlineMs = 30_000;
-
-type DeadlinesMs = Extract<RunState, { stage: 'draft' }>['plan']['deadlinesMs'];
-
-function deadlineLength(lengths: DeadlinesMs, of: { stage?: string; kind?: string }): number {
-  switch (of.stage) {
-    case 'opinions':
-      return of.kind === 'soft' ? lengths.opinionsSoft : lengths.opinionsHard;
-    case 'reviews':
-      return of.kind === 'soft' ? lengths.reviewsSoft : lengths.reviewsHard;
-    case 'claims':
-      return lengths.claims;
-    case 'synthesis':
-      return lengths.synthesis;
-    default:
-      return lengths.run;
-  }
 }
 
 /** For the two jobs that no event causes; everything else comes from `reactions.ts`. */
@@ -250,13 +232,11 @@ async function callModel(
 ): Promise<void> {
   const run = await dependencies.readRun(runId);
   if (!run) throw new Error('A call for a run that does not exist');
-  const provider = providerOfSlot(run, slot);
-  await capOf(provider ?? 'none').run(() => callOnce(dependencies, run, slot));
-}
-
-function providerOfSlot(run: OpenRun, slot: Slot): string | null {
-  const seat = run.view.seats.find((one) => slot.endsWith(`.${one.seat}`));
-  return seat?.provider ?? null;
+  const { state } = run;
+  // A run that has ended since has nobody to call.
+  if (!('runDeadlineAt' in state)) return;
+  const { provider } = modelOf(slot, state);
+  await capOf(provider).run(async () => callOnce(dependencies, run, slot));
 }
 
 async function callOnce(
@@ -273,8 +253,9 @@ async function callOnce(
     'start',
   ]);
   const started = begun.events.find((event) => event.type === 'CallStarted');
-  // Nothing to do, or another worker has begun this very attempt.
-  if (begun.repeated || started?.type !== 'CallStarted') return;
+  if (started?.type !== 'CallStarted') return;
+  // A repeat is another worker's call, unless it is our own whose answer was lost on the way.
+  if (begun.repeated && started.data.startedAt !== now) return;
   const { model, simulated } = started.data;
   const startedMs = dependencies.clock();
   const called = await dependencies.openCalls.during({ runId, slot }, (signal) =>
@@ -372,13 +353,12 @@ async function streamReply(
   const provider = dependencies.registry.providerFor(call.model);
   if (!provider || !('userId' in state))
     throw new ModelFailure('auth', `No provider serves ${call.model}`);
-  const hardAt = 'hardAt' in state ? Date.parse(state.hardAt) : dependencies.clock();
   const parts = provider.call({
     ...prepared.request,
     model: call.model,
     effort: call.effort,
     maxOutputTokens: strategyOf(state.strategy)?.maxOutputTokens ?? defaultOutputTokens,
-    timeoutMs: Math.max(leastCallMs, hardAt - dependencies.clock()),
+    timeoutMs: timeLeft(state, dependencies.clock()),
     signal: call.signal,
   });
   const { slot, attempt } = call;
@@ -421,7 +401,6 @@ async function sealed(
   };
 }
 
-const leastCallMs = 1000;
 const defaultOutputTokens = 8000;
 
 function isoNow({ clock }: Pick<OptimizationDependencies, 'clock'>): string {

@@ -272,14 +272,16 @@ describe('an answer', () => {
     const closedStage = open
       .answered(opinionsOf(['R1', 'R2', 'I1', 'I2', 'S2', 'S3']))
       .given(deadline('opinions', 'hard'));
-    for (const told of [
-      closedStage,
-      closedStage.answered(['claims.1']),
-      open.given(cancel),
-      open.given(cancel, { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
-    ]) {
+    // A run that ends counts its open calls as unpriced, so their usage then is that of lost ones.
+    expect(only(open.when(cancel), 'RunConcluded').data.openCalls).toBe(3);
+    for (const [told, lost] of [
+      [closedStage, false],
+      [closedStage.answered(['claims.1']), false],
+      [open.given(cancel), true],
+      [open.given(cancel, { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }), true],
+    ] as const) {
       expect(typesOf(told.when(late))).toEqual(['CallCostRecorded']);
-      expect(only(told.when(late), 'CallCostRecorded').data.lost).toBe(false);
+      expect(only(told.when(late), 'CallCostRecorded').data.lost).toBe(lost);
       expect(told.given(late).when(late)).toEqual([]);
       expect(typesOf(told.when(fails('opinion.S1', 'aborted')))).toEqual(['CallCostRecorded']);
     }

@@ -9,6 +9,7 @@ import {
   settleCommandId,
 } from '#services/credits/streams.ts';
 import type { FailureClass } from '#services/models/model.ts';
+import { deadlineLength, isLate, timeLeft } from '#services/optimizations/deadlines.ts';
 import type { OptimizationEvent, Plan, Slot } from '#services/optimizations/events.ts';
 import { decide, optimization } from '#services/optimizations/optimization.ts';
 import type { OptimizationCommand, RunState } from '#services/optimizations/optimization.ts';
@@ -128,8 +129,6 @@ const complete: Guards & { startSettles: boolean } = {
   startSettles: true,
 };
 const mostSteps = 60_000;
-const lateDeadlineMs = 30_000;
-const leastCallMs = 1000;
 
 /** Lives a world to its end. Throws a Fault when something happened that must never happen. */
 export function live(options: WorldOptions): World {
@@ -302,7 +301,7 @@ export function live(options: WorldOptions): World {
 
   function* rearmed(job: DeadlineJob & { task: string }): Steps<boolean> {
     const { payload, key, task } = job;
-    if (payload.rearmed || now - Date.parse(payload.dueAt) <= lateDeadlineMs) return false;
+    if (payload.rearmed || !isLate(payload.dueAt, now)) return false;
     const state = stateOfRun(payload.runId);
     yield anytime;
     if (!state || !('plan' in state)) return false;
@@ -319,17 +318,17 @@ export function live(options: WorldOptions): World {
     if (!state) throw new Fault(`a call of a run that is not: ${runId}`);
     yield anytime;
     const attempt = nextAttempt(state, slot);
-    const begun = yield* issue(
-      process,
-      runId,
-      { type: 'BeginCall', slot, attempt, now: isoNow() },
-      [slot, attempt, 'start'],
-    );
-    const started = begun.events.some((event) => event.type === 'CallStarted');
-    if (begun.repeated || !started) return;
+    const beganAt = isoNow();
+    const begun = yield* issue(process, runId, { type: 'BeginCall', slot, attempt, now: beganAt }, [
+      slot,
+      attempt,
+      'start',
+    ]);
+    const started = begun.events.find((event) => event.type === 'CallStarted');
+    if (started?.type !== 'CallStarted') return;
+    if (begun.repeated && started.data.startedAt !== beganAt) return;
     yield anytime;
-    const hardAt = 'hardAt' in state ? Date.parse(state.hardAt) : now;
-    const timeoutMs = Math.max(leastCallMs, hardAt - now);
+    const timeoutMs = timeLeft(state, now);
     const persona = calm ? 'ok' : chance.persona();
     const durationMs = persona === 'hang' ? Infinity : chance.duration(calm);
     const doneAt = now + Math.min(durationMs, timeoutMs);
@@ -652,24 +651,6 @@ type DeadlineJob = {
     kind: 'soft' | 'hard';
   };
 };
-
-function deadlineLength(
-  lengths: Plan['deadlinesMs'],
-  { stage, kind }: DeadlineJob['payload'],
-): number {
-  switch (stage) {
-    case 'opinions':
-      return kind === 'soft' ? lengths.opinionsSoft : lengths.opinionsHard;
-    case 'reviews':
-      return kind === 'soft' ? lengths.reviewsSoft : lengths.reviewsHard;
-    case 'claims':
-      return lengths.claims;
-    case 'synthesis':
-      return lengths.synthesis;
-    default:
-      return lengths.run;
-  }
-}
 
 function counted(figures: Figures, { runs }: Auditor): Figures {
   const all = [...runs.values()];

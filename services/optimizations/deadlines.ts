@@ -1,0 +1,40 @@
+import type { Plan } from './events.ts';
+import type { RunState } from './optimization.ts';
+
+/**
+ * A deadline that is noticed long after it was due found no worker awake. It is armed once more for
+ * its full length, and calls of its stage get that time again, too.
+ */
+export function isLate(dueAt: string, now: number): boolean {
+  return now - Date.parse(dueAt) > lateMs;
+}
+
+/** Milliseconds of a stage's deadline, or of the run's when no stage is named. */
+export function deadlineLength(
+  lengths: Plan['deadlinesMs'],
+  of: { stage?: string; kind?: string },
+): number {
+  switch (of.stage) {
+    case 'opinions':
+      return of.kind === 'soft' ? lengths.opinionsSoft : lengths.opinionsHard;
+    case 'reviews':
+      return of.kind === 'soft' ? lengths.reviewsSoft : lengths.reviewsHard;
+    case 'claims':
+      return lengths.claims;
+    case 'synthesis':
+      return lengths.synthesis;
+    default:
+      return lengths.run;
+  }
+}
+
+/** How long a call that begins now may take: until its stage closes. */
+export function timeLeft(state: RunState, now: number): number {
+  if (!('hardAt' in state)) return leastMs;
+  return isLate(state.hardAt, now)
+    ? deadlineLength(state.plan.deadlinesMs, { stage: state.stage, kind: 'hard' })
+    : Math.max(leastMs, Date.parse(state.hardAt) - now);
+}
+
+const lateMs = 30_000;
+const leastMs = 1000;
