@@ -1,0 +1,212 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  commandLine,
+  freePort,
+  startApplication,
+  temporaryFolder,
+} from '#tests/support/processes.ts';
+import type { Application } from '#tests/support/processes.ts';
+import { launchBrowser } from '#tests/web/browser.ts';
+
+/**
+ * What a person does after `npm start`: the real application in its own processes, a real browser,
+ * nothing between them.
+ */
+const folder = temporaryFolder();
+const patient = { timeout: 15_000 };
+let application: Application;
+let browser: Browser;
+
+beforeAll(async () => {
+  application = await startApplication({ dataDir: folder.path, port: await freePort() });
+  browser = await launchBrowser();
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await application?.[Symbol.asyncDispose]();
+  folder.remove();
+});
+
+/** A window of its own; what the page logs as an error fails the test at its end. */
+async function openPage(
+  options: { width?: number; height?: number } = {},
+): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return { page, context, complaints };
+}
+
+async function signInAsDemo(page: Page): Promise<void> {
+  await page.goto(`${application.url}/login`);
+  await page.getByLabel('Email').fill(application.demo.email);
+  await page.getByLabel('Password', { exact: true }).fill(application.demo.password);
+  await page.getByRole('button', { name: /^log ?in$|^sign in$/i }).click();
+  await page.waitForURL('**/dashboard');
+}
+
+describe('the main job', () => {
+  test('demo login, a question, seven models watched to the end, the result, and the ledger', async () => {
+    const { page, context, complaints } = await openPage();
+    await signInAsDemo(page);
+    await page
+      .getByRole('heading', { level: 1, name: /^Good (morning|afternoon|evening), Demo/ })
+      .waitFor();
+
+    await page.getByRole('link', { name: 'New Optimization' }).first().click();
+    await page.waitForURL('**/optimization');
+    await page
+      .getByLabel(/What business challenge are you facing/)
+      .fill('Should I sell yearly plans only, or keep monthly plans for my scheduling tool?');
+    await page.getByLabel('Context').fill('Two hundred customers, half of them pay monthly.');
+    await page.getByRole('radio', { name: /^Balanced/ }).check();
+    await page.getByRole('button', { name: 'Start Optimization' }).click();
+
+    await page.waitForURL('**/evolution-chamber?id=opt_*');
+    await page
+      .getByRole('heading', { level: 1, name: /Should I sell yearly plans only/ })
+      .waitFor();
+    await page
+      .getByText(/Simulated models/)
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
+    for (const model of ['gpt-6.1-terra', 'claude-sonnet-5-5', 'gemini-4-hydrogen'])
+      await page.getByText(model).first().waitFor();
+    expect(await page.title()).toMatch(/^Done/);
+    expect(await page.getByText('7 of 7').count()).toBeGreaterThan(0);
+
+    await page.getByRole('link', { name: 'View results' }).click();
+    await page.waitForURL('**/optimizations/opt_*');
+    const runId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
+    await page.getByRole('heading', { name: 'Next steps' }).waitFor();
+    expect(await page.getByText('Agreement is not correctness').count()).toBeGreaterThan(0);
+    expect(await page.getByRole('row').count()).toBeGreaterThan(10);
+
+    await page.goto(`${application.url}/credits`);
+    const line = page.getByRole('listitem').filter({ hasText: 'Balanced run' });
+    await line.waitFor();
+    expect(await line.textContent()).toMatch(/−14/);
+    expect(await line.getByRole('link').getAttribute('href')).toBe(`/optimizations/${runId}`);
+    await page.getByText('86', { exact: true }).first().waitFor();
+
+    const settings = { DATA_DIR: folder.path };
+    for (const verify of [
+      ['optimizations', 'verify', runId],
+      ['credits', 'verify'],
+      ['events', 'verify'],
+    ]) {
+      const { code, stdout } = await commandLine(settings, ...verify);
+      expect([verify.join(' '), code, stdout]).toEqual([verify.join(' '), 0, stdout]);
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a reload in the middle of a run and a second tab end with the same picture', async () => {
+    const { page, context } = await openPage();
+    await signInAsDemo(page);
+    await page.goto(`${application.url}/optimization`);
+    await page
+      .getByLabel(/What business challenge are you facing/)
+      .fill('Hire a cook or a waiter?');
+    await page.getByRole('radio', { name: /^Fast/ }).check();
+    await page.getByRole('button', { name: 'Start Optimization' }).click();
+    await page.waitForURL('**/evolution-chamber?id=opt_*');
+    const second = await context.newPage();
+    await Promise.all([page.reload(), second.goto(page.url())]);
+    for (const tab of [page, second])
+      await tab.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
+    const cards = (tab: Page) => tab.locator('main').innerText();
+    const settled = async (tab: Page) =>
+      (await cards(tab)).replace(/\d+ s\b/g, '').replace(/\s+/g, ' ');
+    await expect
+      .poll(async () => (await settled(page)) === (await settled(second)), patient)
+      .toBe(true);
+    await context.close();
+  });
+});
+
+describe('a new person', () => {
+  test('signs up, has no credits, takes trial credits, and starts on a phone with the keyboard', async () => {
+    const { page, context, complaints } = await openPage({ width: 390, height: 844 });
+    await page.goto(`${application.url}/signup`);
+    await page.getByLabel('Full name').fill('New Person');
+    await page.getByLabel('Email').fill('new.person@example.com');
+    await page.getByLabel('Password', { exact: true }).fill('Passw0rd-1');
+    await page.getByLabel('Confirm password', { exact: true }).fill('Passw0rd-1');
+    await page.getByRole('checkbox', { name: /Terms of Service/ }).check();
+    await page.getByRole('button', { name: 'Start Finding Opportunities - $5' }).click();
+    await page.waitForURL('**/dashboard');
+
+    await page.goto(`${application.url}/optimization`);
+    await page
+      .getByLabel(/What business challenge are you facing/)
+      .fill('Rent a shop for December, or sell at the market?');
+    await page.getByRole('radio', { name: /^Balanced/ }).check();
+    await page.getByText(/You need 14 credits to run this optimization/).waitFor();
+    await page.getByRole('link', { name: 'View Credit Balance' }).click();
+    await page.waitForURL('**/credits**');
+    await page.getByRole('button', { name: 'Add 50 trial credits' }).click();
+    await page.getByText('Trial credits', { exact: true }).last().waitFor();
+
+    await page.goto(`${application.url}/optimization`);
+    // What was typed is still there.
+    await expect
+      .poll(() => page.getByLabel(/What business challenge are you facing/).inputValue(), patient)
+      .toContain('Rent a shop');
+    await page.getByLabel(/What business challenge are you facing/).focus();
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('button', { name: /^Start for 14 credits/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/evolution-chamber?id=opt_*');
+    await page.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
+    expect(
+      await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'),
+    ).toBeLessThanOrEqual(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('sees nothing of another person’s run', async () => {
+    const { page, context } = await openPage();
+    await signInAsDemo(page);
+    await page.goto(`${application.url}/dashboard`);
+    const href = await page
+      .getByRole('link', { name: /yearly plans|View Results/i })
+      .first()
+      .getAttribute('href');
+    await context.clearCookies();
+    await page.goto(`${application.url}/login`);
+    await page.getByLabel('Email').fill('new.person@example.com');
+    await page.getByLabel('Password', { exact: true }).fill('Passw0rd-1');
+    await page.getByRole('button', { name: /^log ?in$|^sign in$/i }).click();
+    await page.waitForURL('**/dashboard');
+    await page.goto(`${application.url}${href ?? ''}`);
+    await page
+      .getByText(/not found|does not exist|no such/i)
+      .first()
+      .waitFor();
+    await context.close();
+  });
+});
+
+test('who is signed out comes back to where they were going', async () => {
+  const { page, context } = await openPage();
+  await page.goto(`${application.url}/credits`);
+  await page.waitForURL('**/login?redirect=*');
+  await page.getByLabel('Email').fill(application.demo.email);
+  await page.getByLabel('Password', { exact: true }).fill(application.demo.password);
+  await page.getByRole('button', { name: /^log ?in$|^sign in$/i }).click();
+  await page.waitForURL('**/credits');
+  await page.getByRole('heading', { name: 'Transaction History' }).waitFor();
+  await context.close();
+});
