@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { checkAppConnection } from '#db/connect.ts';
+import { checkAppConnection, createPool } from '#db/connect.ts';
 import { migrate, MigrationError } from '#db/migrate.ts';
 import { projections } from '#projections/index.ts';
+import { rebuild } from '#projections/rebuild.ts';
 import { databaseUrlOf, SettingsError, type Env, type Mode } from '#services/platform/env.ts';
 import { exitWithLines, settingsOrExit } from '#services/platform/lifecycle.ts';
 import { createLog, type Log } from '#services/platform/log.ts';
@@ -23,7 +24,7 @@ export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log):
   const { ownerUrl, appUrl, auditorUrl } = urls;
   const variable = ownerUrl === appUrl ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
   await naming(variable, ownerUrl, async () => {
-    await migrate({
+    const { toRebuild } = await migrate({
       ownerUrl,
       appRole: roleOf(appUrl),
       auditorRole: auditorUrl === null ? null : roleOf(auditorUrl),
@@ -31,6 +32,8 @@ export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log):
       log: (message) => log.info(message),
     });
     await claimForMode(ownerUrl, mode);
+    // Elsewhere a rebuild may take long, and an operator chooses when.
+    if (mode === 'local') await rebuildAll(ownerUrl, toRebuild, log);
   });
   for (const warning of await checkedConnection(appUrl)) log.warn(warning);
 }
@@ -38,6 +41,24 @@ export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log):
 /** Warnings about the application's connection. @throws SettingsError when it cannot be used */
 export async function checkedConnection(appUrl: string): Promise<string[]> {
   return naming('DATABASE_URL', appUrl, async () => checkAppConnection(appUrl));
+}
+
+async function rebuildAll(ownerUrl: string, names: readonly string[], log: Log): Promise<void> {
+  if (names.length === 0) return;
+  const pool = createPool(ownerUrl, {
+    max: 3,
+    applicationName: 'sevenfold rebuild',
+    longTransactions: true,
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+  try {
+    for (const projection of projections.filter(({ name }) => names.includes(name))) {
+      const { events } = await rebuild(pool, projection);
+      log.info({ projection: projection.name, count: events }, 'rebuilt a read model');
+    }
+  } finally {
+    await pool.end();
+  }
 }
 
 /** The demo account of local mode must never meet real customers, nor real customers the sandbox. */

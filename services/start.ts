@@ -10,7 +10,12 @@ import { nextStopRequest, settingsOrExit } from '#services/platform/lifecycle.ts
 import type { ReadyDetails } from '#services/platform/lifecycle.ts';
 import { listen, stopListening } from '#services/platform/listen.ts';
 import { createLog, type Log } from '#services/platform/log.ts';
-import { createSupervisor, processService, ServiceEnded } from '#services/platform/supervise.ts';
+import {
+  createSupervisor,
+  processService,
+  restartPolicy,
+  ServiceEnded,
+} from '#services/platform/supervise.ts';
 import type { GivenUp, Service, Supervisor } from '#services/platform/supervise.ts';
 import { buildWebWhenStale, WebBuildError } from '#services/web-build.ts';
 
@@ -36,9 +41,11 @@ async function main(): Promise<number> {
   const stopRequested = nextStopRequest();
   const env = settingsOrExit();
   const log = createLog({ level: env.logLevel, process: 'start' });
-  const supervisor = createSupervisor(log);
-  const abort = new AbortController();
   const dev = process.argv.includes('--dev');
+  // Code that is being written breaks more often than five times a minute.
+  const policy = dev ? { ...restartPolicy, endsInWindow: Number.POSITIVE_INFINITY } : restartPolicy;
+  const supervisor = createSupervisor(log, policy);
+  const abort = new AbortController();
   const context = { env, log, supervisor, dev, signal: abort.signal };
 
   const failed = startAll(context).then(

@@ -44,7 +44,8 @@ async function buildWeb({ root, log, signal, ...names }: WebBuildOptions): Promi
   const child = spawn(join(root, 'node_modules/.bin/vite'), args, {
     cwd: root,
     signal,
-    stdio: ['ignore', 'inherit', 'inherit'],
+    // Its progress is drawn for a terminal of its own; what went wrong comes on stderr.
+    stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
       NODE_ENV: 'production',

@@ -70,7 +70,7 @@ export type Supervisor = {
    * when one never does; `givenUp` says so.
    */
   start(...services: readonly Service[]): Promise<ReadyDetails[]>;
-  /** Stops and launches again, without counting it as an end. Unknown and waiting ones are left. */
+  /** Stops and launches again without counting it as an end, and at once where it was waiting. */
   restart(name: string): Promise<void>;
   /** Stops what was started last first. */
   stop(): Promise<void>;
@@ -81,7 +81,10 @@ export type Supervisor = {
 type Kept = {
   service: Service;
   running: Running | null;
+  /** Ends a launch or a wait for good. */
   abort: AbortController;
+  /** Ends a wait before a launch; null while there is none. */
+  wait: AbortController | null;
   restarting: boolean;
   endsMs: number[];
   done: Promise<void>;
@@ -90,7 +93,7 @@ type Kept = {
 export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy): Supervisor {
   const groups: Kept[][] = [];
   const givenUp = Promise.withResolvers<GivenUp>();
-  let stopping = false;
+  const stopping = new AbortController();
 
   function keep(service: Service): { kept: Kept; ready: Promise<ReadyDetails> } {
     const ready = Promise.withResolvers<ReadyDetails>();
@@ -98,6 +101,7 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
       service,
       running: null,
       abort: new AbortController(),
+      wait: null,
       restarting: false,
       endsMs: [],
       done: Promise.resolve(),
@@ -108,14 +112,12 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
 
   async function keepAlive(kept: Kept, onReady: (details: ReadyDetails) => void): Promise<void> {
     const { service, abort } = kept;
-    while (!stopping && !abort.signal.aborted) {
+    while (!stopping.signal.aborted && !abort.signal.aborted) {
+      kept.restarting = false;
       const ending = await runOnce(kept, onReady);
       // Whatever ends from now on has been told to, if not by us: a signal may reach a whole group.
-      if (stopping) return;
-      if (kept.restarting) {
-        kept.restarting = false;
-        continue;
-      }
+      if (stopping.signal.aborted) return;
+      if (kept.restarting) continue;
       if (ending.final) {
         givenUp.resolve({ line: ending.line, exitCode: 2 });
         return;
@@ -129,7 +131,9 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
         return;
       }
       log.warn({ child: service.name, reason: ending.how, duration_ms: delayMs }, 'ended; again');
-      await pause(delayMs, abort.signal);
+      kept.wait = new AbortController();
+      await pause(delayMs, AbortSignal.any([abort.signal, kept.wait.signal]));
+      kept.wait = null;
     }
   }
 
@@ -137,8 +141,8 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
     try {
       const running = await kept.service.launch(kept.abort.signal);
       kept.running = running;
-      // Whoever stops everything found it launching and had nothing to stop yet.
-      if (kept.abort.signal.aborted) await running.stop();
+      // Whoever asked for its end found it launching and had nothing to stop yet.
+      if (kept.abort.signal.aborted || kept.restarting) await running.stop();
       else onReady(running.details);
       return await running.ended;
     } catch (error) {
@@ -165,12 +169,13 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
     },
     async restart(name) {
       const kept = groups.flat().find(({ service }) => service.name === name);
-      if (kept === undefined || kept.running === null) return;
+      if (kept === undefined) return;
       kept.restarting = true;
-      await kept.running.stop();
+      kept.wait?.abort();
+      await kept.running?.stop();
     },
     async stop() {
-      stopping = true;
+      stopping.abort();
       for (const group of groups.toReversed()) await Promise.all(group.map(stopOne));
     },
     givenUp: givenUp.promise,
@@ -227,8 +232,13 @@ function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
   return fork(file, [], { env: { ...process.env, ...variables() } });
 }
 
-/** `cluster` keeps its settings for all forks, so they are set before each. */
+/**
+ * `cluster` keeps its settings for all forks, so they are set before each. The processes accept from
+ * one shared socket: were the supervisor to accept and hand connections out, the one that is on its
+ * way to a process that is killed would hang for ever.
+ */
 function forkSharing({ file, variables }: ProcessServiceOptions): ChildProcess {
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ exec: file, args: [] });
   return cluster.fork({ ...process.env, ...variables() }).process;
 }
