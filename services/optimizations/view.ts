@@ -699,7 +699,7 @@ function endReason(view: RunView): string | null {
   const words = {
     quorum: 'Too few models answered for a council to be heard.',
     reviews: 'Too few models reviewed the answers.',
-    timeout: 'The run took longer than it may.',
+    timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
     drafts_failed:

@@ -30,7 +30,8 @@ export function FormFailure({
 /** The server's sentence where it wrote one for people, else ours; never an internal cause. */
 export function failureSentence(failure: unknown, fallback: string): string {
   if (!(failure instanceof ApiProblem)) return fallback;
-  if (failure.status === 0) return 'Please check your internet connection and try again.';
+  if (failure.status === 0)
+    return 'Connection error. Please check your internet connection and try again.';
   if (failure.status === 429)
     return `Too many attempts. ${waitSentence(failure.retryAfterSeconds)}`;
   if (failure.status >= 500 || failure.code === 'unknown') return fallback;
