@@ -544,7 +544,10 @@ describe('the result of a run', () => {
       started().given(deadline('opinions', 'hard')),
     ],
     ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],
-    ['The run took longer than it may.', inReviews().given({ type: 'RunDeadline', now: noon })],
+    [
+      'Optimization timeout: the run took longer than it may.',
+      inReviews().given({ type: 'RunDeadline', now: noon }),
+    ],
     [
       'The models of this strategy are not available.',
       created().given({ type: 'Start', now: noon, seatable: false }),
