@@ -16,7 +16,14 @@ import { webPages } from '#services/web-pages.ts';
 const root = join(import.meta.dirname, '../..');
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> };
-export type Call = { method: string; path: string; body: unknown; headers: Headers };
+export type Call = {
+  method: string;
+  path: string;
+  /** The query, with its question mark; empty without one. */
+  search: string;
+  body: unknown;
+  headers: Headers;
+};
 export type Api = (call: Call) => Reply;
 
 export type Site = {
@@ -122,12 +129,15 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
       const call: Call = {
         method: context.req.method,
         path: context.req.path,
+        search: new URL(context.req.url).search,
         body: text === '' ? undefined : (JSON.parse(text) as unknown),
         headers: context.req.raw.headers,
       };
       calls.push(call);
       const { status, body, headers } = api(call);
-      return Response.json(body, { status, ...(headers ? { headers } : {}) });
+      const head = { status, ...(headers ? { headers } : {}) };
+      // A stream is sent as it is written; everything else is JSON.
+      return body instanceof ReadableStream ? new Response(body, head) : Response.json(body, head);
     })
     .use(async (context, next) => {
       files.push(context.req.path);

@@ -114,7 +114,7 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
   return (
     <>
       <Braid view={braid} focus={focus} />
-      <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <section aria-labelledby="models" className="space-y-3">
           <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
             <div>
@@ -131,7 +131,7 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
               Compare {chosen.length < 2 ? 'two or three' : chosen.length}
             </Button>
           </div>
-          <ul className="grid gap-4 sm:grid-cols-2 xl:grid-cols-3">
+          <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 xl:grid-cols-3">
             {seats.map((seat) => (
               <SeatCard
                 key={seat.seat}

@@ -14,8 +14,8 @@ export function Panel({
   const id = useId();
   return (
     <Card aria-labelledby={id} className="sm:p-5">
-      <div className="mb-3 flex min-h-11 items-center justify-between gap-3">
-        <h2 id={id} className="text-xl">
+      <div className="mb-3 flex min-h-11 flex-wrap items-center justify-between gap-3">
+        <h2 id={id} className="min-w-0 text-xl">
           {title}
         </h2>
         {aside}

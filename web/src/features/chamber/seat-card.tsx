@@ -47,7 +47,7 @@ export const SeatCard = memo(function SeatCard({
       onFocus={() => onFocus(code)}
       onBlur={() => onFocus(null)}
       className={classNames(
-        'flex h-72 flex-col rounded-card border border-line bg-surface p-4 transition-opacity duration-120',
+        'flex min-h-72 flex-col rounded-card border border-line bg-surface p-4 transition-opacity duration-120',
         faded && 'opacity-45',
       )}
     >
@@ -78,7 +78,7 @@ export const SeatCard = memo(function SeatCard({
       <div aria-hidden="true" className="mt-2 flex h-11 flex-col justify-end overflow-hidden">
         <p className="text-sm text-ink-2">{card.lines}</p>
       </div>
-      <dl className="mt-2 flex justify-between gap-2 border-t border-line pt-2 text-sm">
+      <dl className="mt-2 flex flex-wrap justify-between gap-2 border-t border-line pt-2 text-sm">
         <Figure
           label="cost"
           value={modelCost(card.costCents === null ? null : card.costCents / 100)}
@@ -86,7 +86,7 @@ export const SeatCard = memo(function SeatCard({
         <Figure label="latency" value={latency(card.latencyMs)} />
         <Figure label="confidence" value={percent(card.confidence)} />
       </dl>
-      <div className="mt-auto flex items-center justify-between gap-2">
+      <div className="mt-auto flex flex-wrap items-center justify-between gap-x-2">
         <button
           type="button"
           onClick={() => onOpen(code)}

@@ -25,7 +25,7 @@ export function Completed({ runId }: { runId: string }): ReactNode {
   if (!result) return null;
   return (
     <>
-      <div className="grid gap-8 lg:grid-cols-[minmax(0,1fr)_18rem]">
+      <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_18rem]">
         <Decision run={run} result={result} />
         {bias ? <Agreement bias={bias} /> : null}
       </div>
@@ -113,7 +113,7 @@ function Doubts({ bias, result }: { bias: BiasAnalysis; result: RunResult }): Re
         {bias.disagreement_areas.length === 0 ? (
           <p className="text-ink-2">No question divides the models.</p>
         ) : (
-          <ul className="grid gap-6 lg:grid-cols-2">
+          <ul className="grid grid-cols-1 gap-6 lg:grid-cols-2">
             {bias.disagreement_areas.map((area) => (
               <li key={area.about}>
                 <Divergence area={area} />
