@@ -69,6 +69,14 @@ const browser: Ban[] = [
   { regex: '^#tests/', message: 'What runs does not import tests.' },
 ];
 
+/** The files that decide, and nothing else. */
+const deciders = [
+  'services/credits/account.ts',
+  'services/optimizations/optimization.ts',
+  'services/optimizations/run-state.ts',
+  'services/optimizations/stages.ts',
+];
+
 const imports = (files: string[], patterns: Ban[]): OxlintOverride => ({
   files,
   rules: { 'no-restricted-imports': ['error', { patterns }] },
@@ -123,23 +131,14 @@ const boundaries = [
       },
     ],
   ),
-  imports(
-    ['services/credits/account.ts', 'services/optimizations/optimization.ts'],
-    [
-      ...server,
-      {
-        ...asType,
-        group: [
-          '*',
-          '#*/**',
-          '!./*',
-          '!#services/platform/problem.ts',
-          '!#services/models/model.ts',
-        ],
-        message: 'A decider is pure: beside its own folder and Problem it imports types only.',
-      },
-    ],
-  ),
+  imports(deciders, [
+    ...server,
+    {
+      ...asType,
+      group: ['*', '#*/**', '!./*', '!#services/platform/problem.ts', '!#services/models/model.ts'],
+      message: 'A decider is pure: beside its own folder and Problem it imports types only.',
+    },
+  ]),
   imports(
     ['services/*/contract.ts', 'services/optimizations/view.ts', 'services/optimizations/slots.ts'],
     [
@@ -254,7 +253,7 @@ export default defineConfig({
     },
     {
       // A new event or command has to be named everywhere, so that the linter lists what it touches.
-      files: ['services/credits/account.ts', 'services/optimizations/optimization.ts'],
+      files: deciders,
       rules: {
         'typescript/switch-exhaustiveness-check': [
           'error',

@@ -1,5 +1,5 @@
 import type { Plan } from './events.ts';
-import type { RunState } from './optimization.ts';
+import type { RunState } from './run-state.ts';
 
 /**
  * A deadline that is noticed long after it was due found no worker awake. It is armed once more for

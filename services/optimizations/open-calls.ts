@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { RunState } from './optimization.ts';
+import type { RunState } from './run-state.ts';
 import { owedSlots } from './owed.ts';
 import { streamOf } from './reactions.ts';
 

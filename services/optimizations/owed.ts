@@ -1,5 +1,5 @@
 import type { Slot } from './events.ts';
-import type { RunState } from './optimization.ts';
+import type { RunState } from './run-state.ts';
 import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
 
 /** What a run waits for, read from its state: the decider, its jobs and the sweeper agree on it. */

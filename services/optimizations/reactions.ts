@@ -1,7 +1,7 @@
 import type { JobSpec } from '#services/platform/command.ts';
 import type { OptimizationEvent } from './events.ts';
 import { owedSlots, retryTime } from './owed.ts';
-import type { RunState } from './optimization.ts';
+import type { RunState } from './run-state.ts';
 import { claimsSlot } from './slots.ts';
 
 /**

@@ -26,7 +26,8 @@ import { createCommand, describeStrategy, estimate, knownStrategy } from './crea
 import type { Seating } from './create.ts';
 import type { OptimizationEvent } from './events.ts';
 import { optimization } from './optimization.ts';
-import type { OptimizationCommand, RunState } from './optimization.ts';
+import type { OptimizationCommand } from './optimization.ts';
+import type { RunState } from './run-state.ts';
 import { streamOf } from './reactions.ts';
 import type { ReadRun } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';

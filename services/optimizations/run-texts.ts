@@ -1,8 +1,8 @@
 import { applyPatch, beginView, patchOf } from './view.ts';
 import type { EventTexts, RunView } from './view.ts';
 import type { OptimizationEvent, OptimizationEventType } from './events.ts';
-import { evolve, initialState } from './optimization.ts';
-import type { RunState } from './optimization.ts';
+import { evolve, initialState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import { parseSlot } from './slots.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/log.ts';
-import type { RunState } from './optimization.ts';
+import type { RunState } from './run-state.ts';
 import { owedJobs, streamOf } from './reactions.ts';
 import { addJob, issue } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';

@@ -5,10 +5,7 @@ import type { RecordedEvent } from '#db/reader.ts';
 import { projections } from '#projections/index.ts';
 import { evolve as evolveAccount, initialState as noAccount } from '#services/credits/account.ts';
 import { recordedCreditEvents, replay } from '#services/credits/replay.ts';
-import {
-  evolve as evolveRun,
-  initialState as noRun,
-} from '#services/optimizations/optimization.ts';
+import { evolve as evolveRun, initialState as noRun } from '#services/optimizations/run-state.ts';
 import { runEventOf } from '#services/optimizations/read-run.ts';
 import { applyPatch, beginView, describeRun, patchOf } from '#services/optimizations/view.ts';
 import type { RunView } from '#services/optimizations/view.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OptimizationEvent } from '#services/optimizations/events.ts';
-import type { OptimizationCommand, RunState } from '#services/optimizations/optimization.ts';
+import type { OptimizationCommand } from '#services/optimizations/optimization.ts';
+import type { RunState } from '#services/optimizations/run-state.ts';
 import { owedSlots } from '#services/optimizations/owed.ts';
 import { Problem } from '#services/platform/problem.ts';
 import {

@@ -12,12 +12,10 @@ import type {
   Slot,
   Stance,
 } from '#services/optimizations/events.ts';
-import { decide, evolve, initialState } from '#services/optimizations/optimization.ts';
-import type {
-  CallResult,
-  OptimizationCommand,
-  RunState,
-} from '#services/optimizations/optimization.ts';
+import { decide } from '#services/optimizations/optimization.ts';
+import { evolve, initialState } from '#services/optimizations/run-state.ts';
+import type { CallResult, OptimizationCommand } from '#services/optimizations/optimization.ts';
+import type { RunState } from '#services/optimizations/run-state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/owed.ts';
 import { reactions, streamOf } from '#services/optimizations/reactions.ts';
 import { reviewSchedule } from '#services/optimizations/schedule.ts';

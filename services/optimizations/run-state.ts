@@ -1,0 +1,264 @@
+import type { FailureClass } from '#services/models/model.ts';
+import type {
+  CallOutcome,
+  Ledger,
+  MissingSeat,
+  OptimizationEvent,
+  Plan,
+  Seat,
+  Slot,
+} from './events.ts';
+import type { Stage } from './slots.ts';
+
+/**
+ * A run as its events leave it: one shape for each situation, each with its own fields only. It is
+ * what decisions are made on, and what a snapshot holds; no text comes here.
+ */
+export type CallState = {
+  /** Attempts begun so far. */
+  attempts: number;
+  /** The last attempt is under way. */
+  open: boolean;
+  outcome: CallOutcome | null;
+  /** Why the slot will never answer; null while it may. */
+  dead: FailureClass | 'lost' | null;
+  retryAt: string | null;
+  /** Attempts whose usage stands in the stream. */
+  priced: readonly number[];
+};
+
+type Created = {
+  userId: string;
+  challengeType: string;
+  strategy: string;
+  price: number;
+  priceUntil: string;
+  catalogueVersion: string;
+  seats: readonly Seat[];
+  plan: Plan;
+  seed: string;
+  hidden: boolean;
+};
+
+type Called = { calls: Readonly<Record<Slot, CallState>> };
+type Deadlines = { softAt: string; hardAt: string };
+type Running = Created & Called & { runDeadlineAt: string };
+type WithOpinions = Running & {
+  accepted: readonly string[];
+  missing: readonly MissingSeat[];
+  order: readonly string[];
+  offsets: readonly number[];
+};
+type WithClaims = WithOpinions & { ledger: Ledger; scored: boolean };
+type WithScores = WithClaims & {
+  scoresOrder: readonly string[];
+  /** Which of the two synthesisers (0 or 1) writes each round, by round. */
+  synthesizers: readonly number[];
+  judged: number;
+};
+type Concluded = {
+  outcome: 'completed' | 'failed' | 'cancelled' | 'not_started';
+  conclusion: Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'];
+};
+
+export type RunState =
+  | { stage: 'none' }
+  | (Created & { stage: 'draft' })
+  | (Running & Deadlines & { stage: 'opinions'; softPassed: boolean })
+  | (WithOpinions & { stage: 'claims'; hardAt: string })
+  | (WithClaims & Deadlines & { stage: 'reviews'; softPassed: boolean })
+  | (WithScores & { stage: 'synthesis'; hardAt: string })
+  | (Created & Called & Concluded & { stage: 'settling' })
+  | (Created & Called & Concluded & { stage: 'closed'; captured: number; refunded: number });
+export type OpenState = Extract<RunState, { stage: Stage }>;
+/** The state of one situation. */
+export type At<Name extends RunState['stage']> = Extract<RunState, { stage: Name }>;
+export type Known = Exclude<RunState, { stage: 'none' }>;
+
+export const initialState = (): RunState => ({ stage: 'none' });
+export function isOpen(state: RunState): state is OpenState {
+  return 'runDeadlineAt' in state;
+}
+
+export function isClosed(state: RunState): state is At<'closed'> {
+  return state.stage === 'closed';
+}
+
+/** A call that nobody has begun. */
+export const freshCall: CallState = {
+  attempts: 0,
+  open: false,
+  outcome: null,
+  dead: null,
+  retryAt: null,
+  priced: [],
+};
+export function evolve(state: RunState, event: OptimizationEvent): RunState {
+  if (event.type === 'OptimizationCreated') {
+    const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = event.data;
+    const { seats, plan, seed } = event.data;
+    return {
+      stage: 'draft',
+      userId,
+      challengeType,
+      strategy,
+      price,
+      priceUntil,
+      catalogueVersion,
+      seats,
+      plan,
+      seed,
+      hidden: false,
+    };
+  }
+  if (state.stage === 'none') return state;
+  switch (event.type) {
+    case 'ProcessingStarted':
+      return {
+        ...createdPart(state),
+        stage: 'opinions',
+        calls: {},
+        softAt: event.data.opinionsSoftAt,
+        hardAt: event.data.opinionsHardAt,
+        runDeadlineAt: event.data.runDeadlineAt,
+        softPassed: false,
+      };
+    case 'CallStarted':
+      return withCall(state, event.data.slot, {
+        attempts: event.data.attempt,
+        open: true,
+        retryAt: null,
+      });
+    case 'CallLost':
+      return withCall(state, event.data.slot, {
+        open: false,
+        ...(event.data.final ? { dead: 'lost' as const } : {}),
+      });
+    case 'CallSucceeded':
+      return priced(
+        withCall(state, event.data.slot, {
+          outcome: event.data.outcome,
+          open: false,
+          retryAt: null,
+        }),
+        event.data,
+      );
+    case 'CallFailed':
+      return priced(
+        withCall(state, event.data.slot, {
+          open: false,
+          retryAt: event.data.retryAt,
+          ...(event.data.final ? { dead: event.data.failure } : {}),
+        }),
+        event.data,
+      );
+    case 'CallCostRecorded':
+      return priced(state, event.data);
+    case 'SoftPassed':
+      return state.stage === event.data.stage ? { ...state, softPassed: true } : state;
+    case 'OpinionsClosed': {
+      if (state.stage !== 'opinions') return state;
+      const { accepted, missing, order, offsets, claimsHardAt } = event.data;
+      return {
+        ...runningPart(state),
+        stage: 'claims',
+        accepted,
+        missing,
+        order,
+        offsets,
+        hardAt: claimsHardAt,
+      };
+    }
+    case 'ClaimsFixed': {
+      if (state.stage !== 'claims') return state;
+      const { claims, options, notes, scored, reviewsSoftAt, reviewsHardAt } = event.data;
+      return {
+        ...state,
+        stage: 'reviews',
+        ledger: { claims, options, notes },
+        scored,
+        softAt: reviewsSoftAt,
+        hardAt: reviewsHardAt,
+        softPassed: false,
+      };
+    }
+    case 'ScoresComputed': {
+      if (state.stage !== 'reviews') return state;
+      const { softAt: _softAt, softPassed: _softPassed, ...rest } = state;
+      return {
+        ...rest,
+        stage: 'synthesis',
+        scoresOrder: event.data.order,
+        synthesizers: [0],
+        judged: 0,
+        hardAt: event.data.synthesisHardAt,
+      };
+    }
+    case 'SynthesisJudged': {
+      if (state.stage !== 'synthesis') return state;
+      const writer = state.synthesizers[event.data.round - 1] ?? 0;
+      const next = event.data.verdict === 'other_synthesizer' ? 1 : writer;
+      return { ...state, judged: event.data.round, synthesizers: [...state.synthesizers, next] };
+    }
+    case 'RunConcluded':
+      return {
+        ...createdPart(state),
+        stage: 'settling',
+        calls: 'calls' in state ? state.calls : {},
+        outcome: event.data.outcome,
+        conclusion: event.data,
+      };
+    case 'OptimizationCompleted':
+    case 'OptimizationFailed':
+    case 'OptimizationCancelled':
+      return state.stage === 'settling'
+        ? {
+            ...state,
+            stage: 'closed',
+            captured: event.data.captured,
+            refunded: event.data.refunded,
+          }
+        : state;
+    case 'OptimizationHidden':
+      return { ...state, hidden: true };
+    case 'OptimizationRestored':
+      return { ...state, hidden: false };
+    case 'ReviewsClosed':
+    case 'DraftChecked':
+    case 'OptimizationRenamed':
+      return state;
+  }
+}
+
+function createdPart(state: Known): Created {
+  const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = state;
+  const { seats, plan, seed, hidden } = state;
+  return {
+    userId,
+    challengeType,
+    strategy,
+    price,
+    priceUntil,
+    catalogueVersion,
+    seats,
+    plan,
+    seed,
+    hidden,
+  };
+}
+
+function runningPart(state: OpenState): Running {
+  return { ...createdPart(state), calls: state.calls, runDeadlineAt: state.runDeadlineAt };
+}
+
+function withCall(state: Known, slot: Slot, change: Partial<CallState>): Known {
+  if (!('calls' in state)) return state;
+  const call = state.calls[slot] ?? freshCall;
+  return { ...state, calls: { ...state.calls, [slot]: { ...call, ...change } } };
+}
+
+function priced(state: Known, end: { slot: Slot; attempt: number }): Known {
+  if (!('calls' in state)) return state;
+  const call = state.calls[end.slot] ?? freshCall;
+  return withCall(state, end.slot, { priced: [...call.priced, end.attempt] });
+}
