@@ -1,17 +1,18 @@
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
+import { LinkButton } from '#web/ui/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { credits, creditsInWords } from '#web/ui/figures.ts';
 import { Notice } from '#web/ui/notice.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
-import { stockWords } from './tier.ts';
+import { lowCredits, stockWords } from './tier.ts';
 
 /** What a person has, bought and used; reserved and owed credits when there are any. */
 export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
   const given = balance.total_credits - balance.total_purchased;
   return (
     <div className="space-y-4">
-      <Card>
+      <Card className="space-y-4">
         <TileRow>
           <Tile
             label="Available Credits"
@@ -39,6 +40,11 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
             <Tile label="Owed" value={credits(balance.debt_credits)} detail="see below" />
           ) : null}
         </TileRow>
+        {balance.available_credits < lowCredits ? (
+          <LinkButton to="/credits" hash="more">
+            Buy More Credits
+          </LinkButton>
+        ) : null}
       </Card>
       {balance.debt_credits > 0 ? (
         <Notice tone="warn" title={`Your account owes ${creditsInWords(balance.debt_credits)}`}>

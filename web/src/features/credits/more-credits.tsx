@@ -45,14 +45,9 @@ export function MoreCredits({ isLocal, email }: { isLocal: boolean; email: strin
 function GrantCommand({ email }: { email: string }): ReactNode {
   const command = grantCommand(email, trialCredits);
   return (
-    <section
-      aria-label="Command"
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
-      tabIndex={0}
-      className="overflow-x-auto rounded-control bg-sunken p-3"
-    >
-      <code className="font-mono text-sm whitespace-pre select-all">{command}</code>
-    </section>
+    <code className="block rounded-control bg-sunken p-3 font-mono text-sm wrap-anywhere select-all">
+      {command}
+    </code>
   );
 }
 
@@ -60,6 +55,7 @@ function GrantCommand({ email }: { email: string }): ReactNode {
 function TrialButton(): ReactNode {
   const client = useQueryClient();
   const key = useRef<string | null>(null);
+  const isAdding = useRef(false);
   const gift = useMutation({
     mutationFn: () => addTrialCredits((key.current ??= crypto.randomUUID())),
     onSuccess: async (balance) => {
@@ -70,10 +66,19 @@ function TrialButton(): ReactNode {
       );
       await client.invalidateQueries({ queryKey: ['credits'] });
     },
+    onSettled: () => {
+      isAdding.current = false;
+    },
   });
+  const press = (): void => {
+    // The second half of a double click comes before the button is drawn as busy.
+    if (isAdding.current) return;
+    isAdding.current = true;
+    gift.mutate();
+  };
   return (
     <div className="space-y-3">
-      <Button tone="primary" busy={gift.isPending} onClick={() => gift.mutate()}>
+      <Button tone="primary" busy={gift.isPending} onClick={press}>
         {gift.isPending ? 'Adding…' : `Add ${trialCredits} trial credits`}
       </Button>
       {gift.isSuccess ? (

@@ -4,6 +4,14 @@ import { Button } from '#web/ui/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { creditsInWords } from '#web/ui/figures.ts';
 
+/**
+ * The attribute is what an opening dialog looks for. React's own `autoFocus` focuses at once, which is
+ * before the dialog is open.
+ */
+function focusFirst(button: HTMLButtonElement | null): void {
+  button?.toggleAttribute('autofocus', true);
+}
+
 /** Asked after the start by keyboard, which passes over the summary. */
 export function ConfirmStart({
   open,
@@ -29,8 +37,7 @@ export function ConfirmStart({
           <Button onClick={onClose}>Back to the form</Button>
           <Button
             tone="primary"
-            // oxlint-disable-next-line jsx-a11y/no-autofocus -- a dialog has to put the focus somewhere
-            autoFocus
+            ref={focusFirst}
             onClick={onConfirm}
             // The key that opened this dialog may still be down, and must not answer it.
             onKeyDown={(event) => {

@@ -503,7 +503,7 @@ function DraftNote({
         : state === 'saved'
           ? 'Draft saved on this device.'
           : null}
-      <Button tone="quiet" onClick={onClear}>
+      <Button tone="quiet" className="-ms-4" onClick={onClear}>
         Empty the form
       </Button>
     </p>

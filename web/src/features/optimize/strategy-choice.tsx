@@ -86,7 +86,7 @@ function StrategyCard({
   return (
     <label
       className={classNames(
-        'flex h-full flex-col gap-3 rounded-card border bg-surface p-4 has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+        'flex h-full flex-col gap-3 rounded-card border bg-surface p-4 wrap-anywhere has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
         isChosen ? 'border-accent ring-1 ring-accent' : 'border-line-strong',
         usable ? 'cursor-pointer hover:bg-sunken' : 'cursor-not-allowed',
       )}

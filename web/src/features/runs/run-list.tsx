@@ -30,10 +30,7 @@ function RunRow({ run }: { run: OptimizationSummary }): ReactNode {
       <div className="min-w-0 space-y-1">
         <p className="font-medium break-words">{run.title}</p>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-2">
-          <Status tone={runStatusTones[run.status]}>
-            {runStatusWords[run.status]}
-            {run.status === 'processing' ? ` ${run.progress} %` : ''}
-          </Status>
+          <Status tone={runStatusTones[run.status]}>{runStatusWords[run.status]}</Status>
           {facts.map((fact) => (fact === null ? null : <span key={fact}>{fact}</span>))}
           <RelativeTime at={run.created_at} />
           {run.simulated ? <Badge>Simulated</Badge> : null}

@@ -53,7 +53,7 @@ function DashboardPage(): ReactNode {
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
       <ConfirmedBanner confirmed={confirmed === 'true'} onSeen={forgetConfirmed} />
       <div className="flex flex-wrap items-center justify-between gap-4">
-        <h1 className="text-4xl">{hello}</h1>
+        <h1 className="min-w-0 text-4xl">{hello}</h1>
         <LinkButton to="/optimization" tone="primary">
           New Optimization
         </LinkButton>
@@ -89,13 +89,14 @@ function Overview(): ReactNode {
       />
     );
   }
+  const total = runs.data?.pagination.total;
   const active = runs.data?.data.filter(isActive) ?? [];
   return (
     <>
       {active.map((run) => (
         <ActiveRun key={run.id} run={run} />
       ))}
-      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-4">
+      <div className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4">
         <StatCard label="Credit Balance" answer={balance}>
           {({ available_credits: available, reserved_credits: reserved }) => ({
             value: credits(available),
@@ -135,6 +136,19 @@ function Overview(): ReactNode {
       </div>
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
         <Card aria-labelledby="recent" className="min-w-0 space-y-4 lg:col-span-2">
+          <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+            <h2 id="recent" className="min-w-0 text-2xl">
+              {total === 0 ? 'What to do first' : 'Recent optimizations'}
+            </h2>
+            {(total ?? 0) > recentRuns ? (
+              <Link
+                to="/dashboard/optimizations"
+                className="link inline-flex min-h-11 items-center"
+              >
+                View all ({total})
+              </Link>
+            ) : null}
+          </div>
           <QueryBlock
             answer={runs}
             label="Loading your optimizations"
@@ -142,28 +156,13 @@ function Overview(): ReactNode {
             safe="Running optimizations go on."
             skeleton={<Skeleton className="h-80" />}
           >
-            {({ data, pagination: { total } }) => (
-              <>
-                <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-                  <h2 id="recent" className="text-2xl">
-                    {total === 0 ? 'What to do first' : 'Recent optimizations'}
-                  </h2>
-                  {total > recentRuns ? (
-                    <Link
-                      to="/dashboard/optimizations"
-                      className="link inline-flex min-h-11 items-center"
-                    >
-                      View all ({total})
-                    </Link>
-                  ) : null}
-                </div>
-                {total === 0 ? (
-                  <FirstSteps hasCredits={(balance.data?.available_credits ?? 0) > 0} />
-                ) : (
-                  <RunList runs={data.slice(0, recentRuns)} />
-                )}
-              </>
-            )}
+            {({ data }) =>
+              data.length === 0 ? (
+                <FirstSteps hasCredits={(balance.data?.available_credits ?? 0) > 0} />
+              ) : (
+                <RunList runs={data.slice(0, recentRuns)} />
+              )
+            }
           </QueryBlock>
         </Card>
         <div className="min-w-0 space-y-6">

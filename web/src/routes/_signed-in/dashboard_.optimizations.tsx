@@ -28,7 +28,7 @@ function OptimizationsPage(): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
       <div className="flex flex-wrap items-center justify-between gap-4">
-        <h1 className="text-4xl">Your optimizations</h1>
+        <h1 className="min-w-0 text-4xl">Your optimizations</h1>
         <LinkButton to="/optimization" tone="primary">
           New Optimization
         </LinkButton>

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import {
+  analytics,
+  balance,
+  eventually,
+  failing,
+  member,
+  page as pageOf,
+  runId,
+  runOf,
+  sidewaysScroll,
+  themes,
+  useMemberSite,
+  violations,
+  widths,
+} from './member-site.ts';
+import { ok, problem, sessionOf } from './site.ts';
+
+const { open, site } = useMemberSite();
+
+const sixRuns = [
+  runOf(1, {
+    status: 'processing',
+    progress: 46,
+    agreement_score: null,
+    credits: { price: 14, reserved: 14, charged: null, refunded: null, settlement: 'held' },
+  }),
+  runOf(2),
+  runOf(3, {
+    status: 'failed',
+    agreement_score: null,
+    credits: { price: 14, reserved: 0, charged: 7, refunded: 7, settlement: 'settled' },
+  }),
+  runOf(4, { simulated: false, simulated_seats: 0 }),
+  runOf(5, { status: 'cancelled' }),
+  runOf(6, { status: 'pending' }),
+];
+const busy = member({
+  'GET /api/optimizations': pageOf(sixRuns),
+  // The strip follows the run itself; here it is told what the list says.
+  [`GET /api/optimizations/${runId(1)}`]: problem(503, 'busy', 'Busy'),
+});
+
+const usage = (optimizations_used: number, optimizations_limit: number) =>
+  member({
+    'GET /api/users/me': ok({ ...sessionOf().user, optimizations_used, optimizations_limit }),
+  });
+
+describe('the dashboard', () => {
+  it.each(themes.flatMap((theme) => widths.map((width) => ({ theme, width }))))(
+    'has nothing for axe to complain about, $theme at $width px',
+    async ({ theme, width }) => {
+      const page = await open('/dashboard', { theme, width, api: busy });
+      await page.getByText('Running: Question 1, 46 %').waitFor();
+      expect(await violations(page)).toEqual([]);
+    },
+  );
+
+  it('does not scroll sideways at 320 px, also with text twice as large', async () => {
+    const page = await open('/dashboard', { width: 320, api: busy });
+    await page.getByText('Running: Question 1, 46 %').waitFor();
+    expect(await sidewaysScroll(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    expect(await sidewaysScroll(page)).toBe(0);
+  });
+
+  it('greets with the first word of the name, else there', async () => {
+    const page = await open('/dashboard');
+    expect(await page.locator('h1').innerText()).toMatch(/^Good (morning|afternoon|evening), Ada$/);
+    const nameless = await open('/dashboard', { api: member({}, '') });
+    expect(await nameless.locator('h1').innerText()).toMatch(/, there$/);
+  });
+
+  it('shows five runs, each with the way on, and leads to all of them', async () => {
+    const page = await open('/dashboard', { api: busy });
+    const rows = page.getByRole('region', { name: 'Recent optimizations' }).getByRole('listitem');
+    await eventually(() => rows.count()).toBe(5);
+    const row = (number: number) => rows.filter({ hasText: `Question ${number}` });
+    const link = async (number: number) => {
+      const found = row(number).getByRole('link');
+      return [(await found.innerText()).split(/[:\n]/)[0], await found.getAttribute('href')];
+    };
+    expect(await link(1)).toEqual(['View Progress', `/evolution-chamber?id=${runId(1)}`]);
+    expect(await link(2)).toEqual(['View Results', `/optimizations/${runId(2)}`]);
+    expect(await link(3)).toEqual(['View Details', `/optimizations/${runId(3)}`]);
+    expect(await row(2).innerText()).toContain('Agreement 82, strong');
+    expect(await row(3).innerText()).toContain('7 credits, 7 returned');
+    expect(await row(2).getByText('Simulated').count()).toBe(1);
+    expect(await row(4).getByText('Simulated').count()).toBe(0);
+    await page.getByRole('link', { name: 'View all (6)' }).click();
+    await page.getByRole('heading', { name: 'Your optimizations' }).waitFor();
+    await eventually(() => page.getByText('Question 6', { exact: true }).count()).toBe(1);
+  });
+
+  it('counts the success rate from runs that ended, and says of how many', async () => {
+    const page = await open('/dashboard', { api: busy });
+    const card = page.getByRole('region', { name: 'Success Rate' });
+    await eventually(() => card.innerText()).toContain('66 %');
+    expect(await card.innerText()).toContain('2 of 3 completed');
+  });
+
+  it('tells a person who comes first what to do, with questions to begin with', async () => {
+    const page = await open('/dashboard', {
+      api: member({
+        'GET /api/optimizations': pageOf([]),
+        'GET /api/credits/balance': ok({ ...balance, available_credits: 0 }),
+        'GET /api/credits/analytics': ok({
+          ...analytics,
+          average_cost_per_optimization: null,
+          completed_optimizations: 0,
+        }),
+      }),
+    });
+    await page.getByRole('heading', { name: 'What to do first' }).waitFor();
+    await page.getByRole('link', { name: 'Get credits' }).waitFor();
+    for (const card of ['Success Rate', 'Avg Cost'])
+      expect(await page.getByRole('region', { name: card }).innerText()).toContain('—');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: /first salesperson/ }).click();
+    await eventually(() =>
+      page.getByLabel('What business challenge are you facing?').inputValue(),
+    ).toContain('first salesperson');
+  });
+
+  it('welcomes once after an address was confirmed', async () => {
+    const page = await open('/dashboard?confirmed=true');
+    await page.getByText('Email confirmed successfully!').first().waitFor();
+    await page.getByText('Your account is now active. Welcome to Sevenfold!').waitFor();
+    await eventually(() => page.url()).toBe(`${site().origin}/dashboard`);
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    expect(await page.getByText('Your account is now active.').count()).toBe(0);
+    await page.reload();
+    await page.locator('h1').waitFor();
+    expect(await page.getByText('Your account is now active.').count()).toBe(0);
+  });
+
+  it('shows -- and a retry in the one card that failed', async () => {
+    let isDown = true;
+    const page = await open('/dashboard', {
+      api: member({ 'GET /api/credits/balance': () => (isDown ? failing : ok(balance)) }),
+    });
+    const card = page.getByRole('region', { name: 'Credit Balance' });
+    await card.getByText('--', { exact: true }).waitFor();
+    await page.getByText('Question 1', { exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    isDown = false;
+    await card.getByRole('button', { name: 'Try Again' }).click();
+    await eventually(() => card.innerText()).toContain('86');
+  });
+
+  it('fails as a whole only when everything does, and reads everything again', async () => {
+    let isDown = true;
+    const whole = member();
+    const page = await open('/dashboard', {
+      api: (call) => (isDown && !call.path.includes('/auth/') ? failing : whole(call)),
+    });
+    await page.getByText('Failed to load dashboard data. Please try again.').first().waitFor();
+    isDown = false;
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await page.getByText('Question 1', { exact: true }).waitFor();
+    expect(await page.locator('main').getByText('Error Loading Dashboard').count()).toBe(0);
+  });
+});
+
+describe('the monthly usage', () => {
+  it('warns from 80 % in the specified words, and says what is blocked', async () => {
+    const page = await open('/dashboard', { api: usage(4, 5) });
+    const card = page.getByRole('region', { name: 'Monthly Usage' });
+    await card.getByText('Approaching Usage Limit').waitFor();
+    const text = await card.innerText();
+    expect(text).toContain(
+      "You've used 80% of your monthly optimization limit. Consider upgrading to continue optimizing.",
+    );
+    expect(text).toContain('The limit only blocks runs that bonus credits would pay for.');
+    expect(text).toContain('Free Plan');
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('says Unlimited and shows no bar without a limit', async () => {
+    const page = await open('/dashboard', { api: usage(400, -1) });
+    const card = page.getByRole('region', { name: 'Monthly Usage' });
+    await card.getByText('Unlimited').waitFor();
+    expect(await card.getByRole('progressbar').count()).toBe(0);
+    expect(await card.getByText('Approaching Usage Limit').count()).toBe(0);
+  });
+});
+
+describe('all optimizations', () => {
+  it('come in pages that stand in the address', async () => {
+    const page = await open('/dashboard/optimizations', {
+      api: member({ 'GET /api/optimizations': pageOf([runOf(1)], 25) }),
+    });
+    await page.getByText('Page 1 of 3').waitFor();
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.waitForURL('**/dashboard/optimizations?page=2');
+    await page.getByText('Page 2 of 3').waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('lead to the first question when there are none', async () => {
+    const page = await open('/dashboard/optimizations', {
+      api: member({ 'GET /api/optimizations': pageOf([]) }),
+    });
+    await page.getByRole('link', { name: 'Ask your first question' }).waitFor();
+  });
+});

@@ -1,0 +1,263 @@
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
+import type { OptimizationSummary, Strategy } from '#services/optimizations/contract.ts';
+import { launchBrowser } from './browser.ts';
+import {
+  type Api,
+  type Call,
+  ok,
+  problem,
+  type Reply,
+  serveSite,
+  sessionOf,
+  type Site,
+} from './site.ts';
+
+/**
+ * The signed-in pages in a real browser, with the answers of the server decided by the test. Whatever
+ * a page writes to its console as an error, and every report of the content policy, fails the test it
+ * happened in.
+ */
+export const themes = ['light', 'dark'] as const;
+export const widths = [390, 1440] as const;
+
+export const balance: Balance = {
+  available_credits: 86,
+  reserved_credits: 0,
+  debt_credits: 0,
+  total_purchased: 100,
+  total_consumed: 14,
+  total_credits: 100,
+  used_credits: 14,
+};
+
+export const analytics: CreditAnalytics = {
+  monthly_consumption: 14,
+  consumption_by_month: Array.from({ length: 12 }, (_, index) => ({
+    month: new Date(Date.UTC(2025, 11 + index, 1)).toISOString().slice(0, 7),
+    credits: index === 11 ? 14 : index * 3,
+  })),
+  average_cost_per_optimization: 13.5,
+  completed_optimizations: 2,
+  total_consumed: 14,
+  most_used_models: [
+    { model: 'gpt-6.1-terra', total_credits: 8 },
+    { model: 'claude-sonnet-5-5', total_credits: 6 },
+  ],
+};
+
+export function runId(number: number): string {
+  return `opt_${String(number).padStart(26, '0')}`;
+}
+
+export function runOf(
+  number: number,
+  change: Partial<OptimizationSummary> = {},
+): OptimizationSummary {
+  const createdAt = new Date(Date.now() - number * 3_600_000).toISOString();
+  return {
+    id: runId(number),
+    title: `Question ${number}`,
+    description: `Question ${number}`,
+    status: 'completed',
+    strategy: 'balanced',
+    challenge_type: 'business_strategy',
+    progress: 100,
+    agreement_score: 82,
+    confidence_score: null,
+    cost: 0.021,
+    cost_is_minimum: false,
+    credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
+    simulated: true,
+    simulated_seats: 7,
+    created_at: createdAt,
+    createdAt,
+    ended_at: createdAt,
+    ...change,
+  };
+}
+
+export function lineOf(number: number, change: Partial<Transaction> = {}): Transaction {
+  return {
+    id: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
+    transaction_type: 'consumption',
+    description: 'Balanced run',
+    created_at: new Date(Date.now() - number * 3_600_000).toISOString(),
+    amount: -14,
+    balance_after: 86,
+    reason_code: 'run',
+    run_id: runId(number),
+    ...change,
+  };
+}
+
+export function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strategy {
+  return {
+    id,
+    name: id.charAt(0).toUpperCase() + id.slice(1),
+    description: 'Seven models of four providers.',
+    costTier: 3,
+    models: {
+      strategic: ['gpt-6.1-terra', 'claude-sonnet-5-5', 'gemini-4-hydrogen'],
+      risk: ['mistral-medium-2604', 'claude-haiku-5-5'],
+      implementation: ['gemini-3.8-flash', 'gpt-6-luna'],
+    },
+    biasDetection: true,
+    parallelExecution: true,
+    recommended: id === 'balanced',
+    credits: 14,
+    seats: [{ seat: 'S1', model: 'gpt-6.1-terra', name: 'gpt-6.1-terra', simulated: false }],
+    typical_seconds: 30,
+    available: true,
+    missing: [],
+    providers: [{ name: 'openai', simulated: false }],
+    simulated: false,
+    not_in_this_version: [],
+    ...change,
+  };
+}
+
+export const strategies = [
+  strategyOf('fast', { credits: 4 }),
+  strategyOf('balanced'),
+  strategyOf('ultra', {
+    credits: 104,
+    not_in_this_version: ['Duels of the two best answers'],
+    available: false,
+    missing: ['gpt-6-astra'],
+  }),
+];
+
+export const page = (data: OptimizationSummary[], total: number = data.length): Reply => ({
+  status: 200,
+  body: {
+    data,
+    pagination: { page: 1, limit: 10, total, total_pages: Math.max(1, Math.ceil(total / 10)) },
+  },
+});
+
+type Answers = Readonly<Record<string, Reply | ((call: Call) => Reply)>>;
+
+/** A person who is signed in and has all there is; `answers` by method and path take precedence. */
+export function member(answers: Answers = {}, name: string = 'Ada Example'): Api {
+  let isSignedIn = true;
+  const known: Answers = {
+    'GET /api/auth/session': () => ok(isSignedIn ? sessionOf(name) : null),
+    'POST /api/auth/logout': () => {
+      isSignedIn = false;
+      return ok({ ok: true });
+    },
+    'GET /api/users/me': ok({ ...sessionOf(name).user, optimizations_used: 1 }),
+    'GET /api/credits/balance': ok(balance),
+    'GET /api/credits/analytics': ok(analytics),
+    'GET /api/credits/history': ok([lineOf(1)]),
+    'POST /api/credits/check-usage': ok({
+      has_sufficient_credits: true,
+      required_credits: 14,
+      current_balance: 86,
+      shortfall: 0,
+    }),
+    'GET /api/optimizations': page([runOf(1)]),
+    'GET /api/optimizations/strategies': ok({ strategies }),
+    'POST /api/optimizations/estimate': ok({
+      estimate: {
+        strategy: 'balanced',
+        cost: 0.021,
+        credits: 14,
+        typical_seconds: 30,
+        simulated: false,
+      },
+    }),
+    ...answers,
+  };
+  return (call) => {
+    const answer = known[`${call.method} ${call.path}`];
+    if (answer === undefined) return problem(404, 'not-found', 'There is nothing here.');
+    return typeof answer === 'function' ? answer(call) : answer;
+  };
+}
+
+export const failing = problem(500, 'internal', 'Something went wrong on our side.');
+
+export type MemberSite = {
+  open: (
+    path: string,
+    options?: { width?: number; theme?: 'light' | 'dark'; api?: Api },
+  ) => Promise<Page>;
+  site: () => Site;
+};
+
+/** Call once at the top of a test file. `isLocal` as the server's mode. */
+export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): MemberSite {
+  let browser: Browser;
+  let site: Site;
+  let context: BrowserContext | undefined;
+  let complaints: string[] = [];
+
+  beforeAll(async () => {
+    [browser, site] = await Promise.all([launchBrowser(), serveSite({ isLocal })]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await site.close();
+  });
+  afterEach(async () => {
+    await context?.close();
+    context = undefined;
+    site.calls.length = 0;
+    const heard = complaints;
+    complaints = [];
+    expect(heard).toEqual([]);
+  });
+
+  return {
+    site: () => site,
+    async open(path, { width = 1440, theme = 'light', api = member() } = {}) {
+      site.answer(api);
+      context ??= await browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme: theme,
+        reducedMotion: 'reduce',
+      });
+      const opened = await context.newPage();
+      opened.on('pageerror', (error) => complaints.push(error.message));
+      opened.on('console', (message) => {
+        // The status of a call is not a fault of the page's.
+        const isCall = message.text().startsWith('Failed to load resource');
+        if (message.type() === 'error' && !isCall) complaints.push(message.text());
+      });
+      await opened.goto(`${site.origin}${path}`);
+      await opened.locator('main h1').waitFor();
+      return opened;
+    },
+  };
+}
+
+/** Looks again until it is so; a slow machine has time. */
+export function eventually(read: () => unknown) {
+  return expect.poll(read, { timeout: 15_000 });
+}
+
+/** What axe finds on the whole page, each with the markup that it means. */
+export async function violations(opened: Page): Promise<string[]> {
+  const height = await opened.evaluate(() => document.documentElement.scrollHeight);
+  const width = opened.viewportSize()?.width ?? 1280;
+  await opened.setViewportSize({ width, height: Math.max(height, 900) });
+  await opened.evaluate(axe.source);
+  const results = await opened.evaluate(async () => {
+    const checker = Reflect.get(globalThis, 'axe') as typeof axe;
+    return checker.run({
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    });
+  });
+  return results.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
+}
+
+/** Pixels by which the page is wider than its window. */
+export function sidewaysScroll(opened: Page): Promise<number> {
+  return opened.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+}
