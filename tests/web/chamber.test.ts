@@ -158,7 +158,7 @@ describe('the chamber', () => {
     expect(await card.getByRole('progressbar').getAttribute('value')).toBe('20');
   });
 
-  it('moves nothing while the run goes on', async () => {
+  it('moves nothing while the run goes on, nor when it ends', async () => {
     const { page, server } = await watch(whole, untilStarted);
     await page.evaluate(() => {
       const shifts = globalThis as unknown as { shifted: number };
@@ -168,7 +168,7 @@ describe('the chamber', () => {
           shifts.shifted += (entry as unknown as { value: number }).value;
       }).observe({ type: 'layout-shift' });
     });
-    for (let events = untilStarted + 1; events < whole.facts.length - 1; events += 1) {
+    for (let events = untilStarted + 1; events <= whole.facts.length; events += 1) {
       server.tell(events);
       // Long enough for each to be drawn by itself.
       await page.waitForTimeout(30);

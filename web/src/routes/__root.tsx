@@ -45,7 +45,12 @@ function Root(): ReactNode {
           <SignInAgain email={session.user.email} />
         </Suspense>
       ) : null}
-      <main id="main" tabIndex={-1} className="grow">
+      <main
+        id="main"
+        tabIndex={-1}
+        // Where pages load their content, the footer waits below the fold and is not pushed there.
+        className={inMemberArea ? 'min-h-dvh grow' : 'grow'}
+      >
         <Outlet />
       </main>
       <Footer signedIn={member !== null} />

@@ -49,11 +49,11 @@ export function Cancel({
 
   if (run.ended && !sent) return null;
   return (
-    <div className="flex flex-col items-start gap-1 sm:items-end">
+    <div>
       {run.whyNot === null ? (
         <Button onClick={() => setOpen(true)}>Cancel</Button>
       ) : (
-        <p className="max-w-64 text-sm text-ink-2 sm:text-end">{run.whyNot}</p>
+        <p className="max-w-72 text-sm text-ink-2 sm:text-end">{run.whyNot}</p>
       )}
       <Dialog
         open={open}

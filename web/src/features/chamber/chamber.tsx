@@ -12,7 +12,7 @@ import { braidOf, type BraidView } from '#web/run/braid-view.ts';
 import { Cancel } from './cancel.tsx';
 import { Compare } from './compare.tsx';
 import { ConnectionLine } from './connection-line.tsx';
-import { Ending } from './ending.tsx';
+import { Ending, ResultReady } from './ending.tsx';
 import { Insights } from './insights.tsx';
 import { Question } from '#web/run/question.tsx';
 import { Recommendations } from './recommendations.tsx';
@@ -75,7 +75,10 @@ function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'
     <header className="space-y-3">
       <div className="flex flex-col justify-between gap-3 sm:flex-row sm:items-start">
         <Question view={view} />
-        <Cancel runId={runId} onCancelled={onCancelled} />
+        <div className="flex min-h-12 shrink-0 items-center">
+          <Cancel runId={runId} onCancelled={onCancelled} />
+          <ResultReady runId={runId} />
+        </div>
       </div>
       <p className="flex flex-wrap items-center gap-x-2 text-ink-2">
         <ConnectionLine />

@@ -5,29 +5,36 @@ import type { RunState } from '#web/live/run-state.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { moneyWords } from '#web/run/money.ts';
 import { Notice } from '#web/ui/notice.tsx';
+import { Status } from '#web/ui/status.tsx';
 
-/** How the run ended, what it cost, and where to go from here. */
+/** Takes the place of the cancel button, so that the page below it stays where it is. */
+export function ResultReady({ runId }: { runId: string }): ReactNode {
+  const end = useRunPart(runId, endOf, sameFields);
+  if (end.status !== 'completed') return null;
+  return (
+    <div className="flex items-center gap-4">
+      <p className="text-sm">
+        <span className="block font-semibold">
+          <Status tone="ok">Result ready</Status>
+        </span>
+        <span className="block text-ink-2">{end.money}</span>
+      </p>
+      <LinkButton tone="primary" to="/optimizations/$id" params={{ id: runId }}>
+        View results
+      </LinkButton>
+    </div>
+  );
+}
+
+/** How a run ended without a result, what it cost, and where to go from here. */
 export function Ending({ runId }: { runId: string }): ReactNode {
   const end = useRunPart(runId, endOf, sameFields);
   switch (end.status) {
     case 'pending':
       return <NotStarted runId={runId} />;
     case 'processing':
-      return null;
     case 'completed':
-      return (
-        <Notice
-          tone="ok"
-          title="Result ready"
-          actions={
-            <LinkButton tone="primary" to="/optimizations/$id" params={{ id: runId }}>
-              View results
-            </LinkButton>
-          }
-        >
-          {end.money}
-        </Notice>
-      );
+      return null;
     case 'failed':
     case 'cancelled':
       return (
