@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool, createSql } from '#db/connect.ts';
 import { readStream } from '#db/event-store.ts';
@@ -14,7 +15,8 @@ import { openLiveView } from '#services/live-view.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { createReadRun } from '#services/optimizations/read-run.ts';
 import { createCommandBus } from '#services/platform/command.ts';
-import { databaseUrlOf } from '#services/platform/env.ts';
+import { databaseUrlOf, SettingsError } from '#services/platform/env.ts';
+import type { Mode } from '#services/platform/env.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import { readManifest } from '#services/web-pages.ts';
@@ -38,7 +40,7 @@ export async function openCore(
   resources.defer(async () => pool.end());
   const sql = createSql(url, { max: 5, applicationName: `sevenfold ${name} queries` });
   resources.defer(async () => sql.end());
-  await pool.query('select 1');
+  await refuseOtherMode(pool, env.mode);
   const sealer = createSealer({ dataKeys: env.dataKeys, pool });
   const bus = createCommandBus({
     pool,
@@ -55,6 +57,16 @@ export async function openCore(
   });
   const readRun = createReadRun({ readStream: async (id) => readStream(pool, id), sealer });
   return { url, clock, pool, sql, sealer, bus, registry, readRun, holds: createHolds(bus) };
+}
+
+/** @throws SettingsError when the database was written in the other mode */
+async function refuseOtherMode(pool: pg.Pool, mode: Mode): Promise<void> {
+  const { rows } = await pool.query<{ mode: Mode }>('select mode from database_mode');
+  const marked = rows[0]?.mode ?? mode;
+  if (marked !== mode)
+    throw new SettingsError([
+      `MODE is ${mode}, but this database was written in ${marked} mode; use another database`,
+    ]);
 }
 
 /** The HTTP application over the core: routes, live view and pages. */

@@ -1,9 +1,9 @@
 import { createPool } from '#db/connect.ts';
 import { startEmbeddedPostgres } from '#db/embedded.ts';
-import { migrate } from '#db/migrate.ts';
-import { projections } from '#projections/index.ts';
 import { findUserNamed } from '#services/identity/users.ts';
 import type { Account } from '#services/identity/users.ts';
+import { namedDatabase, prepareDatabase } from '#services/migrate.ts';
+import type { DatabaseUrls } from '#services/migrate.ts';
 import type { Env } from '#services/platform/env.ts';
 import type { Log } from '#services/platform/log.ts';
 import { openCore } from '#services/wiring.ts';
@@ -27,13 +27,7 @@ export async function openDatabase(
   resources: AsyncDisposableStack,
 ): Promise<Database> {
   const urls = await databaseUrls(settings, log, resources);
-  await migrate({
-    ownerUrl: urls.ownerUrl,
-    appRole: roleOf(urls.appUrl),
-    auditorRole: urls.auditorUrl === null ? null : roleOf(urls.auditorUrl),
-    projections,
-    log: (message) => log.debug(message),
-  });
+  await prepareDatabase(urls, settings.mode, log);
   const env = { ...settings, databaseUrl: urls.appUrl };
   const ownerPool = createPool(urls.ownerUrl, {
     max: 4,
@@ -46,23 +40,18 @@ export async function openDatabase(
   return { ...core, env, log, ownerPool, ownerUrl: urls.ownerUrl };
 }
 
-async function databaseUrls(env: Env, log: Log, resources: AsyncDisposableStack) {
-  if (env.databaseUrl !== null)
-    return {
-      ownerUrl: env.migrateDatabaseUrl ?? env.databaseUrl,
-      appUrl: env.databaseUrl,
-      auditorUrl: null,
-    };
+async function databaseUrls(
+  env: Env,
+  log: Log,
+  resources: AsyncDisposableStack,
+): Promise<DatabaseUrls> {
+  if (env.databaseUrl !== null) return namedDatabase(env);
   const server = await startEmbeddedPostgres({
     dataDir: env.dataDir,
     log: (message) => log.debug(message),
   });
   resources.defer(async () => server.stop());
   return server;
-}
-
-function roleOf(url: string): string {
-  return decodeURIComponent(new URL(url).username);
 }
 
 export class NoSuchPerson extends Error {
