@@ -59,6 +59,10 @@ export function optimizationRoutes(
 ) {
   const { pool, sealer, registry, clock } = dependencies;
   const signedIn = requireUser(authenticate);
+  const texts = {
+    sealer,
+    afterErasure: async (runId: string) => detail(dependencies, runId),
+  };
   return createRouter()
     .get('/optimizations/strategies', (context) =>
       answerData(context, {
@@ -87,6 +91,7 @@ export function optimizationRoutes(
           body,
           newResourceId: () => newId('opt', clock()),
           status: 201,
+          texts,
         },
         async ({ resourceId: runId, commandId, fingerprint }) => {
           const command = await createCommand(
@@ -125,6 +130,7 @@ export function optimizationRoutes(
           body: {},
           newResourceId: () => runId,
           status: 202,
+          texts,
         },
         async () => {
           await processRun(dependencies, context.get('userId'), runId, state);
@@ -142,6 +148,7 @@ export function optimizationRoutes(
           body: {},
           newResourceId: () => runId,
           status: 202,
+          texts,
         },
         async () => {
           await cancelRun(dependencies, runId);

@@ -33,6 +33,8 @@ export const httpLimits = {
   bodyBytes: 100_000,
   /** After so long a request is given up for dead, and its Idempotency-Key may be taken over. */
   requestSeconds: 30,
+  /** Idempotency-Keys that have expired and go when a new one comes. */
+  expiredKeysPerKey: 10,
 } as const;
 
 /** Keys that seal text (`seal.ts`). */
