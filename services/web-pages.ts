@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { extname, join, normalize, sep } from 'node:path';
+import { extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { getCookie } from 'hono/cookie';
 import * as v from 'valibot';
@@ -130,33 +130,36 @@ function createFiles(dist: string) {
     const cached = known.get(path);
     if (cached) return cached;
     const type = types[extname(path)];
-    const full = normalize(join(dist, path));
-    if (type === undefined || !full.startsWith(`${dist}${sep}`)) return null;
+    if (type === undefined) return null;
     try {
-      const bytes = await readFile(full);
+      const bytes = await readFile(join(dist, path));
       const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
       const found = { bytes, type, etag };
       known.set(path, found);
       return found;
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+      if (error instanceof Error && 'code' in error && isNoFile.has(String(error.code)))
+        return null;
       throw error;
     }
   };
   return {
     find: async (path: string): Promise<Found | null> =>
-      path.endsWith('.html') || path === '/pages.json' ? null : read(decoded(path)),
+      isFileAddress(path) && path !== '/pages.json' ? read(path) : null,
     text: async (file: string): Promise<string> => readFile(join(dist, file), 'utf8'),
   };
 }
 
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+/**
+ * How the build names its files: no escapes, no dots in front, so a file has one address, and what is
+ * kept of it is kept once, however often somebody varies the address.
+ */
+function isFileAddress(path: string): boolean {
+  return path.length <= longestFileAddress && /^(?:\/[\w-][\w.-]*)+$/.test(path);
 }
+
+const longestFileAddress = 200;
+const isNoFile: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 
 const compressed = new Map<string, Buffer>();
 
