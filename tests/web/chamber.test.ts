@@ -15,7 +15,7 @@ import {
 } from '#tests/optimizations/run-script.ts';
 import { statusOf } from '#services/optimizations/view.ts';
 import { launchBrowser } from './browser.ts';
-import { runServer, type RunServer } from './run-server.ts';
+import { balance, runServer, type RunServer } from './run-server.ts';
 import { type Story, storyOf } from './run-story.ts';
 import { member, problem, serveSite, type Site } from './site.ts';
 
@@ -301,6 +301,64 @@ describe('the chamber', () => {
     await page.getByText('Connected').waitFor();
     await page.getByText('7 of 7').waitFor();
   });
+});
+
+describe('the stream of a tab', () => {
+  it('keeps the credits in the bar current', async () => {
+    const { page, server } = await watch(whole, untilReviews);
+    await page.getByText('86 credits').first().waitFor();
+    server.tellBalance({ ...balance, available_credits: 100, reserved_credits: 0 });
+    await page.getByText('100 credits').first().waitFor();
+  });
+
+  it('is closed while a tab is hidden whose run has ended, and opened when it is shown', async () => {
+    const { page, server } = await watch(whole, untilReviews);
+    await setHidden(page, true);
+    await page.waitForTimeout(200);
+    expect(server.listening()).toBe(1);
+    server.tell(whole.facts.length);
+    await page.getByText('Result ready').waitFor();
+    await setHidden(page, false);
+    await setHidden(page, true);
+    await expect.poll(server.listening).toBe(0);
+    await setHidden(page, false);
+    await expect.poll(server.listening).toBe(1);
+  });
+
+  it('is replaced by asking each 5 s once it was away for 20 s', async () => {
+    const server = runServer(whole, untilStarted);
+    let isDown = false;
+    site.answer((call) =>
+      isDown && call.path === '/api/stream'
+        ? problem(503, 'unavailable', 'The server is starting')
+        : server.api(call),
+    );
+    context = await browser.newContext();
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${site.origin}/evolution-chamber?id=${runId}`);
+    await page.clock.runFor(1_000);
+    await page.getByText('Connected').waitFor();
+    isDown = true;
+    server.cut();
+    await page.clock.runFor(2_000);
+    await page.getByText('Error: The server is starting').waitFor();
+    server.tell(untilSynthesis);
+    await page.clock.runFor(20_000);
+    await page.clock.runFor(1_000);
+    await page.getByText('7 of 7').waitFor();
+    server.tell(whole.facts.length);
+    await page.clock.runFor(6_000);
+    await page.clock.runFor(1_000);
+    await page.getByText('Result ready').waitFor();
+  });
+
+  async function setHidden(page: Page, hidden: boolean): Promise<void> {
+    await page.evaluate((isHidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  }
 });
 
 describe('the result', () => {

@@ -1,6 +1,7 @@
 import type { Balance } from '#services/credits/contract.ts';
-import type { Delta } from '#services/live/contract.ts';
+import type { Delta, Fact } from '#services/live/contract.ts';
 import { summarize } from '#services/optimizations/view.ts';
+import { noon } from '#tests/optimizations/run-script.ts';
 import { type Api, member, ok, problem, type Reply } from './site.ts';
 import type { Story } from './run-story.ts';
 
@@ -13,13 +14,16 @@ export type RunServer = {
   /** Tells the story up to so many events, to whoever listens. */
   tell: (events: number) => void;
   say: (delta: Delta) => void;
+  /** Tells that the account has changed. */
+  tellBalance: (after: Balance) => void;
   /** Breaks every open stream off, as a bad network does. */
   cut: () => void;
   /** What the next commands are answered with; as told unless given. */
   answerCommands: (reply: Reply | null) => void;
   /** The streams asked for so far, by what they resumed from. */
   resumed: (string | null)[];
-  /** How many watch the run now. */
+  /** How many streams are open, and how many of them watch the run. */
+  listening: () => number;
   watchers: () => number;
 };
 
@@ -101,6 +105,7 @@ export function runServer(story: Story, begin: number): RunServer {
   return {
     api,
     resumed,
+    listening: () => listeners.size,
     watchers: () => watching.size,
     tell(events) {
       const fresh = story.facts.slice(told, events);
@@ -110,6 +115,17 @@ export function runServer(story: Story, begin: number): RunServer {
     },
     say(delta) {
       for (const listener of listeners) listener.enqueue(send('delta', delta));
+    },
+    tellBalance(after) {
+      const fact: Fact = {
+        type: 'CreditsReserved',
+        at: noon,
+        stream: 'credits-usr_1',
+        version: 9,
+        entity: { kind: 'account', id: 'usr_1' },
+        patch: after,
+      };
+      for (const listener of listeners) listener.enqueue(send('fact', fact));
     },
     cut() {
       for (const listener of listeners) listener.error(new Error('cut'));

@@ -21,7 +21,7 @@ export function Claims({ view }: { view: RunView }): ReactNode {
         // `relative`: what only a screen reader sees stays inside the frame, too.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
         tabIndex={0}
-        className="relative overflow-x-auto rounded-card border border-line bg-surface"
+        className="relative overflow-x-auto print:overflow-visible rounded-card border border-line bg-surface"
       >
         <table className="w-full border-collapse text-start">
           <caption className="sr-only">Claims by seat</caption>

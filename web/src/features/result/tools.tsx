@@ -35,7 +35,7 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
         <FileDown size={16} aria-hidden="true" />
         JSON
       </Button>
-      <Button onClick={() => print()}>
+      <Button onClick={printAll}>
         <Printer size={16} aria-hidden="true" />
         Print
       </Button>
@@ -50,6 +50,13 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
       ) : null}
     </div>
   );
+}
+
+/** Paper cannot be opened: every answer is printed in full. */
+function printAll(): void {
+  for (const answer of document.querySelectorAll<HTMLDetailsElement>('main details'))
+    answer.open = true;
+  print();
 }
 
 function download(name: string, type: string, text: string): void {
