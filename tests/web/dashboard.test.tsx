@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import { nextMonth, usageOf } from '#web/features/dashboard/usage.ts';
-import { agreementWords, runCredits, strategyName, successRate } from '#web/features/runs/words.ts';
+import { agreementWords, runCredits, successRate } from '#web/features/runs/words.ts';
 
 const used = (optimizations_used: number, optimizations_limit: number) =>
   usageOf({ optimizations_used, optimizations_limit });
@@ -99,9 +99,5 @@ describe('a row of a run', () => {
       'Agreement 0, split',
       null,
     ]);
-  });
-
-  it('names strategies as people do', () => {
-    expect(strategyName('reasoning-focused')).toBe('Reasoning Focused');
   });
 });

@@ -93,7 +93,7 @@ export function lineOf(number: number, change: Partial<Transaction> = {}): Trans
   };
 }
 
-export function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strategy {
+function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strategy {
   return {
     id,
     name: id.charAt(0).toUpperCase() + id.slice(1),

@@ -49,9 +49,11 @@ describe('the suggested challenge type', () => {
     expect(suggestChallengeType('hire sell')).toBeNull();
   });
 
-  it('looks at the beginnings of words, not at their middles', () => {
-    expect(suggestChallengeType('Our leaders read about misleading headstarts')).toBe('sales');
+  it('looks at the beginnings of words, not at their middles, and at some words as a whole', () => {
+    expect(suggestChallengeType('Our recruitment is slow')).toBe('hiring');
     expect(suggestChallengeType('a pleading, a syntax')).toBeNull();
+    expect(suggestChallengeType('The leader will apply himself productively')).toBeNull();
+    expect(suggestChallengeType('Do we hire a salesperson, or go on selling?')).toBe('hiring');
   });
 
   it('is followed until somebody chooses', () => {
@@ -359,6 +361,17 @@ describe('starting', () => {
       required: 14,
       balance: 10,
       shortfall: 4,
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it('creates nothing for an account that owes credits, however many it has', async () => {
+    const { calls, seen } = server();
+    const owing = { ...usage(0), has_sufficient_credits: false };
+    const indebted = { ...calls, checkUsage: () => Promise.resolve(owing) };
+    expect(await startRun({ request, price: 14, attempt }, () => {}, indebted)).toMatchObject({
+      kind: 'insufficient',
+      shortfall: 0,
     });
     expect(seen).toEqual([]);
   });

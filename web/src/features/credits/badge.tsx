@@ -32,7 +32,7 @@ function useBalance() {
 
 /** The balance in the bar: figure, tier, and what running optimizations hold. */
 export function CreditsBadge(): ReactNode {
-  const { data, isPending } = useBalance();
+  const { data, isPending, isError, dataUpdatedAt } = useBalance();
   const waiting = useSkeleton(isPending);
   if (isPending || (waiting && !data)) {
     return waiting ? <Skeleton className="h-7 w-36" /> : <span className="h-7 w-36" />;
@@ -55,6 +55,11 @@ export function CreditsBadge(): ReactNode {
               {data.reserved_credits > 0 ? (
                 <span className="block text-sm text-ink-2">
                   reserved {credits(data.reserved_credits)}
+                </span>
+              ) : null}
+              {isError ? (
+                <span className="block text-sm text-ink-2">
+                  read <RelativeTime at={new Date(dataUpdatedAt).toISOString()} />
                 </span>
               ) : null}
             </span>

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { LinkButton } from '#web/ui/button.tsx';
 
 /** Questions to begin with; they are put into the form, where everything can be changed. */
-export const exampleQuestions: readonly string[] = [
+const exampleQuestions: readonly string[] = [
   'Should I turn my consulting work into a fixed-price package, and what should it contain?',
   'Which one marketing channel should a two-person software company try for the next quarter?',
   'Should we hire a first salesperson now, or go on selling ourselves for another six months?',

@@ -14,7 +14,7 @@ export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
 };
 
 /**
- * Words that speak for a type, as the beginnings of words. Strategy is not among them: it is what a
+ * What speaks for a type: beginnings of words, or whole words where a space ends them. Strategy is not among them: it is what a
  * question is about when nothing else speaks louder.
  */
 const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
@@ -23,7 +23,7 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
     [
       'marketing',
       'advert',
-      'ads',
+      'ads ',
       'audience',
       'awareness',
       'brand',
@@ -67,7 +67,6 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
       'fundrais',
       'funding',
       'invest',
-      'investor',
       'loan',
       'margin',
       'profitab',
@@ -79,9 +78,11 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
   [
     'product',
     [
-      'product',
-      'app',
-      'beta',
+      'product ',
+      'products ',
+      'app ',
+      'apps ',
+      'beta ',
       'feature',
       'mvp',
       'onboarding',
@@ -96,7 +97,7 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
   [
     'sales',
     [
-      'sales',
+      'sales ',
       'sell',
       'close rate',
       'closing',
@@ -104,7 +105,8 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
       'crm',
       'deal',
       'discount',
-      'lead',
+      'lead ',
+      'leads ',
       'outbound',
       'pipeline',
       'prospect',
@@ -125,6 +127,7 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
       'onboard new',
       'recruit',
       'salary',
+      'salesperson',
       'salaries',
       'talent',
     ],

@@ -7,7 +7,7 @@ import { rowsOf, textsOf } from './rows.ts';
  * The form as it is kept on the device, by person. Signing out removes every key that begins with
  * `sevenfold.draft.`.
  */
-export function draftKey(userId: string): string {
+function draftKey(userId: string): string {
   return `sevenfold.draft.${userId}.optimization`;
 }
 

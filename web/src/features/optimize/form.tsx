@@ -246,8 +246,10 @@ export function OptimizationForm(props: FormProps): ReactNode {
                     <li key={sentence}>{sentence}</li>
                   ))}
                 </ul>
-              ) : (
-                <p>Ctrl or ⌘ with Enter starts from anywhere in the form.</p>
+              ) : shortage ? null : (
+                <p className="max-lg:hidden">
+                  Ctrl or ⌘ with Enter starts from anywhere in the form.
+                </p>
               )}
             </div>
             <DraftNote

@@ -37,10 +37,10 @@ export function Insufficient({
         </>
       }
     >
-      {shortage.debt > 0 ? (
+      {shortage.debt > 0 || shortage.shortfall === 0 ? (
         <p>
-          Your account owes {creditsInWords(shortage.debt)}, which the next credits you receive
-          settle first. No run can start before.
+          Your account owes {shortage.debt > 0 ? creditsInWords(shortage.debt) : 'credits'}, which
+          the next credits you receive settle first. No run can start before.
         </p>
       ) : (
         <p>{insufficientCreditsSentence(shortage)}</p>

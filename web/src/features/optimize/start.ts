@@ -54,7 +54,7 @@ export async function startRun(
   // A run that exists may hold its credits already, and the balance then lacks exactly those.
   if (attempt.runId === null) {
     const usage = await repeated(() => calls.checkUsage(price), calls);
-    if (usage.shortfall > 0) return insufficient(usage);
+    if (!usage.has_sufficient_credits) return insufficient(usage);
   }
   const run = await repeated(() => calls.createRun(request, attempt.createKey), calls);
   onCreated(run.id);

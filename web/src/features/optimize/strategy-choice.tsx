@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { Strategy } from '#services/optimizations/contract.ts';
+import { roleColours, roleWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';
 import { Checkbox } from '#web/ui/field.tsx';
@@ -48,11 +49,7 @@ export function StrategyChoice(props: Props): ReactNode {
   );
 }
 
-const roles = [
-  { role: 'strategic', word: 'Strategic', colour: 'text-strategic' },
-  { role: 'risk', word: 'Risk', colour: 'text-risk' },
-  { role: 'implementation', word: 'Implementation', colour: 'text-implementation' },
-] as const;
+const roles = ['strategic', 'risk', 'implementation'] as const;
 
 function StrategyCards({ strategies, chosen, onChoose, allowSimulated }: Props): ReactNode {
   return (
@@ -121,9 +118,9 @@ function StrategyCard({
         )}
         <span>{strategy.description}</span>
         <span className="space-y-1">
-          {roles.map(({ role, word, colour }) => (
+          {roles.map((role) => (
             <span key={role} className="block">
-              <span className={`font-semibold ${colour}`}>{word}</span>{' '}
+              <span className={`font-semibold ${roleColours[role]}`}>{roleWords[role]}</span>{' '}
               {strategy.models[role].join(', ')}
             </span>
           ))}

@@ -1,16 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import { strategyName } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { RelativeTime } from '#web/ui/relative-time.tsx';
 import { Badge, Status } from '#web/ui/status.tsx';
-import {
-  agreementWords,
-  runCredits,
-  runStatusTones,
-  runStatusWords,
-  strategyName,
-} from './words.ts';
+import { agreementWords, runCredits, runStatusTones, runStatusWords } from './words.ts';
 
 /** Runs, one row each, with the way on: to the chamber while it runs, then to its result. */
 export function RunList({ runs }: { runs: readonly OptimizationSummary[] }): ReactNode {

@@ -20,14 +20,6 @@ export const runStatusTones: Readonly<Record<RunStatus, StatusTone>> = {
   cancelled: 'neutral',
 };
 
-/** "Ultra Economy" for `ultra-economy`. */
-export function strategyName(id: string): string {
-  return id
-    .split('-')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join(' ');
-}
-
 /** What a run costs, holds, or cost, and what came back. */
 export function runCredits({ status, credits }: Pick<OptimizationSummary, 'status' | 'credits'>) {
   const price = creditsInWords(credits.price);
