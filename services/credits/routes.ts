@@ -10,6 +10,7 @@ import {
   notFound,
   parseBody,
   parseQuery,
+  requireNoFields,
 } from '#services/platform/http.ts';
 import { answerOnce } from '#services/platform/idempotency.ts';
 import { newId } from '#services/platform/ids.ts';
@@ -51,6 +52,7 @@ export function creditRoutes(
     })
     .post('/credits/trial', signedIn, async (context) => {
       if (!isLocal) throw notFound();
+      await requireNoFields(context);
       const userId = context.get('userId');
       return answerOnce(
         context,

@@ -14,6 +14,7 @@ import {
   notFound,
   parseBody,
   parseQuery,
+  requireNoFields,
 } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
 import { answerOnce } from '#services/platform/idempotency.ts';
@@ -121,6 +122,7 @@ export function optimizationRoutes(
       return answerData(context, describeRun(await withProgress(pool, run.view), clock()));
     })
     .post('/optimizations/:id/process', signedIn, async (context) => {
+      await requireNoFields(context);
       const { runId, state } = await ownRun(dependencies, context, context.req.param('id'));
       return answerOnce(
         context,
@@ -139,6 +141,7 @@ export function optimizationRoutes(
       );
     })
     .post('/optimizations/:id/cancel', signedIn, async (context) => {
+      await requireNoFields(context);
       const { runId } = await ownRun(dependencies, context, context.req.param('id'));
       return answerOnce(
         context,

@@ -26,6 +26,7 @@ export function requestLog(log: Log): MiddlewareHandler<HttpEnv> {
     context.set('requestId', requestId);
     context.set('log', log.child({ request_id: requestId }));
     context.header('X-Request-Id', requestId);
+    context.header('X-Content-Type-Options', 'nosniff');
     await next();
     context.get('log').info(
       {
@@ -56,6 +57,13 @@ export async function parseBody<Schema extends v.GenericSchema>(
   return parseInput(schema, text === '' ? {} : parseJson(text));
 }
 
+/** For calls that take nothing: no body and `{}` are the same, and anything else is a mistake. */
+export async function requireNoFields(context: HttpContext): Promise<void> {
+  await parseBody(context, noFields);
+}
+
+const noFields = v.strictObject({});
+
 export function parseQuery<Schema extends v.GenericSchema>(
   context: HttpContext,
   schema: Schema,
@@ -71,7 +79,7 @@ export function parseInput<Schema extends v.GenericSchema>(
   const parsed = v.safeParse(schema, withEveryKey(schema, input));
   if (parsed.success) return parsed.output;
   const errors = parsed.issues.map((issue) => ({
-    field: v.getDotPath(issue) ?? '',
+    field: fieldOf(issue),
     message: sentenceOf(issue),
   }));
   const first = errors[0];
@@ -91,6 +99,12 @@ function withEveryKey(schema: v.GenericSchema, input: unknown): unknown {
   return { ...Object.fromEntries(keys.map((key) => [key, undefined])), ...input };
 }
 
+/** The name of a key that nobody asked for is what was sent, too: it is told only when it is a name. */
+function fieldOf(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue) ?? '';
+  return /^[\w.-]{1,64}$/.test(path) ? path : '';
+}
+
 /** Our schemas carry their own sentences; the library's would repeat what was sent. */
 function sentenceOf(issue: v.BaseIssue<unknown>): string {
   if (issue.type === 'strict_object')
@@ -103,15 +117,35 @@ async function readText(context: HttpContext): Promise<string> {
   if (length > httpLimits.bodyBytes) throw tooLarge();
   const { body } = context.req.raw;
   if (!body) return '';
+  return decoded(await bytesOf(body as AsyncIterable<Uint8Array>)).trim();
+}
+
+async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > httpLimits.bodyBytes) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > httpLimits.bodyBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    // The caller has gone away: nobody reads this, and it is no fault of ours.
+    throw new Problem(400, 'aborted', 'The request ended before its body did.');
   }
-  return Buffer.concat(chunks).toString('utf8').trim();
+  return Buffer.concat(chunks);
 }
+
+function decoded(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new Problem(400, 'validation', 'The body is not valid UTF-8.');
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function tooLarge(): Problem {
   return new Problem(
@@ -123,10 +157,19 @@ function tooLarge(): Problem {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return JSON.parse(text, (_key, value: unknown) => storable(value));
+  } catch (error) {
+    if (error instanceof Problem) throw error;
     throw new Problem(400, 'validation', 'The body is not valid JSON.');
   }
+}
+
+/** What Postgres and the event store can hold. Half a pair of surrogates becomes the sign for unknown. */
+function storable(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (value.includes('\0'))
+    throw new Problem(400, 'validation', 'A text may not hold the character NUL.');
+  return value.toWellFormed();
 }
 
 export function answerData(

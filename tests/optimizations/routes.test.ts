@@ -134,6 +134,20 @@ describe('creating a run', () => {
 });
 
 describe('starting a run', () => {
+  test('takes nothing, and neither do cancelling and trial credits: a field is a mistake', async () => {
+    const run = await createRun(ann);
+    for (const path of [
+      `/optimizations/${run.id}/process`,
+      `/optimizations/${run.id}/cancel`,
+      '/credits/trial',
+    ]) {
+      const response = await app.call(path, { token: ann.token, body: { credits: 0 } });
+      expect([path, response.status]).toEqual([path, 400]);
+    }
+    const path = `/optimizations/${run.id}/cancel`;
+    expect((await app.call(path, { token: ann.token, body: {} })).status).toBe(202);
+  });
+
   test('without credits it is refused with the figures, and nothing is held', async () => {
     const poor = await app.signUp();
     const run = await createRun(poor);
