@@ -24,7 +24,8 @@ export type Cursor = { readonly transactionId: string; readonly globalPosition: 
 /** Before the first event. */
 export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
 
-const lastPosition = '9223372036854775807';
+/** The largest bigint: behind every event of a transaction. */
+export const lastPosition = '9223372036854775807';
 
 /** An event as plain JSON: texts sealed as they were written, and nothing validated. */
 export type RecordedEvent = {

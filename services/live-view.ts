@@ -7,7 +7,9 @@ import { ownerOfRun } from '#projections/optimization-list.ts';
 import { creditFacts } from '#services/credits/facts.ts';
 import { userOf } from '#services/credits/streams.ts';
 import { createHub } from '#services/live/hub.ts';
+import { endedSessions } from '#services/identity/sessions.ts';
 import { liveLimits } from '#services/live/limits.ts';
+import { startSessionWatch } from '#services/live/session-watch.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { startTextFeed } from '#services/live/text-feed.ts';
 import { runFacts } from '#services/optimizations/facts.ts';
@@ -21,7 +23,7 @@ import type { Core } from '#services/wiring.ts';
 /** The live view of one API process: its listener, its hub, and what a snapshot is made of. */
 export async function openLiveView(
   { log, resources }: ProcessContext,
-  { url, pool, sealer, clock }: Core,
+  { url, pool, sql, sealer, clock }: Core,
 ): Promise<StreamDependencies> {
   const listener = startListening({
     url,
@@ -48,6 +50,8 @@ export async function openLiveView(
   resources.defer(async () => hub.close());
   const feed = startTextFeed({ pool, sealer, hub, log });
   resources.defer(async () => feed.close());
+  const sessions = startSessionWatch({ ended: async (ids) => endedSessions(sql, ids), log });
+  resources.defer(async () => sessions.close());
 
   const snapshotIn = async (client: ClientBase, userId: string, watching: string | null) => {
     const readRun = createReadRun({ readStream: async (id) => readStream(client, id), sealer });
@@ -69,6 +73,7 @@ export async function openLiveView(
   return {
     pool,
     hub,
+    sessions,
     clock,
     ownerOf: async (runId) => ownerOfRun(pool, runId),
     snapshot: async (userId, watching) =>

@@ -46,6 +46,19 @@ export async function sessionLives(sql: postgres.Sql, id: string): Promise<boole
   return rows.length > 0;
 }
 
+/** Of these sessions the ones that have ended, or never were. */
+export async function endedSessions(
+  sql: postgres.Sql,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select wanted.id from unnest(${[...ids]}::text[]) as wanted (id)
+    where not exists (
+      select from sessions s
+      where s.id = wanted.id and s.revoked_at is null and s.expires_at > now())`;
+  return rows.map(({ id }) => id);
+}
+
 export async function endSession(sql: postgres.Sql, token: string): Promise<void> {
   await sql`
     update sessions set revoked_at = now()

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { compareCursors, endOfLog, readPage } from '#db/reader.ts';
+import { compareCursors, endOfLog, lastPosition, readPage } from '#db/reader.ts';
 import type { Cursor, RecordedEvent } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
@@ -275,7 +275,8 @@ export function cursorOf(epoch: string, id: string): Cursor | null {
   if (of !== epoch || transactionId === undefined || globalPosition === undefined) return null;
   const digits = /^\d{1,19}$/;
   if (!digits.test(transactionId) || !digits.test(globalPosition)) return null;
-  return { transactionId, globalPosition };
+  // Of 19 digits not all are numbers that the database knows.
+  return BigInt(globalPosition) > BigInt(lastPosition) ? null : { transactionId, globalPosition };
 }
 
 async function readEpoch(pool: pg.Pool): Promise<string> {

@@ -6,6 +6,8 @@ export const liveLimits = {
   /** A connection that takes nothing for so long is closed. */
   drainedWithinMs: 30_000,
   pingEveryMs: 25_000,
+  /** How often it is asked whether the sessions of open streams have ended. */
+  sessionsEveryMs: 500,
   /** A stream ends up to this long before its token does, so that not all end at once. */
   tokenSpreadMs: 60_000,
   drainSpreadMs: 2_000,

@@ -1,14 +1,15 @@
 import type pg from 'pg';
 import * as v from 'valibot';
-import { compareCursors, endOfLog } from '#db/reader.ts';
+import { compareCursors, endOfLog, lastPosition } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
 import { callerOf } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
 import { createRouter, notFound, parseQuery } from '#services/platform/http.ts';
 import { cursorOf, encode, idOf } from './hub.ts';
 import type { Hub, Subscription } from './hub.ts';
-import type { Snapshot } from './contract.ts';
+import type { Bye, Snapshot } from './contract.ts';
 import { liveLimits } from './limits.ts';
+import type { SessionWatch } from './session-watch.ts';
 
 /**
  * `GET /stream`: a snapshot and then facts, or, with a usable `Last-Event-ID`, only the facts after
@@ -18,6 +19,7 @@ import { liveLimits } from './limits.ts';
 export type StreamDependencies = {
   pool: pg.Pool;
   hub: Hub;
+  sessions: SessionWatch;
   /** Read together with its place in the log. `watching` is the caller's own. */
   snapshot: (
     userId: string,
@@ -39,13 +41,21 @@ export function streamRoutes(dependencies: StreamDependencies, authenticate: Aut
     if (watching !== null && (await dependencies.ownerOf(watching)) !== caller.userId)
       throw notFound('Failed to get optimization');
     const who = { userId: caller.userId, watching };
-    const subscription = dependencies.hub.subscribe(who);
+    const lastEventId = context.req.header('last-event-id');
     const endsAt = caller.expiresAt.getTime() - Math.random() * liveLimits.tokenSpreadMs;
-    const body = streamBody(
-      messagesOf(dependencies, who, subscription, context.req.header('last-event-id')),
-      subscription,
-      Math.max(0, endsAt - dependencies.clock()),
-    );
+    const body = streamBody(() => {
+      const subscription = dependencies.hub.subscribe(who);
+      return {
+        subscription,
+        messages: messagesOf(dependencies, who, subscription, lastEventId),
+        endsInMs: Math.max(0, endsAt - dependencies.clock()),
+        unwatch: dependencies.sessions.watch(caller.sessionId, () =>
+          subscription.end(bye('session')),
+        ),
+        onFailure: (error: unknown) =>
+          context.get('log').error({ err: error }, 'A stream could not go on'),
+      };
+    });
     return context.body(body, 200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
@@ -87,7 +97,7 @@ async function isResumable(pool: pg.Pool, from: Cursor, to: Cursor): Promise<boo
   if (compareCursors(from, to) > 0) return false;
   const { rows } = await pool.query<{ known: boolean; missed: number }>(
     `select
-       ($2 = '9223372036854775807' or exists (
+       ($2 = '${lastPosition}' or exists (
          select from emt_messages
          where transaction_id = $1::xid8 and global_position = $2::bigint)) as known,
        (select count(*)::integer from (
@@ -111,55 +121,72 @@ async function isResumable(pool: pg.Pool, from: Cursor, to: Cursor): Promise<boo
   );
 }
 
-/** The messages as a response body, with heartbeats, an end, and a bound on how long it may stall. */
-function streamBody(
-  messages: AsyncGenerator<Uint8Array>,
-  subscription: Subscription,
-  endsInMs: number,
-): ReadableStream<Uint8Array> {
+type Opened = {
+  subscription: Subscription;
+  messages: AsyncGenerator<Uint8Array>;
+  endsInMs: number;
+  unwatch: () => void;
+  onFailure: (error: unknown) => void;
+};
+
+/**
+ * The messages as a response body, with heartbeats, an end, and a bound on how long it may stall.
+ * Nothing is opened before somebody reads: the body of an answer to HEAD is neither read nor
+ * cancelled, and would keep what it holds for ever.
+ */
+function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
   const ping = encode('ping', {});
+  let opened: (Opened & { timers: NodeJS.Timeout[] }) | null = null;
   let stalled: NodeJS.Timeout | undefined;
-  const heartbeat = setInterval(() => subscription.push(ping), liveLimits.pingEveryMs);
-  const expiry = setTimeout(() => subscription.end(tokenEnds()), endsInMs);
-  const clear = () => {
-    clearInterval(heartbeat);
-    clearTimeout(expiry);
+  const begin = () => {
+    const all = open();
+    const { subscription, endsInMs } = all;
+    return {
+      ...all,
+      timers: [
+        setInterval(() => subscription.push(ping), liveLimits.pingEveryMs),
+        setTimeout(() => subscription.end(bye('token')), endsInMs),
+      ],
+    };
+  };
+  const end = () => {
     clearTimeout(stalled);
+    if (opened === null) return;
+    for (const timer of opened.timers) clearTimeout(timer);
+    opened.unwatch();
+    opened.subscription.end(null);
   };
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         clearTimeout(stalled);
+        opened ??= begin();
         try {
-          const next = await messages.next();
+          const next = await opened.messages.next();
           if (next.done === true) {
-            clear();
-            subscription.end(null);
+            end();
             controller.close();
             return;
           }
           controller.enqueue(next.value);
           // Nobody asks for more until this is taken; a connection that takes nothing is let go.
           stalled = setTimeout(() => {
-            clear();
-            subscription.end(null);
+            end();
             controller.error(new Error('The client takes nothing'));
           }, liveLimits.drainedWithinMs);
         } catch (error) {
-          clear();
-          subscription.end(null);
-          controller.error(error);
+          // To the client it is an end like any other, after which it connects again.
+          opened.onFailure(error);
+          end();
+          controller.close();
         }
       },
-      cancel() {
-        clear();
-        subscription.end(null);
-      },
+      cancel: end,
     },
     { highWaterMark: 0 },
   );
 }
 
-function tokenEnds() {
-  return { reason: 'token', retry_ms: Math.round(Math.random() * 1000) } as const;
+function bye(reason: Bye['reason']): Bye {
+  return { reason, retry_ms: Math.round(Math.random() * 1000) };
 }

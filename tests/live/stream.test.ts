@@ -29,6 +29,23 @@ async function give(userId: string, times: number, from = 0): Promise<void> {
     });
 }
 
+/** Timers that keep a process alive: those of streams that are open do. */
+function openTimers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+}
+
+async function signUpWithCookie(): Promise<{ token: string; cookie: string }> {
+  const response = await app.call('/auth/signup', {
+    body: {
+      name: 'A Person',
+      email: `${uuidV5(String(Date.now()))}@example.com`,
+      password: 'Passw0rd-1',
+    },
+  });
+  const { data } = (await response.json()) as { data: { token: string } };
+  return { token: data.token, cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '' };
+}
+
 const isFact = (heard: Heard) => heard.event === 'fact';
 const versionOf = (heard: Heard) => Number(heard.data['version']);
 
@@ -125,6 +142,64 @@ describe('the stream', () => {
       enough: () => true,
     });
     expect(again?.event).toBe('snapshot');
+  });
+
+  test.each([
+    ['beyond every number of the database', '9223372036854775808'],
+    ['of nineteen nines', '9999999999999999999'],
+    ['of twenty digits', '10000000000000000000'],
+    ['that is none', '1e3'],
+    ['below zero', '-1'],
+  ])('an id with a position %s gets a snapshot', async (_what, position) => {
+    const person = await app.signUp();
+    const [first] = await listenTo(app, { token: person.token, enough: () => true });
+    const [again] = await listenTo(app, {
+      token: person.token,
+      lastEventId: `${first?.id?.split('.')[0]}.1.${position}`,
+      enough: () => true,
+    });
+    expect(again?.event).toBe('snapshot');
+  });
+
+  test('ends with a word when its session ends, and with it all that it held', async () => {
+    const { token, cookie } = await signUpWithCookie();
+    const hearing = listenTo(app, { token, enough: () => false });
+    await sleep(100);
+    const timers = openTimers();
+    await app.call('/auth/logout', { method: 'POST', headers: { cookie } });
+    const heard = await hearing;
+    expect(heard.at(-1)).toMatchObject({ event: 'bye', data: { reason: 'session' } });
+    expect(openTimers()).toBeLessThanOrEqual(timers - 2);
+  });
+
+  test('a stream that nobody reads, as in an answer to HEAD, holds nothing', async () => {
+    const person = await app.signUp();
+    const run = await app.data<Optimization>('/optimizations', {
+      token: person.token,
+      body: { challenge: 'Rent or buy the workshop?', strategy: 'balanced' },
+    });
+    const timers = openTimers();
+    for (let call = 0; call < 20; call += 1) {
+      const response = await app.call(`/stream?optimization=${run.id}`, {
+        method: 'HEAD',
+        token: person.token,
+      });
+      expect(response.status).toBe(200);
+    }
+    expect(openTimers()).toBeLessThan(timers + 20);
+  });
+
+  test('a fault while it goes on is logged, and to the client an end without our words', async () => {
+    const person = await app.signUp();
+    await app.database.ownerPool.query('alter table credit_account rename to away');
+    try {
+      const before = app.logged.length;
+      const heard = await listenTo(app, { token: person.token, enough: () => false });
+      expect(heard).toEqual([]);
+      expect(app.logged.slice(before).join()).toContain('A stream could not go on');
+    } finally {
+      await app.database.ownerPool.query('alter table away rename to credit_account');
+    }
   });
 
   test('says nothing of other people', async () => {
