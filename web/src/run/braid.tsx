@@ -25,7 +25,6 @@ export function Braid({ view, focus }: { view: BraidView; focus?: SeatFocus }): 
   return (
     <section aria-label="Braid" className="rounded-card border border-line bg-surface p-3 sm:p-6">
       <TableToggle drawing={<Drawing view={view} focus={focus} />} table={<Table view={view} />} />
-      {view.twoCamps ? <p className="mt-1 font-medium">no winner, two camps</p> : null}
       <Ends seats={view.seats} />
     </section>
   );
@@ -90,9 +89,19 @@ function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefine
         </svg>
         {rows.map(({ seat, strand }) =>
           seat.ended === null ? null : (
-            <Cross key={seat.seat} strand={strand} faded={isFaded(focus, seat.seat)} />
+            <Cross
+              key={seat.seat}
+              strand={strand}
+              reason={seat.ended}
+              faded={isFaded(focus, seat.seat)}
+            />
           ),
         )}
+        {view.twoCamps ? (
+          <text x="100%" y="12" textAnchor="end" fontSize="14" className="fill-ink font-medium">
+            no winner, two camps
+          </text>
+        ) : null}
         {view.isGettingReady ? (
           <text x="0" y={height - 2} fontSize="14" className="fill-ink-2">
             Getting ready
@@ -172,7 +181,16 @@ function Line({
   );
 }
 
-function Cross({ strand, faded }: { strand: Strand; faded: boolean }): ReactNode {
+/** Where a strand ends early, and why; on phones the reason stands below the drawing. */
+function Cross({
+  strand,
+  reason,
+  faded,
+}: {
+  strand: Strand;
+  reason: string;
+  faded: boolean;
+}): ReactNode {
   const y = strandAt(strand, strand.reach);
   return (
     <svg
@@ -183,17 +201,27 @@ function Cross({ strand, faded }: { strand: Strand; faded: boolean }): ReactNode
       overflow="visible"
       className={faded ? 'opacity-25' : undefined}
     >
-      <path d="M-4 -4 4 4M4 -4 -4 4" className="stroke-warn" strokeWidth="2" fill="none" />
+      <path d="M-5 -5 5 5M5 -5 -5 5" className="stroke-bad" strokeWidth="2" fill="none" />
+      <text
+        x="14"
+        dominantBaseline="central"
+        fontSize="14"
+        paintOrder="stroke"
+        strokeWidth="6"
+        className="hidden fill-ink-2 stroke-surface sm:block"
+      >
+        {reason}
+      </text>
     </svg>
   );
 }
 
-/** Who dropped out, and why. */
+/** Who dropped out, and why, where the drawing has no room for it. */
 function Ends({ seats }: { seats: readonly BraidSeat[] }): ReactNode {
   const ended = seats.filter((seat) => seat.ended !== null);
   if (ended.length === 0) return null;
   return (
-    <ul className="mt-2 space-y-1 text-sm">
+    <ul className="mt-2 space-y-1 text-sm sm:hidden">
       {ended.map((seat) => (
         <li key={seat.seat}>
           <span className={classNames('font-semibold', roleColours[seat.role])}>{seat.seat}</span>{' '}

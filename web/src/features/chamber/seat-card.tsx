@@ -38,6 +38,7 @@ export const SeatCard = memo(function SeatCard({
 }): ReactNode {
   const card = useRunPart(runId, (state) => cardOf(state, seat), sameFields);
   const code = card.seat;
+  const isGone = isOut(card.status);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- it only lights the seat's strand; nothing depends on it
     <li
@@ -60,23 +61,27 @@ export const SeatCard = memo(function SeatCard({
             {card.name}
           </span>
         </h3>
-        <span className="shrink-0 text-ink-2">{percent(card.progress)}</span>
+        <span className="shrink-0 text-ink-2">{percent(isGone ? null : card.progress)}</span>
       </div>
       <p className="mt-1 text-sm">
         <Status tone={statusTones[card.status]}>{card.statusWord}</Status>
       </p>
-      <p className="line-clamp-1 text-sm text-ink-2" title={card.step}>
-        {card.step}
+      <p className="line-clamp-1 text-sm text-ink-2" title={isGone ? undefined : card.step}>
+        {isGone ? 'Out of this run' : card.step}
       </p>
       <div className="mt-2">
         <ProgressBar
           label={`Progress of ${code}`}
           value={card.progress}
-          className={isOut(card.status) ? 'text-line-strong' : roleColours[card.role]}
+          className={isGone ? 'text-line-strong' : roleColours[card.role]}
         />
       </div>
-      <div aria-hidden="true" className="mt-2 flex h-11 flex-col justify-end overflow-hidden">
-        <p className="text-sm text-ink-2">{card.lines}</p>
+      <div
+        // Words that change ten times a second are for the eye only; a reason to be out is not.
+        aria-hidden={!isGone}
+        className="mt-2 flex h-11 flex-col justify-end overflow-hidden"
+      >
+        <p className="text-sm text-ink-2">{isGone ? card.step : card.lines}</p>
       </div>
       <dl className="mt-2 flex flex-wrap justify-between gap-2 border-t border-line pt-2 text-sm">
         <Figure

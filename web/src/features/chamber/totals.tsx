@@ -22,7 +22,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
       <Tile label="Elapsed" value={elapsed === null ? '--' : duration(elapsed)} />
       <Tile
         label="Total cost"
-        value={`${totals.costIsMinimum ? 'at least ' : ''}${modelCost(totals.cost)}`}
+        value={`${totals.costIsMinimum && totals.cost !== null ? 'at least ' : ''}${modelCost(totals.cost)}`}
         detail={totals.credits}
       />
       {left === null ? null : <Tile label="Time left" value={left} />}
