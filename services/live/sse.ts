@@ -138,6 +138,7 @@ function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
   const ping = encode('ping', {});
   let opened: (Opened & { timers: NodeJS.Timeout[] }) | null = null;
   let stalled: NodeJS.Timeout | undefined;
+  let cancelled = false;
   const begin = () => {
     const all = open();
     const { subscription, endsInMs } = all;
@@ -163,6 +164,7 @@ function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
         opened ??= begin();
         try {
           const next = await opened.messages.next();
+          if (cancelled) return;
           if (next.done === true) {
             end();
             controller.close();
@@ -175,13 +177,17 @@ function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
             controller.error(new Error('The client takes nothing'));
           }, liveLimits.drainedWithinMs);
         } catch (error) {
+          if (cancelled) return;
           // To the client it is an end like any other, after which it connects again.
           opened.onFailure(error);
           end();
           controller.close();
         }
       },
-      cancel: end,
+      cancel() {
+        cancelled = true;
+        end();
+      },
     },
     { highWaterMark: 0 },
   );

@@ -189,6 +189,15 @@ describe('the stream', () => {
     expect(openTimers()).toBeLessThan(timers + 20);
   });
 
+  test('a client that goes away is no fault', async () => {
+    const person = await app.signUp();
+    const before = app.logged.length;
+    for (let time = 0; time < 5; time += 1)
+      await listenTo(app, { token: person.token, enough: () => true });
+    await sleep(50);
+    expect(app.logged.slice(before).join()).not.toContain('could not go on');
+  });
+
   test('a fault while it goes on is logged, and to the client an end without our words', async () => {
     const person = await app.signUp();
     await app.database.ownerPool.query('alter table credit_account rename to away');
