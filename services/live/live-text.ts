@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Log } from '#services/platform/log.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 
 /**
@@ -46,8 +47,19 @@ export function createLiveTextWriter(options: {
     for (const call of changed) call.changed = false;
     const gone = ended.splice(0);
     if (changed.length === 0 && gone.length === 0) return;
-    const rows = await Promise.all(changed.map((call) => rowOf(sealer, call)));
-    await write(pool, rows, gone);
+    try {
+      const rows = await Promise.all(changed.map((call) => rowOf(sealer, call)));
+      await write(
+        pool,
+        rows.filter((row) => row !== null),
+        gone,
+      );
+    } catch (error) {
+      // The next look writes it, with what has come until then.
+      for (const call of changed) call.changed = true;
+      ended.push(...gone);
+      throw error;
+    }
   };
   const timer = setInterval(() => {
     flushing = flushing
@@ -92,7 +104,10 @@ export type LiveTextRow = {
   tail: string;
 };
 
-async function rowOf(sealer: Sealer, call: Open): Promise<LiveTextRow> {
+/** Null when the run's key was erased: its text is kept nowhere any more. */
+async function rowOf(sealer: Sealer, call: Open): Promise<LiveTextRow | null> {
+  const tail = await sealedTail(sealer, call);
+  if (tail === null) return null;
   return {
     run_id: call.runId,
     slot: call.slot,
@@ -100,8 +115,17 @@ async function rowOf(sealer: Sealer, call: Open): Promise<LiveTextRow> {
     user_id: call.userId,
     chars: call.chars,
     progress: call.progress,
-    tail: await sealer.seal(call.keyId, tailPlace(call), call.tail),
+    tail,
   };
+}
+
+async function sealedTail(sealer: Sealer, call: Open): Promise<string | null> {
+  try {
+    return await sealer.seal(call.keyId, tailPlace(call), call.tail);
+  } catch (error) {
+    if (error instanceof ErasedKeyError) return null;
+    throw error;
+  }
 }
 
 /** What the sealed tail of a call is bound to. */
