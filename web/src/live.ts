@@ -249,17 +249,7 @@ function forgetOldRuns(): void {
   }
 }
 
-/**
- * Gets a run ready to be shown: resolves once it is loaded, or once it is known that it cannot be for
- * now. A failed load is tried again by itself.
- */
-export async function openRun(id: string): Promise<RunPhase> {
-  const run = runOf(id);
-  if (run.phase.status !== 'ready') await load(run);
-  return run.phase;
-}
-
-/** Asks for a fresh copy; calls at the same time share one. */
+/** Asks for a fresh copy; calls at the same time share one. A failed one is tried again by itself. */
 function load(run: Run): Promise<void> {
   clearTimeout(run.retry);
   run.loading ??= ask(run).finally(() => {
@@ -413,7 +403,7 @@ export function serverNow(): number {
 /** Loads a run, keeps it current while it goes on, and says how far that is. */
 export function useRun(id: string): RunPhase {
   useEffect(() => {
-    void openRun(id);
+    if (runOf(id).phase.status !== 'ready') void load(runOf(id));
     return watchRun(id);
   }, [id]);
   return useSyncExternalStore(

@@ -52,7 +52,7 @@ export type StreamConnection = {
   lastHeardAt: () => number | null;
 };
 
-export const connectionTimes = {
+const connectionTimes = {
   backoffMs: [1_000, 2_000, 5_000, 10_000],
   /** The server says something at least each 25 s. */
   silenceMs: 40_000,

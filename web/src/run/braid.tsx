@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from 'react';
+import { memo, type ReactNode, useMemo } from 'react';
 import { classNames } from '#web/ui/class-names.ts';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import {
@@ -12,7 +12,7 @@ import {
   strandPaths,
 } from './braid-shape.ts';
 import { braidSentence, type BraidSeat, type BraidView, standing } from './braid-view.ts';
-import { phases, roleColours, roleWords } from './words.ts';
+import { phases, type Role, roleColours, roleWords } from './words.ts';
 
 /** One seat in the light while the others fade; null for all alike. */
 export type SeatFocus = {
@@ -36,7 +36,7 @@ function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefine
     const strands = braidStrands(view.seats, view);
     return view.seats.flatMap((seat, index) => {
       const strand = strands[index];
-      return strand ? [{ seat, strand }] : [];
+      return strand ? [{ seat, strand, paths: strandPaths(strand) }] : [];
     });
   }, [view]);
   const height = braidHeight(seats.length);
@@ -83,8 +83,14 @@ function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefine
               />
             ),
           )}
-          {rows.map(({ seat, strand }) => (
-            <Line key={seat.seat} strand={strand} seat={seat} faded={isFaded(focus, seat.seat)} />
+          {rows.map(({ seat, paths }) => (
+            <Line
+              key={seat.seat}
+              drawn={paths.drawn}
+              rest={seat.ended === null ? paths.rest : ''}
+              role={seat.role}
+              faded={isFaded(focus, seat.seat)}
+            />
           ))}
         </svg>
         {rows.map(({ seat, strand }) =>
@@ -146,19 +152,21 @@ function Label({ seat, focus }: { seat: BraidSeat; focus: SeatFocus | undefined 
   );
 }
 
-function Line({
-  strand,
-  seat,
+const Line = memo(function Line({
+  drawn,
+  rest,
+  role,
   faded,
 }: {
-  strand: Strand;
-  seat: BraidSeat;
+  drawn: string;
+  /** Empty for a strand that has arrived or goes no further. */
+  rest: string;
+  role: Role;
   faded: boolean;
 }): ReactNode {
-  const { drawn, rest } = strandPaths(strand);
   return (
-    <g className={classNames(roleColours[seat.role], faded && 'opacity-25')}>
-      {seat.ended === null && rest !== '' ? (
+    <g className={classNames(roleColours[role], faded && 'opacity-25')}>
+      {rest !== '' ? (
         <path
           d={rest}
           className="stroke-line-strong"
@@ -179,7 +187,7 @@ function Line({
       )}
     </g>
   );
-}
+});
 
 /** Where a strand ends early, and why; on phones the reason stands below the drawing. */
 function Cross({

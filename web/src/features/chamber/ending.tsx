@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun, statusOf } from '#services/optimizations/view.ts';
 import { sameFields, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { LinkButton } from '#web/ui/button.tsx';
@@ -84,6 +84,9 @@ function NotStarted({ runId }: { runId: string }): ReactNode {
 }
 
 function endOf({ view }: RunState) {
-  const { status, ended_because: because, credits } = describeRun(view, 0);
+  const status = statusOf(view);
+  // While the run goes on there is no end to describe, ten times a second.
+  if (status === 'processing') return { status, because: null, money: '' };
+  const { ended_because: because, credits } = describeRun(view, 0);
   return { status, because, money: moneyWords(credits) };
 }

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { describeRun } from '#services/optimizations/view.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import { summarize } from '#services/optimizations/view.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { creditsInWords, modelCost, percent } from '#web/ui/figures.ts';
@@ -39,13 +40,13 @@ function creditWords({ price, charged, refunded, settlement }: Credits): string 
   return settlement === 'none' ? creditsInWords(price) : `${creditsInWords(price)} reserved`;
 }
 
-type Credits = ReturnType<typeof describeRun>['credits'];
+type Credits = OptimizationSummary['credits'];
 
 function totalsOf({ view }: RunState) {
-  const run = describeRun(view, 0);
+  const run = summarize(view);
   return {
     progress: run.progress,
-    completed: run.evolution.models_completed,
+    completed: view.seats.filter(({ seat }) => view.calls[`opinion.${seat}`]?.outcome).length,
     seats: view.seats.length,
     startedAt: view.startedAt,
     endedAt: view.endedAt,
