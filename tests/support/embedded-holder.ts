@@ -6,5 +6,5 @@ const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
 process.on('SIGTERM', () => {
   void server.stop().then(() => process.exit(0));
 });
-process.stdout.write(`${JSON.stringify({ port: server.port, owned: server.owned })}\n`);
+process.stdout.write(`${JSON.stringify({ port: server.port })}\n`);
 setInterval(() => undefined, 60_000);
