@@ -57,6 +57,7 @@ const browser: Ban[] = [
       '#services/**',
       '!#services/*/contract.ts',
       '!#services/optimizations/view.ts',
+      '!#services/optimizations/describe.ts',
       '!#services/optimizations/markdown.ts',
     ],
     message:
@@ -140,7 +141,7 @@ const boundaries = [
     },
   ]),
   imports(
-    ['services/*/contract.ts', 'services/optimizations/view.ts', 'services/optimizations/slots.ts'],
+    ['services/*/contract.ts', 'services/optimizations/{view,describe,slots}.ts'],
     [
       ...server,
       {

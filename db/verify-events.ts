@@ -41,7 +41,7 @@ export type VerifyEventsOptions = {
 };
 
 /** After so many, where the fault lies is no longer a question of single events. */
-export const mostFaults = 1_000;
+const mostFaults = 1_000;
 
 const pageEvents = 2_000;
 const timeout = '60min';

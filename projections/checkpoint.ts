@@ -87,7 +87,7 @@ export type ProjectionStatus = {
 };
 
 /** Where counting what a table still has to read ends. */
-export const pendingLimit = 10_000;
+const pendingLimit = 10_000;
 
 /**
  * Every projection and its lag. Inline ones have none by construction. Events that an open

@@ -20,7 +20,7 @@ import { eventRange } from './range.ts';
 export type Copy = { readonly projection: Projection; readonly table: string };
 
 /** Events a range, at most. */
-export const largestRange = 50_000;
+const largestRange = 50_000;
 const smallestRange = 1_000;
 /** As long as a range may take, and with it the time in which readers see nothing new. */
 const rangeMs = 100;
@@ -128,7 +128,7 @@ export async function bringNear(
   }
 }
 
-export const lockTimeoutMs = 50;
+const lockTimeoutMs = 50;
 const lockAttempts = 200;
 
 /**

@@ -15,7 +15,7 @@ import { startTextFeed } from '#services/live/text-feed.ts';
 import { runFacts } from '#services/optimizations/facts.ts';
 import { createReadRun } from '#services/optimizations/read-run.ts';
 import { listRuns, withProgress } from '#services/optimizations/routes.ts';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import { runIdOf } from '#services/optimizations/reactions.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
 import type { Core } from '#services/wiring.ts';

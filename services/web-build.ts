@@ -21,7 +21,14 @@ export type WebBuildOptions = {
   log: Log;
 };
 
-const sources = ['web/**/*', 'services/*/contract.ts', 'package-lock.json', 'tsconfig.json'];
+const sources = [
+  'web/**/*',
+  'services/*/contract.ts',
+  // The view of a run and what it is made of are shared with the pages.
+  'services/optimizations/*.ts',
+  'package-lock.json',
+  'tsconfig.json',
+];
 const notSources = ['web/dist/**', 'web/.tanstack/**', 'web/src/route-tree.gen.ts'];
 
 /** True when it had to build. @throws WebBuildError */

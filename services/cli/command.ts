@@ -40,10 +40,24 @@ export function parseCall(
     const options = Object.fromEntries(
       Object.entries(values).filter(([, value]) => !Array.isArray(value)),
     ) as CliCall['options'];
+    if (options['help'] !== true) requireCount(command, positionals.length);
     return { positionals, options };
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(error instanceof Error ? error.message : 'The options are not known');
   }
+}
+
+/** Told before a database is opened, which may have to be started, or made, for it. */
+function requireCount(command: CliCommand, given: number): void {
+  const names = command.arguments.match(/\[?"?<[^>]+>"?(\]|\|--all)?/g) ?? [];
+  const needed = names.filter((name) => !/^\[|--all$/.test(name));
+  const missing = needed[given];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing`);
+  if (given > names.length)
+    throw new UsageError(
+      names.length === 0 ? 'It takes no arguments' : `It takes ${names.join(' ')} and no more`,
+    );
 }
 
 export function usageOf(command: CliCommand): string {
@@ -71,7 +85,13 @@ export function text(call: Pick<CliCall, 'options'>, name: string): string | und
 }
 
 export function print(line: string): void {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
   process.stdout.write(`${line}\n`);
+}
+
+/** Whoever read along, such as `head`, has seen enough; the command ends in order all the same. */
+function ignoreClosedPipe(error: Error): void {
+  if (!('code' in error) || error.code !== 'EPIPE') throw error;
 }
 
 export function say(line: string): void {

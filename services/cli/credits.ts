@@ -4,6 +4,7 @@ import { readStream } from '#db/event-store.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
 import { readUnbalanced } from '#projections/credit-ledger.ts';
+import { creditLimits } from '#services/credits/contract.ts';
 import { createGiveCredits } from '#services/credits/grants.ts';
 import { addTrialBalances } from '#services/credits/postings.ts';
 import {
@@ -34,15 +35,13 @@ const grant: CliCommand = {
   },
   async run(call) {
     const { database } = call;
-    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
-    const credits = Number(required(call, 1, 'The number of credits'));
-    if (!Number.isSafeInteger(credits) || credits < 1 || credits > 1_000_000)
-      throw new UsageError('The credits must be a whole number from 1 to 1000000');
+    const credits = amountOf(required(call, 1, 'The number of credits'));
     const reason = text(call, 'reason')?.trim();
     if (!reason) throw new UsageError('--reason is missing');
     const source = text(call, 'type') ?? 'other';
     if (source !== 'bonus' && source !== 'other')
       throw new UsageError('--type must be bonus or other');
+    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
     const operator = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;
     await database.sealer.createDataKey('account', person.id, person.id);
     const note = await database.sealer.seal(
@@ -70,6 +69,14 @@ const grant: CliCommand = {
     return showBalance(call, person.id);
   },
 };
+
+/** Digits only: what reads like another number, such as 1e3 or 0x10, may have been meant as another. */
+function amountOf(given: string): number {
+  const credits = /^[1-9]\d{0,6}$/.test(given) ? Number(given) : 0;
+  if (credits < 1 || credits > creditLimits.amount)
+    throw new UsageError(`The credits must be a whole number from 1 to ${creditLimits.amount}`);
+  return credits;
+}
 
 function keyed(userId: string, call: CliCall): string {
   return uuidV5(userId, 'operator-grant', text(call, 'key') ?? '');
@@ -118,10 +125,25 @@ const replayCommand: CliCommand = {
 
 function cutOf(at: string | undefined): Cut | undefined {
   if (at === undefined) return undefined;
-  if (/^\d+$/.test(at)) return { position: Number(at) };
-  const time = Date.parse(at);
-  if (Number.isNaN(time)) throw new UsageError('--at must be a position or a time (ISO 8601)');
-  return { at: new Date(time).toISOString() };
+  if (/^\d{1,15}$/.test(at)) return { position: Number(at) };
+  const time = timeOf(at);
+  if (time === null)
+    throw new UsageError('--at must be a position or a time (ISO 8601, UTC unless it says so)');
+  return { at: time };
+}
+
+/** Only what is unmistakably one: `Date.parse` also takes -1, and the 30th of February for March. */
+function timeOf(given: string): string | null {
+  const match =
+    /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.exec(
+      given,
+    );
+  const day = Date.parse(`${match?.[1]}T00:00:00Z`);
+  if (!match || Number.isNaN(day) || !new Date(day).toISOString().startsWith(match[1] ?? ''))
+    return null;
+  const isUtc = given.includes('T') && match[2] === undefined;
+  const time = Date.parse(isUtc ? `${given}Z` : given);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
 async function replayOf(database: Database, userId: string, cut?: Cut): Promise<Replay> {

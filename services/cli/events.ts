@@ -29,9 +29,13 @@ const show: CliCommand = {
       shown,
       shown.map((event) => JSON.stringify(event)),
     );
-    return events.length === 0 ? 1 : 0;
+    if (events.length > 0) return 0;
+    say(noSuchStream);
+    return 1;
   },
 };
+
+const noSuchStream = 'There is no stream of this name';
 
 async function recordOpening({ pool }: Database, streamId: string): Promise<void> {
   const actor = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;
@@ -70,6 +74,7 @@ const tailCommand: CliCommand = {
     const listener = startListening({ url: database.url });
     const stopping = new AbortController();
     void nextStopRequest().then(() => stopping.abort());
+    process.stdout.on('error', () => stopping.abort());
     try {
       await tail({
         pool: database.pool,
@@ -106,7 +111,10 @@ const verify: CliCommand = {
       ),
       `${result.streams} streams, ${result.events} events, ${result.faults.length} faults`,
     ]);
-    return result.faults.length === 0 ? 0 : 1;
+    // A name that was mistyped must not read as a stream without a fault.
+    if (streamId !== undefined && result.streams === 0) say(noSuchStream);
+    else if (result.faults.length === 0) return 0;
+    return 1;
   },
 };
 

@@ -12,15 +12,15 @@ import { createCommand } from '#services/optimizations/create.ts';
 import { runMarkdown } from '#services/optimizations/markdown.ts';
 import { cancelRun, processRun, withProgress } from '#services/optimizations/routes.ts';
 import { issue } from '#services/optimizations/tasks.ts';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import { parseInput } from '#services/platform/http.ts';
 import { newId } from '#services/platform/ids.ts';
 import { healthLimits } from '#services/platform/limits.ts';
 import { listen, stopListening } from '#services/platform/listen.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { createSupervisor, processService } from '#services/platform/supervise.ts';
-import { print, required, say, text } from './command.ts';
-import type { CliCommand } from './command.ts';
+import { print, required, say, text, UsageError } from './command.ts';
+import type { CliCall, CliCommand } from './command.ts';
 import { personNamed } from './database.ts';
 import type { Database } from './database.ts';
 
@@ -37,12 +37,7 @@ const ask: CliCommand = {
   },
   async run(call) {
     const { database } = call;
-    const request = parseInput(CreateOptimizationRequest, {
-      challenge: required(call, 0, 'The question'),
-      strategy: text(call, 'strategy') ?? 'balanced',
-      ...(text(call, 'type') === undefined ? {} : { challenge_type: text(call, 'type') }),
-      ...(text(call, 'context') === undefined ? {} : { context: text(call, 'context') }),
-    });
+    const request = requestOf(call);
     const person = await whoAsks(database, text(call, 'as'));
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
@@ -53,6 +48,22 @@ const ask: CliCommand = {
     return ended.status === 'completed' ? 0 : 1;
   },
 };
+
+/** @throws UsageError with a sentence for each argument that cannot be used */
+function requestOf(call: CliCall): CreateOptimizationRequest {
+  try {
+    return parseInput(CreateOptimizationRequest, {
+      challenge: required(call, 0, 'The question'),
+      strategy: text(call, 'strategy') ?? 'balanced',
+      ...(text(call, 'type') === undefined ? {} : { challenge_type: text(call, 'type') }),
+      ...(text(call, 'context') === undefined ? {} : { context: text(call, 'context') }),
+    });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const errors = error.extras.errors ?? [];
+    throw new UsageError(errors.map(({ message }) => message).join('\n') || error.message);
+  }
+}
 
 async function whoAsks(database: Database, named: string | undefined): Promise<Account> {
   const { env, sql, bus, clock } = database;

@@ -481,7 +481,7 @@ export function balanceChange(event: CreditFact): AccountBalance {
 }
 
 /** Everything that was ever granted. */
-export function grantedIn(balance: AccountBalance): number {
+function grantedIn(balance: AccountBalance): number {
   return balance.purchased + balance.bonus + balance.other;
 }
 
@@ -503,7 +503,7 @@ export function unpaidClaims(state: AccountState): string[] {
 }
 
 /** The refusal for want of credits, in the words that the start screen shows. */
-export function insufficientCredits(required: number, balance: number): Problem {
+function insufficientCredits(required: number, balance: number): Problem {
   const shortfall = required - balance;
   return new Problem(
     402,
@@ -549,7 +549,7 @@ function countedIn(
     : { month: current.month, count: current.count + 1 };
 }
 
-export function addBalances(left: AccountBalance, right: AccountBalance): AccountBalance {
+function addBalances(left: AccountBalance, right: AccountBalance): AccountBalance {
   return {
     available: left.available + right.available,
     held: left.held + right.held,

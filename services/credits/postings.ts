@@ -21,7 +21,7 @@ export type LedgerAccount =
 
 export type Posting = { account: LedgerAccount; credits: number };
 
-export const ledgerAccounts = [
+const ledgerAccounts = [
   'user:available',
   'user:held',
   'user:debt',

@@ -7,7 +7,7 @@ import * as v from 'valibot';
  */
 
 /** Characters. A password is never cut short, trimmed or changed in case. */
-export const identityLengths = {
+const identityLengths = {
   email: 254,
   nameMin: 2,
   nameMax: 80,
@@ -205,4 +205,3 @@ export const identityProblems = {
     message: 'Authentication required',
   },
 } as const;
-export type IdentityProblemCode = keyof typeof identityProblems;

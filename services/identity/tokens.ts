@@ -15,7 +15,7 @@ export type Tokens = {
   verify(token: string): Promise<AccessClaims | null>;
 };
 
-export const accessTokenSeconds = 600;
+const accessTokenSeconds = 600;
 
 export function createTokens(options: {
   /** Ed25519 seeds, 32 bytes each. */

@@ -19,7 +19,7 @@ export type Account = {
 const columns =
   'id, email, name, password_hash, subscription_tier, avatar, created_at, updated_at' as const;
 
-export function normalizedEmail(email: string): string {
+function normalizedEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 

@@ -22,7 +22,7 @@ export type LiveTextWriter = {
   close(): Promise<void>;
 };
 
-export const liveTextLimits = { flushEveryMs: 100, tailBytes: 600 } as const;
+const liveTextLimits = { flushEveryMs: 100, tailBytes: 600 } as const;
 
 type Open = LiveCall & {
   keyId: string;

@@ -64,7 +64,7 @@ export function startTextFeed(options: {
 const overlapMs = 1000;
 
 /** What is new of a call since the last look; the whole tail when more was written than it holds. */
-export function deltaOf(
+function deltaOf(
   row: Pick<LiveTextRow, 'run_id' | 'slot' | 'attempt' | 'chars' | 'progress'>,
   tail: string,
   sent: Map<string, number>,

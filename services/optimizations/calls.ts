@@ -18,7 +18,7 @@ import type { OpenRun } from './run-texts.ts';
 import { reviewSchedule } from './schedule.ts';
 import { dataDelimiter, labelsFor, seededOrder } from './seeded.ts';
 import { draftSlot, parseSlot, verifySlot } from './slots.ts';
-import { claimText, opinionOf, optionText } from './view.ts';
+import { claimText, opinionOf, optionText } from './describe.ts';
 
 /**
  * One slot's question and what code makes of the reply. Pure: the task that calls it reads the run

@@ -29,7 +29,7 @@ export const challengeTypes = [
 ] as const;
 export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
 
-export const strategyIds = [
+const strategyIds = [
   'ultra-economy',
   'economy',
   'balanced',

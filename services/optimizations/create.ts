@@ -149,7 +149,7 @@ export async function createCommand(
 }
 
 /** The first sentence, at most 80 characters. */
-export function titleOf(challenge: string): string {
+function titleOf(challenge: string): string {
   const line = challenge.replace(/\s+/g, ' ').trim();
   const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
   if (sentence.length <= titleCharacters) return sentence;

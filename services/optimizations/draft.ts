@@ -221,9 +221,13 @@ function listed(heading: string, lines: readonly string[]): string {
 }
 
 export function escapeMarkdown(text: string): string {
-  return flattenMarkdown(text)
-    .replace(/\s*\n\s*/g, ' ')
-    .replace(/[\\`*_[\]<>|]/g, '\\$&')
-    .replace(/^([#+-]|\d+[.)])(?=\s)/, '\\$1')
-    .replace(/\b(https?):\/\//gi, '$1:\\//');
+  return (
+    flattenMarkdown(text)
+      .replace(/\s*\n\s*/g, ' ')
+      // A terminal obeys control characters, and an override of the direction hides what is written.
+      .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '')
+      .replace(/[\\`*_[\]<>|]/g, '\\$&')
+      .replace(/^([#+-]|\d+[.)])(?=\s)/, '\\$1')
+      .replace(/\b(https?):\/\//gi, '$1:\\//')
+  );
 }

@@ -5,7 +5,8 @@ import type { OptimizationSummary } from './contract.ts';
 import type { OptimizationEvent } from './events.ts';
 import { runIdOf } from './reactions.ts';
 import { occurredAt, openTexts, runEventOf } from './read-run.ts';
-import { erased, patchOf } from './view.ts';
+import { erased } from './describe.ts';
+import { patchOf } from './view.ts';
 import type { EventTexts } from './view.ts';
 
 /** What an event of a run tells those who watch the run, and those who see it in a list. */

@@ -1,6 +1,6 @@
 import type { BiasAnalysis, Optimization, RunResult } from './contract.ts';
 import { draftMarkdown, escapeMarkdown } from './draft.ts';
-import { claimText, opinionOf } from './view.ts';
+import { claimText, opinionOf } from './describe.ts';
 
 /**
  * A run's result as Markdown, for the clipboard, a file and the command line. Everything that a person

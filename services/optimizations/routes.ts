@@ -33,7 +33,8 @@ import { streamOf } from './reactions.ts';
 import type { ReadRun } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';
 import { issue, issueStart } from './tasks.ts';
-import { describeRun, erased, summarize, withStreamed } from './view.ts';
+import { describeRun, erased, summarize } from './describe.ts';
+import { withStreamed } from './view.ts';
 import type { RunView } from './view.ts';
 
 export type OptimizationRouteDependencies = Seating & {

@@ -1,7 +1,6 @@
 import type { CouncilModel, Plan, Seat, Slot } from './events.ts';
 
 /** Reading and writing the names of slots; the grammar stands at `Slot` in `events.ts`. */
-export type SlotKind = 'opinion' | 'claims' | 'review' | 'draft' | 'verify';
 export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
 
 export type SlotParts =

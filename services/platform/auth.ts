@@ -7,7 +7,7 @@ export type Authenticate = (
   bearer: string,
 ) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;
 
-export const authenticationRequired = (): Problem =>
+const authenticationRequired = (): Problem =>
   new Problem(401, 'authentication-required', 'Authentication required');
 
 export function requireUser(authenticate: Authenticate): MiddlewareHandler<HttpEnv> {

@@ -14,9 +14,6 @@ export const ProblemReply = v.looseObject({
 });
 export type ProblemReply = v.InferOutput<typeof ProblemReply>;
 
-/** `GET /health`. */
-export const HealthReply = v.object({ status: v.literal('ok'), version: v.string() });
-
 /** `GET /ready`: 200 when every part is `ok`, otherwise 503 with the same body. */
 export const ReadyReply = v.object({
   status: v.picklist(['ready', 'not_ready']),

@@ -103,7 +103,7 @@ const anyRun = fc.integer({ min: 0, max: runCount - 1 });
 const share = fc.oneof(fc.integer({ min: 0, max: 100 }), fc.constant(100));
 const mostly = fc.integer({ min: 0, max: 9 }).map((drawn) => drawn > 0);
 
-export const anyStep: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({

@@ -7,7 +7,8 @@ import { evolve as evolveAccount, initialState as noAccount } from '#services/cr
 import { recordedCreditEvents, replay } from '#services/credits/replay.ts';
 import { evolve as evolveRun, initialState as noRun } from '#services/optimizations/run-state.ts';
 import { runEventOf } from '#services/optimizations/read-run.ts';
-import { applyPatch, beginView, describeRun, patchOf } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
+import { applyPatch, beginView, patchOf } from '#services/optimizations/view.ts';
 import type { RunView } from '#services/optimizations/view.ts';
 import { verifyChain } from '#services/platform/chain.ts';
 import { createTestDatabase } from '#tests/support/database.ts';

@@ -17,7 +17,7 @@ import type { OpenRun, ReadRunEvent } from '#services/optimizations/run-texts.ts
 import { labelPattern } from '#services/optimizations/seeded.ts';
 import { modelOf, parseSlot } from '#services/optimizations/slots.ts';
 import type { EventTexts } from '#services/optimizations/view.ts';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import { respond } from '#services/sandbox/responder/respond.ts';
 import { answers, begin, create, deadline, fails, noon, plan, runId, start } from './run-script.ts';
 

@@ -6,16 +6,8 @@ import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/eve
 import type { Draft, Opinion } from '#services/optimizations/replies.ts';
 import { foldRun, sealedFields } from '#services/optimizations/run-texts.ts';
 import { parseSlot } from '#services/optimizations/slots.ts';
-import {
-  applyPatch,
-  beginView,
-  costOf,
-  describeRun,
-  erased,
-  overallProgress,
-  patchOf,
-  withStreamed,
-} from '#services/optimizations/view.ts';
+import { costOf, describeRun, erased, overallProgress } from '#services/optimizations/describe.ts';
+import { applyPatch, beginView, patchOf, withStreamed } from '#services/optimizations/view.ts';
 import type { EventTexts, ReviewNotes, RunView } from '#services/optimizations/view.ts';
 import {
   after,

@@ -13,7 +13,7 @@ import {
   runId,
   started,
 } from '#tests/optimizations/run-script.ts';
-import { statusOf } from '#services/optimizations/view.ts';
+import { statusOf } from '#services/optimizations/describe.ts';
 import { launchBrowser } from './browser.ts';
 import { balance, runServer, type RunServer } from './run-server.ts';
 import { type Story, storyOf } from './run-story.ts';

@@ -1,6 +1,6 @@
 import type { Balance } from '#services/credits/contract.ts';
 import type { Delta, Fact } from '#services/live/contract.ts';
-import { summarize } from '#services/optimizations/view.ts';
+import { summarize } from '#services/optimizations/describe.ts';
 import { noon } from '#tests/optimizations/run-script.ts';
 import { type Api, member, ok, problem, type Reply } from './site.ts';
 import type { Story } from './run-story.ts';

@@ -3,10 +3,10 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/replies.ts';
 import { parseSlot } from '#services/optimizations/slots.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import {
   applyPatch,
   beginView,
-  describeRun,
   type EventTexts,
   patchOf,
   type ReviewNotes,

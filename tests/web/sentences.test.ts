@@ -41,7 +41,7 @@ const places: readonly (readonly [string, string])[] = [
   ['Connection timeout', 'log only'],
   ['Failed to create optimization', 'log only'],
   ['Failed to get optimization status', 'log only'],
-  ['Optimization timeout', 'services/optimizations/view.ts'],
+  ['Optimization timeout', 'services/optimizations/describe.ts'],
   ['Failed to get optimization', 'services/optimizations/routes.ts'],
   ['Failed to list optimizations', 'web/src/routes/_signed-in/dashboard_.optimizations.tsx'],
   ['Failed to estimate cost', 'log only'],

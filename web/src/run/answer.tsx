@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { opinionOf, type RunView } from '#services/optimizations/view.ts';
+import { opinionOf } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { Markdown } from '#web/ui/markdown.tsx';
 
 type Opinion = NonNullable<ReturnType<typeof opinionOf>>;

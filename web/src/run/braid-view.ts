@@ -1,4 +1,5 @@
-import { describeSeat, type RunView } from '#services/optimizations/view.ts';
+import { describeSeat } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';
 

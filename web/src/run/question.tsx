@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { erased, type RunView } from '#services/optimizations/view.ts';
+import { erased } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 
 /** Longer questions stand as their title, the whole of them below it. */
 const headingCharacters = 200;

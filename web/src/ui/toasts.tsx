@@ -58,7 +58,7 @@ export function showToast(
   return id;
 }
 
-export function dismissToast(id: string): void {
+function dismissToast(id: string): void {
   publish(toasts.filter((toast) => toast.id !== id));
 }
 

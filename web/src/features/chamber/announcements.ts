@@ -1,9 +1,5 @@
-import {
-  describeSeat,
-  overallProgress,
-  type RunView,
-  statusOf,
-} from '#services/optimizations/view.ts';
+import { describeSeat, overallProgress, statusOf } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { isOut, listed, phases } from '#web/run/words.ts';
 
 /**

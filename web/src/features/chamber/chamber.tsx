@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
-import { describeRun, type RunView } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live.ts';
 import { Button } from '#web/ui/button.tsx';
 import { creditsInWords } from '#web/ui/figures.ts';

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { claimText, describeSeat, opinionOf, type RunView } from '#services/optimizations/view.ts';
+import { claimText, describeSeat, opinionOf } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { useRunPart } from '#web/live.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { latency, modelCost, percent } from '#web/ui/figures.ts';

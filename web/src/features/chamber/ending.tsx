@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { describeRun, statusOf } from '#services/optimizations/view.ts';
+import { describeRun, statusOf } from '#services/optimizations/describe.ts';
 import { sameFields, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { LinkButton } from '#web/ui/button.tsx';

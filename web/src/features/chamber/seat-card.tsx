@@ -1,6 +1,7 @@
 import { memo, type ReactNode } from 'react';
 import type { SeatProgress } from '#services/optimizations/contract.ts';
-import { describeSeat, opinionOf, type RunView } from '#services/optimizations/view.ts';
+import { describeSeat, opinionOf } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { sameFields, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { classNames } from '#web/ui/class-names.ts';

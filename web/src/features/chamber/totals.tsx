@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import { summarize } from '#services/optimizations/view.ts';
+import { summarize } from '#services/optimizations/describe.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { creditsInWords, modelCost, percent } from '#web/ui/figures.ts';

@@ -1,6 +1,6 @@
 import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { overallProgress, statusOf } from '#services/optimizations/view.ts';
+import { overallProgress, statusOf } from '#services/optimizations/describe.ts';
 import { useRunPart } from '#web/live.ts';
 
 /** The window's title follows the run: "62 % · Evolution Chamber", then "Done · …". */

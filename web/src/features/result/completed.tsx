@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import { serverNow, useRunPart } from '#web/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { Braid } from '#web/run/braid.tsx';

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { costOf, describeRun, type RunView } from '#services/optimizations/view.ts';
+import { costOf, describeRun } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { moneyWords } from '#web/run/money.ts';
 import { tokensOf } from '#web/run/marks.ts';
 import { duration } from '#web/run/words.ts';

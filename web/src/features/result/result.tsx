@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense } from 'react';
-import { type RunView, statusOf } from '#services/optimizations/view.ts';
+import { statusOf } from '#services/optimizations/describe.ts';
+import { type RunView } from '#services/optimizations/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live.ts';
 import { Question } from '#web/run/question.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';

@@ -1,6 +1,6 @@
 import { type ReactNode, useRef, useState } from 'react';
 import { Optimization } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import { ApiProblem, write } from '#web/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import { overallProgress } from '#services/optimizations/view.ts';
+import { overallProgress } from '#services/optimizations/describe.ts';
 import { useRun, useRunPart } from '#web/live.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { percent } from '#web/ui/figures.ts';
