@@ -71,7 +71,7 @@ const grant: CliCommand = {
 };
 
 /** Digits only: what reads like another number, such as 1e3 or 0x10, may have been meant as another. */
-function amountOf(given: string): number {
+export function amountOf(given: string): number {
   const credits = /^[1-9]\d{0,6}$/.test(given) ? Number(given) : 0;
   if (credits < 1 || credits > creditLimits.amount)
     throw new UsageError(`The credits must be a whole number from 1 to ${creditLimits.amount}`);
@@ -123,7 +123,7 @@ const replayCommand: CliCommand = {
   },
 };
 
-function cutOf(at: string | undefined): Cut | undefined {
+export function cutOf(at: string | undefined): Cut | undefined {
   if (at === undefined) return undefined;
   if (/^\d{1,15}$/.test(at)) return { position: Number(at) };
   const time = timeOf(at);

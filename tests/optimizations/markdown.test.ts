@@ -73,4 +73,11 @@ describe('a run as Markdown', () => {
     expect(text).not.toMatch(/<script|!\[|\]\(|javascript:alert\(1\)\)|https:\/\/evil/);
     expect(text).not.toMatch(/^\s*# Title <|^#+ # /m);
   });
+
+  it('holds nothing that a terminal would obey, and nothing that turns the direction of reading', () => {
+    const hostile = 'Clear\u001Bc it\u009B2J\u0007 \u202Eevil\u2066\r\nand\ton';
+    const text = runMarkdown(storyOf(closed(), { challenge: hostile, title: hostile }).copy());
+    expect(text).toContain('Clearc it2J evil and');
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);
+  });
 });

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { parseCall, UsageError } from '#services/cli/command.ts';
+import { amountOf, creditCommands, cutOf } from '#services/cli/credits.ts';
+import { projectionCommands } from '#services/cli/projections.ts';
+import { runCommands } from '#services/cli/run.ts';
+
+const commands = [...creditCommands, ...projectionCommands, ...runCommands];
+
+function parse(noun: string, verb: string, ...args: string[]) {
+  const command = commands.find((one) => one.noun === noun && one.verb === verb);
+  if (!command) throw new Error(`There is no ${noun} ${verb}`);
+  return parseCall(command, args);
+}
+
+describe('arguments are counted before anything is opened', () => {
+  test.each([
+    [['credits', 'balance'], '<email|user id> is missing'],
+    [['credits', 'grant', 'ann@example.com'], '<credits> is missing'],
+    [
+      ['credits', 'balance', 'a@example.com', 'b@example.com'],
+      'It takes <email|user id> and no more',
+    ],
+    [['projections', 'list', 'all'], 'It takes no arguments'],
+    [['run', ''], '"<question>" is missing'],
+  ] as const)('%j', ([noun, verb, ...args], message) => {
+    const error = new UsageError(message);
+    expect(() => parse(noun, verb, ...args)).toThrow(error);
+  });
+
+  test.each([
+    [['credits', 'verify']],
+    [['credits', 'verify', 'a@example.com']],
+    [['projections', 'rebuild', '--all']],
+    [['projections', 'rebuild', 'credit_account']],
+    [['credits', 'balance', '--help']],
+  ] as const)('%j is well called', ([noun, verb, ...args]) => {
+    expect(() => parse(noun, verb, ...args)).not.toThrow();
+  });
+});
+
+describe('an amount of credits is written in digits', () => {
+  test.each([
+    ['1', 1],
+    ['50', 50],
+    ['1000000', 1_000_000],
+  ])('%s', (given, credits) => expect(amountOf(given)).toBe(credits));
+
+  test.each(['', '0', '-1', '1.5', '1e3', '0x10', ' 5', '+5', '\u0665', '1000001', 'NaN'])(
+    'not as %j',
+    (given) => expect(() => amountOf(given)).toThrow(UsageError),
+  );
+});
+
+describe('--at is a position or a time, UTC unless it says otherwise', () => {
+  test.each([
+    ['0', { position: 0 }],
+    ['2026', { position: 2026 }],
+    ['2026-11-20', { at: '2026-11-20T00:00:00.000Z' }],
+    ['2026-11-20T12:00:00', { at: '2026-11-20T12:00:00.000Z' }],
+    ['2026-11-20T12:00:00.5Z', { at: '2026-11-20T12:00:00.500Z' }],
+    ['2026-11-20T12:00+02:00', { at: '2026-11-20T10:00:00.000Z' }],
+    ['2028-02-29', { at: '2028-02-29T00:00:00.000Z' }],
+  ])('%s', (given, cut) => expect(cutOf(given)).toEqual(cut));
+
+  test.each([
+    '',
+    '-1',
+    '+1',
+    '1e3',
+    '2026-02-30',
+    '2026-13-01',
+    '2027-02-29',
+    'yesterday',
+    '9'.repeat(20),
+  ])('not %j', (given) => expect(() => cutOf(given)).toThrow(UsageError));
+});

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+
+let app: TestApp;
+let ann: Person;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  ann = await app.signUp();
+  await app.data('/credits/trial', { method: 'POST', token: ann.token });
+});
+afterAll(async () => app.close());
+
+type Ended = { code: number | null; stdout: string; stderr: string };
+
+/** As an operator types it; `read` closes the pipe after the first bytes, as `head` does. */
+async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promise<Ended> {
+  const path = fileURLToPath(import.meta.resolve('#services/cli/cli.ts'));
+  const child = spawn(process.execPath, [path, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      DATABASE_URL: app.database.appUrl,
+      MIGRATE_DATABASE_URL: app.database.ownerUrl,
+      DATA_KEY: randomBytes(32).toString('base64'),
+      JWT_KEYS: randomBytes(32).toString('base64'),
+    },
+  });
+  const ended = { code: null, stdout: '', stderr: '' } as Ended;
+  child.stdout.on('data', (data: Buffer) => {
+    ended.stdout += data.toString();
+    if (read === 'some') child.stdout.destroy();
+  });
+  child.stderr.on('data', (data: Buffer) => (ended.stderr += data.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { ...ended, code };
+}
+
+test('called wrongly it says so in one line before the usage, and ends with 2', async () => {
+  for (const [args, line] of [
+    [['credits', 'grant', ann.email], '<credits> is missing'],
+    [['run', '   '], 'What business challenge are you facing?'],
+    [['run', 'Rent or buy?', '--strategy', 'best'], 'Choose one of the listed strategies'],
+  ] as const) {
+    const { code, stdout, stderr } = await cli(args);
+    expect(stderr.split('\n')[0]).toBe(line);
+    expect(stderr).toContain('npm run cli --');
+    expect([code, stdout]).toEqual([2, '']);
+  }
+});
+
+test.each(['show', 'verify'])('events %s of a stream that is not there says so', async (verb) => {
+  const { code, stderr } = await cli(['events', verb, 'credits-usr_mistyped']);
+  expect(stderr).toContain('There is no stream of this name');
+  expect(code).toBe(1);
+});
+
+test('a reader that has seen enough is no fault', async () => {
+  const giving = Array.from({ length: 300 }, async () =>
+    app.call('/credits/trial', { method: 'POST', token: ann.token }),
+  );
+  await Promise.all(giving);
+  const { code, stderr } = await cli(['events', 'show', `credits-${ann.userId}`], 'some');
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+test('tail ends when nobody reads it any more', async () => {
+  const tailing = cli(['events', 'tail'], 'some');
+  let over = false;
+  void tailing.then(() => (over = true));
+  await expect
+    .poll(
+      async () => {
+        await app.call('/credits/trial', { method: 'POST', token: ann.token });
+        return over;
+      },
+      { timeout: 20_000, interval: 200 },
+    )
+    .toBe(true);
+  expect(await tailing).toMatchObject({ code: 0, stderr: '' });
+});
