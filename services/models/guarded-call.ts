@@ -20,12 +20,19 @@ export async function* guardedCall(
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const signal = AbortSignal.any([request.signal, deadline]);
   let reply: ModelReply | null = null;
+  let room = replyCharacters(request);
   try {
     signal.throwIfAborted();
     for await (const part of stream(signal)) {
       signal.throwIfAborted();
-      if (part.type === 'reply') reply = part.reply;
-      else if (part.text !== '') yield part;
+      if (part.type === 'reply') {
+        if (part.reply.text.length > replyCharacters(request)) throw tooLong(provider);
+        reply = part.reply;
+      } else if (part.text !== '') {
+        room -= part.text.length;
+        if (room < 0) throw tooLong(provider);
+        yield part;
+      }
     }
     signal.throwIfAborted();
   } catch (error) {
@@ -50,6 +57,20 @@ export async function* guardedCall(
     });
   }
   yield { type: 'reply', reply };
+}
+
+/**
+ * The most characters of a reply: more than the allowed tokens can hold in any language. A server that
+ * does not know when to stop must not fill our memory, and then the database.
+ */
+export function replyCharacters(request: Pick<ModelRequest, 'maxOutputTokens'>): number {
+  return charactersPerToken * request.maxOutputTokens;
+}
+
+const charactersPerToken = 16;
+
+function tooLong(provider: string): ModelFailure {
+  return new ModelFailure('malformed', `The reply of ${provider} is longer than it may be`);
 }
 
 /**
