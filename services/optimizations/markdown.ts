@@ -109,7 +109,7 @@ function divergence(area: BiasAnalysis['disagreement_areas'][number]): string {
     }),
     ...(area.settled_by === null
       ? []
-      : [`  - What would settle it: ${escapeMarkdown(area.settled_by)}`]),
+      : [`  - Both sides, and what would settle it: ${escapeMarkdown(area.settled_by)}`]),
   ].join('\n');
 }
 

@@ -24,7 +24,7 @@ export function Divergence({ area }: { area: Disagreement }): ReactNode {
       </ul>
       {area.settled_by === null ? null : (
         <p className="text-sm text-ink-2">
-          <span className="font-medium text-ink">What would settle it: </span>
+          <span className="font-medium text-ink">Both sides, and what would settle it: </span>
           {area.settled_by}
         </p>
       )}

@@ -118,8 +118,10 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
   return (
     <>
       <Braid view={braid} focus={focus} />
-      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
-        <section aria-labelledby="models" className="space-y-3">
+      {/* What the models found is longer than their cards: the bias column may grow past the first row,
+          and what is read as prose stands in the wide column, where nothing above it moves. */}
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem] lg:grid-rows-[auto_1fr]">
+        <section aria-labelledby="models" className="min-w-0 space-y-3">
           <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
             <div>
               <h2 id="models" className="text-xl">
@@ -150,8 +152,10 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
             ))}
           </ul>
         </section>
-        <div className="space-y-6">
+        <div className="min-w-0 lg:col-start-2 lg:row-span-2 lg:row-start-1">
           <BiasPanel bias={bias} userId={userId} />
+        </div>
+        <div className="grid min-w-0 grid-cols-1 items-start gap-6 lg:col-start-1 xl:grid-cols-2 xl:gap-4">
           <Insights bias={bias} />
           <Recommendations runId={runId} />
         </div>

@@ -10,18 +10,23 @@ export function Recommendations({ runId }: { runId: string }): ReactNode {
   return (
     <Panel title="Emerging Recommendations">
       <p className="text-sm text-ink-2">{draft.note}</p>
-      {draft.text === '' ? null : <Writing text={draft.text} />}
+      {draft.text === '' ? null : <Writing text={draft.text} writing={draft.writing} />}
     </Panel>
   );
 }
 
-/** Follows the end of the text, unless the reader has scrolled back. */
-function Writing({ text }: { text: string }): ReactNode {
+/**
+ * Follows the end of the text while it is written, unless the reader has scrolled back; a finished
+ * text is read from its beginning.
+ */
+function Writing({ text, writing }: { text: string; writing: boolean }): ReactNode {
   const frame = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   useEffect(() => {
     const element = frame.current;
-    if (element && follows.current) element.scrollTop = element.scrollHeight;
+    if (!element || !follows.current) return;
+    element.scrollTop = writing ? element.scrollHeight : 0;
+    follows.current = writing;
   });
   return (
     <section
@@ -30,16 +35,16 @@ function Writing({ text }: { text: string }): ReactNode {
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
       tabIndex={0}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-        follows.current = scrollHeight - scrollTop - clientHeight < 24;
+        follows.current = writing && scrollHeight - scrollTop - clientHeight < 24;
       }}
-      className="mt-3 h-64 overflow-y-auto rounded-control bg-sunken p-3 text-sm whitespace-pre-wrap"
+      className="mt-3 h-64 overflow-y-auto xl:h-128 rounded-control bg-sunken p-3 text-sm whitespace-pre-wrap"
     >
       {text}
     </section>
   );
 }
 
-type DraftView = { note: string; text: string };
+type DraftView = { note: string; text: string; writing: boolean };
 
 function draftOf({ view, texts }: RunState): DraftView {
   const numbers = Object.keys(view.calls)
@@ -50,6 +55,7 @@ function draftOf({ view, texts }: RunState): DraftView {
   const live = texts[`draft.${latest}`];
   return {
     note: noteOf(view, latest),
+    writing: view.stage === 'synthesis' && !draft,
     text: draft
       ? [
           draft.decision,
