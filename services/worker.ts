@@ -108,7 +108,9 @@ await runProcess('worker', async (context) => {
 function queueLogger(log: Log): Logger {
   return new Logger(() => (level, message, meta) => {
     if (level === 'error') log.error({ err: meta?.['error'] }, 'A job failed');
-    else if (level === 'warning') log.warn({ reason: message }, 'The job queue warns');
+    // More slots than connections is meant: a slot that waits for a model holds none.
+    else if (level === 'warning' && meta?.['concurrency'] === undefined)
+      log.warn({ reason: message }, 'The job queue warns');
   });
 }
 

@@ -1,7 +1,7 @@
 import { MigrationError } from '#db/migrate.ts';
 import { EmbeddedPostgresError } from '#db/embedded.ts';
 import { SettingsError } from '#services/platform/env.ts';
-import { settingsOrExit } from '#services/platform/lifecycle.ts';
+import { endProcess, settingsOrExit } from '#services/platform/lifecycle.ts';
 import { createLog } from '#services/platform/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
@@ -25,7 +25,7 @@ const commands: readonly CliCommand[] = [
   ...eventCommands,
 ];
 
-process.exit(await main(process.argv.slice(2)));
+await endProcess(await main(process.argv.slice(2)));
 
 async function main(args: readonly string[]): Promise<number> {
   const found = findCommand(args);

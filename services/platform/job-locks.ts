@@ -32,7 +32,12 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
   const mine = new Set<string>();
   const underWay = new Set<string>();
   const stopping = new AbortController();
-  let changed: (() => void) | null = null;
+  let isChanged = false;
+  let wake: (() => void) | null = null;
+  const change = () => {
+    isChanged = true;
+    wake?.();
+  };
 
   const keep = async () => {
     while (!stopping.signal.aborted) {
@@ -65,6 +70,7 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
       const held = new Set<string>();
       let suspects: Suspects = new Map();
       while (!stopping.signal.aborted) {
+        isChanged = false;
         await Promise.race([holdAll(client, held), lost]);
         suspects = await Promise.race([look(client, suspects), lost]);
         const nextMs = suspects.size > 0 ? workerLimits.settleMs : sweepEveryMs;
@@ -137,10 +143,11 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
     log.warn({ reason: 'nobody works on them', count: rowCount ?? 0 }, 'Freed jobs');
   };
 
-  /** Ends early when a runner comes or goes. */
+  /** Ends early when a runner comes or goes, or has done so since the last look. */
   const pause = async (ms: number) => {
+    if (isChanged) return;
     const early = new Promise<void>((resolve) => {
-      changed = resolve;
+      wake = resolve;
     });
     const timer = sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
     await Promise.race([timer, early]);
@@ -150,11 +157,11 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
   return {
     hold(runnerId) {
       mine.add(runnerId);
-      changed?.();
+      change();
     },
     release(runnerId) {
       mine.delete(runnerId);
-      changed?.();
+      change();
     },
     began: (jobId) => void underWay.add(jobId),
     ended: (jobId) => void underWay.delete(jobId),

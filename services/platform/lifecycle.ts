@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadEnv, SettingsError, type Env } from './env.ts';
 import { createLog, type Log } from './log.ts';
 
@@ -51,13 +52,27 @@ export async function runProcess(
     }, closeTimeoutMs).unref();
     await resources.disposeAsync();
     log.debug('closed');
-    process.exit(0);
+    await endProcess(0);
   } catch (error) {
     if (error instanceof SettingsError) exitWithLines(error.lines);
     log.fatal({ err: error }, 'could not go on');
     process.exit(1);
   }
 }
+
+/**
+ * Ends this process once what it printed has left it: a pipe may take its time, and leaving at once
+ * would cut a long answer short. The moment before that is for compilations in the background. One
+ * that waits for the main thread to collect garbage is waited for in turn by Node's exit, for ever
+ * (nodejs/node 54918), unless the main thread has been idle before.
+ */
+export async function endProcess(code: number): Promise<never> {
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  await sleep(compilationsEndMs);
+  process.exit(code);
+}
+
+const compilationsEndMs = 25;
 
 /** Settings of this process, or the end of it with one line on stderr for each bad variable. */
 export function settingsOrExit(): Env {

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import type { ReplayEntry } from '#services/credits/replay.ts';
+import type { Replay } from '#services/credits/replay.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/describe.ts';
 import type { RunView } from '#services/optimizations/view.ts';
 import type { Person } from '#tests/support/app.ts';
 import { commandJson, commandLine } from '#tests/support/processes.ts';
@@ -46,16 +46,16 @@ export function isInTheMiddle(run: RunView): boolean {
   );
 }
 
-export function openCalls(run: RunView): string[] {
+function openCalls(run: RunView): string[] {
   return Object.entries(run.calls)
     .filter(([, call]) => Object.values(call.attempts).some(({ status }) => status === 'open'))
     .map(([slot]) => slot);
 }
 
 /**
- * What must hold of a run that ended, whatever happened on its way: completed, charged once, whole in
- * every verification of the real command line, and the same to the client that watched it as to one
- * that asks now.
+ * What must hold of a run that ended, whatever happened on its way: completed, charged once by the
+ * command line's replay, equal to what its events give, and the same to the client that watched it
+ * as to one that asks now.
  */
 export async function expectWhole(
   client: Client,
@@ -76,13 +76,8 @@ export async function expectWhole(
     total_consumed: price,
   });
   const [replay] = await Promise.all([
-    commandJson<{ entries: ReplayEntry[]; verified: boolean }>(
-      settings,
-      'credits',
-      'replay',
-      email,
-    ),
-    expectVerified(settings, runId),
+    commandJson<Replay>(settings, 'credits', 'replay', email),
+    expectEndsWell(settings, 'optimizations', 'verify', runId),
   ]);
   expect(replay.verified).toBe(true);
   const ofRun = replay.entries.filter((entry) => entry.cause === runId);
@@ -92,8 +87,28 @@ export async function expectWhole(
   ]);
 }
 
+/** Every account, every stream and every read model is what its events say. */
+export async function expectVerified(settings: Settings): Promise<void> {
+  await Promise.all([
+    expectEndsWell(settings, 'credits', 'verify'),
+    expectEndsWell(settings, 'events', 'verify'),
+    expectEndsWell(settings, 'projections', 'verify', '--all'),
+  ]);
+}
+
+/** The command exits with 0; otherwise what it said is shown. */
+async function expectEndsWell(settings: Settings, ...args: string[]): Promise<void> {
+  const { code, stdout, stderr } = await commandLine(settings, ...args);
+  const said = code === 0 ? '' : `${stdout}${stderr}`;
+  expect({ command: args.join(' '), code, said }).toEqual({
+    command: args.join(' '),
+    code: 0,
+    said: '',
+  });
+}
+
 /** The client has heard every event of the run once and in order, and ends with what is read now. */
-export function expectSameView(follower: Follower, run: Optimization): void {
+function expectSameView(follower: Follower, run: Optimization): void {
   const heard = follower.run();
   if (heard === null) throw new Error('The client has heard nothing');
   expect(describeRun(heard, 0)).toEqual(describeRun(run.council, 0));
@@ -113,23 +128,4 @@ export function expectEachOnce(
   expect(versions).toEqual(versions.map((_, index) => first + index));
   expect(new Set(follower.ids()).size).toBe(follower.ids().length);
   expect(follower.snapshots()).toBe(1);
-}
-
-/** Every verification of the command line ends with 0. */
-export async function expectVerified(settings: Settings, ...runIds: string[]): Promise<void> {
-  const verifications = [
-    ['credits', 'verify'],
-    ['events', 'verify'],
-    ['projections', 'verify', '--all'],
-    ...runIds.map((runId) => ['optimizations', 'verify', runId]),
-  ];
-  const outcomes = await Promise.all(
-    verifications.map(async (args) => {
-      const { code, stdout, stderr } = await commandLine(settings, ...args);
-      return { command: args.join(' '), code, said: code === 0 ? '' : `${stdout}${stderr}` };
-    }),
-  );
-  expect(outcomes).toEqual(
-    verifications.map((args) => ({ command: args.join(' '), code: 0, said: '' })),
-  );
 }

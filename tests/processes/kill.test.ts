@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Person } from '#tests/support/app.ts';
 import {
   createClient,
   eventually,
@@ -11,8 +12,9 @@ import {
   temporaryFolder,
 } from '#tests/support/processes.ts';
 import type { Application, Client, Settings } from '#tests/support/processes.ts';
-import { beginRun, expectWhole, isInTheMiddle } from './check.ts';
+import { beginRun, expectEachOnce, expectVerified, expectWhole, isInTheMiddle } from './check.ts';
 import type { Watched } from './check.ts';
+import { follow } from './follow.ts';
 
 /**
  * The whole application as one command starts it, with a Postgres of its own, and kill -9 of each
@@ -46,26 +48,31 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') console.error(app.output());
 });
 
-async function runInTheMiddle(): Promise<Watched> {
-  const watched = await beginRun(app.url, client);
+async function runInTheMiddle(person?: Person): Promise<Watched> {
+  const watched = await beginRun(app.url, client, person === undefined ? {} : { person });
   await watched.follower.until('the middle of the run', isInTheMiddle);
   return watched;
 }
 
 /** Strikes in the middle of a run, and tells how long it took until the run went on and ended. */
-async function strike(what: string, blow: () => Promise<void> | void): Promise<Watched> {
-  const watched = await runInTheMiddle();
+async function strike(
+  what: string,
+  blow: () => Promise<void> | void,
+  person?: Person,
+): Promise<Watched> {
+  const watched = await runInTheMiddle(person);
   const { follower } = watched;
   const before = follower.run();
   expect(before && isInTheMiddle(before)).toBe(true);
-  const struckAt = performance.now();
+  const struckAt = Date.now();
   await blow();
-  const version = follower.run()?.version ?? 0;
-  await follower.until('the run going on', (run) => run.version > version, 90_000);
-  const wentOn = performance.now() - struckAt;
   await follower.until('the end of the run', (run) => run.stage === 'closed', 90_000);
-  const ended = performance.now() - struckAt;
-  console.info(`${what}: went on after ${seconds(wentOn)}, ended after ${seconds(ended)}`);
+  const ofRun = follower.facts().filter(({ entity }) => entity.kind === 'run');
+  const laterMs = ofRun.map(({ at }) => Date.parse(at) - struckAt);
+  // What was being written at that moment is no sign of life.
+  const wentOnMs = laterMs.find((ms) => ms > 100) ?? Number.NaN;
+  const times = `went on after ${seconds(wentOnMs)}, ended after ${seconds(laterMs.at(-1) ?? Number.NaN)}`;
+  console.info(`kill -9 of ${what} in the middle of a run: ${times}`);
   return watched;
 }
 
@@ -97,39 +104,59 @@ async function backendPid(): Promise<number> {
 describe('in the middle of a run, kill -9 of', { timeout: 120_000 }, () => {
   test('the worker: another one frees its jobs and goes on', async () => {
     const worker = await only('worker');
-    await using watched = await strike('worker', () => signal(worker, 'SIGKILL'));
+    await using watched = await strike('the worker', () => signal(worker, 'SIGKILL'));
     expect(await app.pids('worker')).not.toContain(worker);
     expect(watched.follower.connections()).toBe(1);
     await expectWhole(client, settings, watched);
+    await expectVerified(settings);
   });
 
   test('the API: the run goes on, and its watcher catches up', async () => {
     const api = await only('api');
-    await using watched = await strike('api', () => signal(api, 'SIGKILL'));
+    await using watched = await strike('the API', () => signal(api, 'SIGKILL'));
     await eventually('another connection', () => watched.follower.connections() > 1);
     expect(await only('api')).not.toBe(api);
     await expectWhole(client, settings, watched);
+    await expectVerified(settings);
   });
 
   test('a backend of Postgres, which restarts all of them', async () => {
     const backend = await backendPid();
     const api = await only('api');
-    await using watched = await strike('backend', () => signal(backend, 'SIGKILL'));
+    await using watched = await strike('a backend', () => signal(backend, 'SIGKILL'));
     expect(await only('api')).toBe(api);
     await expectWhole(client, settings, watched);
+    await expectVerified(settings);
   });
 
-  test('Postgres: the supervisor starts it again and nobody else has to be', async () => {
+  test('Postgres: it is started again, and nobody else has to be', async () => {
     const [postmaster, api, worker] = [
       await only('postgres'),
       await only('api'),
       await only('worker'),
     ];
-    await using watched = await strike('postgres', () => signal(postmaster, 'SIGKILL'));
+    const person = await client.signUp();
+    await using others = new AsyncDisposableStack();
+    const crowd = Array.from({ length: 5 }, () =>
+      others.use(follow({ url: () => app.url, token: person.token })),
+    );
+    await eventually('the crowd', () => crowd.every((one) => one.snapshots() === 1));
+    await using watched = await strike('Postgres', () => signal(postmaster, 'SIGKILL'), person);
     expect(await only('api')).toBe(api);
     expect(await only('worker')).toBe(worker);
-    expect(watched.follower.connections()).toBe(1);
     await expectWhole(client, settings, watched);
+    await expectVerified(settings);
+
+    // Nobody had to connect again, and everyone heard of the hold, the capture and the end.
+    for (const one of [watched.follower, ...crowd]) {
+      await eventually('the capture', () =>
+        one.facts().some(({ type }) => type === 'CreditsCaptured'),
+      );
+      expect(one.connections()).toBe(1);
+      expectEachOnce(one, ({ entity }) => entity.kind === 'account');
+    }
+    const [first, ...rest] = crowd.map((one) => one.facts());
+    for (const facts of rest) expect(facts).toEqual(first);
   });
 
   test('everything at once: the next start on the same data finishes the run', async () => {
@@ -140,6 +167,7 @@ describe('in the middle of a run, kill -9 of', { timeout: 120_000 }, () => {
       app = await startApplication({ dataDir, port, settings: slowSeat });
     });
     await expectWhole(client, settings, watched);
+    await expectVerified(settings);
   });
 });
 

@@ -1,7 +1,7 @@
 import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ export async function eventually<Found>(
 export type Listed = { pid: number; parent: number; command: string };
 
 /** Every process of this machine but those that have ended and were not collected yet. */
-export async function listProcesses(): Promise<Listed[]> {
+async function listProcesses(): Promise<Listed[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,command='], {
     maxBuffer: 16_000_000,
   });
@@ -221,6 +221,8 @@ export async function startProcess(
 ): Promise<OwnProcess> {
   const child = fork(join(services, file), [], {
     cwd: tmpdir(),
+    // Not the options of the Node that runs the tests.
+    execArgv: [],
     env: variablesOf({ SANDBOX_PROFILE: 'instant', ...settings }),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -337,9 +339,4 @@ export function createClient(url: string): Client {
       return { token, userId: user.id, email };
     },
   };
-}
-
-/** Whether a data folder has been used before. */
-export function isInitialised(dataDir: string): boolean {
-  return existsSync(join(dataDir, 'postgres/PG_VERSION'));
 }

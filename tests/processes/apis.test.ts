@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Balance } from '#services/credits/contract.ts';
+import type { Replay } from '#services/credits/replay.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Person } from '#tests/support/app.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+import {
+  commandJson,
+  createClient,
+  eventually,
+  startProcess,
+  temporaryFolder,
+} from '#tests/support/processes.ts';
+import type { Client, OwnProcess, Settings } from '#tests/support/processes.ts';
+import { expectEachOnce } from './check.ts';
+import { follow } from './follow.ts';
+
+/** Two API processes over one database, as behind a load balancer. */
+let database: TestDatabase;
+let folder: ReturnType<typeof temporaryFolder>;
+let settings: Settings;
+let apis: OwnProcess[];
+let urls: string[];
+let clients: Client[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = temporaryFolder();
+  settings = {
+    DATABASE_URL: database.appUrl,
+    MIGRATE_DATABASE_URL: database.ownerUrl,
+    DATA_DIR: folder.path,
+    PUBLIC_URL: 'http://127.0.0.1:3000',
+    SANDBOX_URL: 'http://127.0.0.1:1',
+    PORT: '0',
+  };
+  // At the same moment, on a folder without keys: both must come to use the same ones.
+  apis = await Promise.all([startProcess('api.ts', settings), startProcess('api.ts', settings)]);
+  urls = apis.map((api) => String(api.details['address']));
+  clients = urls.map(createClient);
+}, 120_000);
+
+afterAll(async () => {
+  for (const api of apis) await api[Symbol.asyncDispose]();
+  await database.drop();
+  folder.remove();
+});
+
+function complaints(): unknown[] {
+  return apis
+    .flatMap((api) => api.log())
+    .filter(({ level }) => level === 'error' || level === 'fatal');
+}
+
+describe('50 reserves of 14 at once on 140 credits', { timeout: 120_000 }, () => {
+  test.each([1, 2])(
+    'through %i API processes: 10 accepted, 40 refused, no error',
+    async (processes) => {
+      const through = (index: number): Client => clients[index % processes]!;
+      const person = await through(0).signUp({ trials: 0 });
+      const { token, email } = person;
+      await commandJson(settings, 'credits', 'grant', email, '140', '--reason', 'a test');
+      const runs = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          through(index).data<Optimization>('/optimizations', {
+            token,
+            body: { challenge: `Rent or buy workshop ${index}?`, strategy: 'balanced' },
+          }),
+        ),
+      );
+      const statuses = await Promise.all(
+        runs.map(async ({ id }, index) => {
+          const path = `/optimizations/${id}/process`;
+          const response = await through(index).call(path, { method: 'POST', token });
+          await response.arrayBuffer();
+          return response.status;
+        }),
+      );
+      expect(statuses.filter((status) => status === 202)).toHaveLength(10);
+      expect(statuses.filter((status) => status === 402)).toHaveLength(40);
+      expect(complaints()).toEqual([]);
+
+      const replay = await commandJson<Replay>(settings, 'credits', 'replay', email);
+      expect(replay.verified).toBe(true);
+      expect(replay.balance).toMatchObject({ available: 0, held: 140, debt: 0 });
+      expect(replay.entries.map(({ type }) => type)).toEqual([
+        'CreditsGranted',
+        ...Array.from({ length: 10 }, () => 'CreditsReserved'),
+      ]);
+      const verified = await commandJson<{ verified: boolean }>(settings, 'credits', 'verify');
+      expect(verified.verified).toBe(true);
+    },
+  );
+
+  test('one run that is processed through both at once is reserved once', async () => {
+    const person = await clients[0]!.signUp({ trials: 1 });
+    const { token } = person;
+    const { id } = await clients[0]!.data<Optimization>('/optimizations', {
+      token,
+      body: { challenge: 'Rent or buy the workshop?', strategy: 'balanced' },
+    });
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const path = `/optimizations/${id}/process`;
+        const response = await clients[index % 2]!.call(path, { method: 'POST', token });
+        await response.arrayBuffer();
+        return response.status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([202]));
+    expect(await clients[1]!.data<Balance>('/credits/balance', { token })).toMatchObject({
+      available_credits: 36,
+      reserved_credits: 14,
+    });
+    expect(complaints()).toEqual([]);
+  });
+});
+
+describe('the stream of one API process', { timeout: 60_000 }, () => {
+  async function give(person: Person, client: Client, times: number): Promise<void> {
+    for (let time = 0; time < times; time += 1)
+      await client.data('/credits/trial', { method: 'POST', token: person.token });
+  }
+
+  const ofAccount = (fact: { entity: { kind: string } }) => fact.entity.kind === 'account';
+
+  test('tells what was written through the other', async () => {
+    const person = await clients[0]!.signUp({ trials: 0 });
+    await using follower = follow({ url: () => urls[0]!, token: person.token });
+    await eventually('the snapshot', () => follower.snapshots() === 1);
+    await give(person, clients[1]!, 3);
+    await eventually('the facts', () => follower.facts().length === 3);
+    expect(follower.facts().at(-1)).toMatchObject({
+      type: 'CreditsGranted',
+      version: 3,
+      patch: { available_credits: 150 },
+    });
+  });
+
+  test('goes on with that of the other where a client left it, again and again', async () => {
+    const person = await clients[0]!.signUp({ trials: 0 });
+    let moves = 0;
+    await using follower = follow({
+      url: () => urls[moves++ % 2]!,
+      token: person.token,
+      patience: () => 1 + ((moves * 7) % 5),
+    });
+    await eventually('the snapshot', () => follower.snapshots() === 1);
+    const each = 15;
+    await Promise.all(
+      Array.from({ length: 4 }, (_, writer) => give(person, clients[writer % 2]!, each)),
+    );
+    await eventually('every fact', () => follower.facts().length >= 4 * each);
+    expect(follower.connections()).toBeGreaterThan(10);
+    expect(follower.facts().map(({ version }) => version)).toEqual(
+      Array.from({ length: 4 * each }, (_, index) => index + 1),
+    );
+    expectEachOnce(follower, ofAccount);
+  });
+
+  test('sends its clients to the other when it is stopped, and they lose nothing', async () => {
+    const [stopped] = apis;
+    const person = await clients[1]!.signUp({ trials: 0 });
+    let connects = 0;
+    await using follower = follow({
+      url: () => urls[connects++ === 0 ? 0 : 1]!,
+      token: person.token,
+    });
+    await eventually('the snapshot', () => follower.snapshots() === 1);
+    const giving = give(person, clients[1]!, 40);
+    await eventually('some facts', () => follower.facts().length > 3);
+    stopped!.signal('SIGTERM');
+    expect(await stopped!.ended).toBe(0);
+    await giving;
+    await eventually('every fact', () => follower.facts().length >= 40);
+    expect(follower.connections()).toBe(2);
+    expectEachOnce(follower, ofAccount);
+  });
+});
