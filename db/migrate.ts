@@ -259,6 +259,7 @@ const guarded: Readonly<Record<string, string>> = {
   emt_streams: 'select',
   stream_snapshot: 'select',
   epoch: 'select',
+  database_mode: 'select',
   migration: 'select',
   read_model: 'select',
   append_function: 'select',

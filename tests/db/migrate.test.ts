@@ -74,6 +74,9 @@ test('what is kept for ever can be added to and not taken from', async () => {
     'delete from audit_log',
     "update audit_log set actor = 'somebody'",
     'delete from erasure',
+    // Which mode wrote the database is the owner's word: the other mode is refused by it.
+    "update database_mode set mode = 'production'",
+    'delete from database_mode',
   ])
     expect(await refusal(database.pool, statement)).toBe('42501');
 });
