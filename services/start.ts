@@ -6,7 +6,7 @@ import { MigrationError } from '#db/migrate.ts';
 import { checkedConnection, namedDatabase, prepareDatabase } from '#services/migrate.ts';
 import type { DatabaseUrls } from '#services/migrate.ts';
 import { SettingsError, type Env } from '#services/platform/env.ts';
-import { nextStopRequest, settingsOrExit } from '#services/platform/lifecycle.ts';
+import { endProcess, nextStopRequest, settingsOrExit } from '#services/platform/lifecycle.ts';
 import type { ReadyDetails } from '#services/platform/lifecycle.ts';
 import { listen, stopListening } from '#services/platform/listen.ts';
 import { createLog, type Log } from '#services/platform/log.ts';
@@ -211,4 +211,4 @@ function restartOnChange({ supervisor, log }: Context, names: readonly string[])
   }
 }
 
-process.exit(await main());
+await endProcess(await main());

@@ -1,7 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readEnv } from '#services/platform/env.ts';
 import { createLog, type Log } from '#services/platform/log.ts';
 
@@ -33,11 +42,54 @@ const notSources = ['web/dist/**', 'web/.tanstack/**', 'web/src/route-tree.gen.t
 
 /** True when it had to build. @throws WebBuildError */
 export async function buildWebWhenStale(options: WebBuildOptions): Promise<boolean> {
-  const hash = sourceHash(options);
-  if (recordedHash(options.root) === hash) return false;
-  await buildWeb(options);
-  writeFileSync(recordPath(options.root), `${hash}\n`);
-  return true;
+  if (recordedHash(options.root) === sourceHash(options)) return false;
+  const release = await takeTurn(options);
+  try {
+    const hash = sourceHash(options);
+    // Somebody else may have built it while this one waited.
+    if (recordedHash(options.root) === hash) return false;
+    await buildWeb(options);
+    writeFileSync(recordPath(options.root), `${hash}\n`);
+    return true;
+  } finally {
+    release();
+  }
+}
+
+const turnPollMs = 200;
+
+/**
+ * One build at a time, because each empties the folder that another would be writing to. The turn is
+ * a file that names its holder; it appears whole by a link, and that of a dead holder is taken over.
+ */
+async function takeTurn({ root, signal }: WebBuildOptions): Promise<() => void> {
+  const folder = join(root, 'web/.tanstack');
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, 'build.pid');
+  const draft = `${path}.${process.pid}`;
+  for (;;) {
+    writeFileSync(draft, String(process.pid));
+    try {
+      linkSync(draft, path);
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+    await sleep(turnPollMs, undefined, { signal });
+    if (!isHeld(path)) rmSync(path, { force: true });
+  }
+}
+
+/** Whether a living process holds the turn. */
+function isHeld(path: string): boolean {
+  try {
+    return process.kill(Number(readFileSync(path, 'utf8')), 0);
+  } catch (error) {
+    // ENOENT: it has given its turn back. ESRCH: it died with it. EPERM: it belongs to another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
 }
 
 export class WebBuildError extends Error {
