@@ -168,13 +168,18 @@ describe('links', () => {
 });
 
 describe('an address without a page', () => {
-  it('is answered with 404, the home page and a notice', async () => {
-    const page = await open('/nowhere/at-all');
-    await expect.poll(() => page.getByText('That page does not exist').count()).toBe(1);
-    const response = await page.reload();
-    expect(response?.status()).toBe(404);
-    expect(await page.locator('h1').innerText()).toContain('Ask a business question');
-  });
+  // The second stands below a page of the signed-in area, which must not claim it.
+  it.each(['/nowhere/at-all', '/credits/nowhere'])(
+    '%s is answered with 404, the home page and a notice',
+    async (path) => {
+      const page = await open(path);
+      await expect.poll(() => page.getByText('That page does not exist').count()).toBe(1);
+      const response = await page.reload();
+      expect(response?.status()).toBe(404);
+      expect(await page.locator('h1').innerText()).toContain('Ask a business question');
+      await expect.poll(() => page.title()).toBe('Page not found · Sevenfold');
+    },
+  );
 });
 
 describe('going from page to page', () => {

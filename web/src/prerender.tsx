@@ -37,12 +37,16 @@ export function renderShell(): RenderedPage {
   };
 }
 
+/** The route of every address that no other has. The server answers it with 404 by itself. */
+const missing = '/$';
+
 /** Every path of the application, by what the server sends for it. */
 export function listPaths(): { prerendered: string[]; application: string[] } {
   const { routesByPath } = createAppRouter(createMemoryHistory());
   const prerendered: string[] = [];
   const application: string[] = [];
   for (const path of Object.keys(routesByPath) as (keyof typeof routesByPath)[]) {
+    if (path === missing) continue;
     const data: StaticDataRouteOption = routesByPath[path].options.staticData ?? {};
     (data.prerender ? prerendered : application).push(path);
   }

@@ -1,11 +1,9 @@
 import { createRootRoute, Outlet, useMatches } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { Home } from '#web/features/home/home.tsx';
 import { logout, useSession } from '#web/features/identity/session.ts';
 import { Footer } from '#web/features/shell/footer.tsx';
 import { VisitorBar, WaitingBar } from '#web/features/shell/top-bar.tsx';
 import { Announcer } from '#web/ui/announcer.tsx';
-import { Notice } from '#web/ui/notice.tsx';
 import { SkipLink } from '#web/ui/skip-link.tsx';
 import { Toasts } from '#web/ui/toasts.tsx';
 
@@ -19,7 +17,7 @@ const SignInAgain = lazy(() =>
   })),
 );
 
-export const Route = createRootRoute({ component: Root, notFoundComponent: NotFound });
+export const Route = createRootRoute({ component: Root });
 
 function Root(): ReactNode {
   const session = useSession();
@@ -57,20 +55,5 @@ function Root(): ReactNode {
       <Toasts />
       <Announcer />
     </div>
-  );
-}
-
-/** An address without a page shows the home page and says so. */
-function NotFound(): ReactNode {
-  const session = useSession();
-  return (
-    <Home
-      signedIn={session.status === 'authenticated'}
-      notice={
-        <Notice tone="warn" title="That page does not exist">
-          The address may be mistyped, or the page is gone. This is the home page.
-        </Notice>
-      }
-    />
   );
 }

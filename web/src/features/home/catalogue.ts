@@ -67,4 +67,8 @@ export const runPrices = [
   { strategy: 'Fast', credits: 4 },
   { strategy: 'Economy', credits: 5 },
   { strategy: 'Balanced', credits: 14 },
+  { strategy: 'Premium', credits: 33 },
+  { strategy: 'Comprehensive', credits: 49 },
+  { strategy: 'Reasoning-focused', credits: 50 },
+  { strategy: 'Ultra', credits: 104 },
 ] as const;

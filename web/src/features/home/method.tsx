@@ -24,9 +24,9 @@ export function Method(): ReactNode {
             and models of the same maker share their weight.
           </p>
           <p>
-            The score is 45 % decision, 40 % claims (weighted by how much hangs on them) and 15 %
-            how alike the reviewers ranked the answers. If a third or more contest a claim that the
-            decision hangs on, the score stops at 60.
+            The score is 45&nbsp;% decision, 40&nbsp;% claims (weighted by how much hangs on them)
+            and 15&nbsp;% how alike the reviewers ranked the answers. If a third or more contest a
+            claim that the decision hangs on, the score stops at 60.
           </p>
           <p>80 and more reads as strong, 60 majority, 40 contested, below that split.</p>
           <p className="font-semibold">Agreement is not correctness.</p>

@@ -1,0 +1,25 @@
+import { createFileRoute } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Home } from '#web/features/home/home.tsx';
+import { useSession } from '#web/features/identity/session.ts';
+import { Notice } from '#web/ui/notice.tsx';
+
+/** Every address without a page, also below one that has a page: the home page, which says so. */
+export const Route = createFileRoute('/$')({
+  component: NotFound,
+  staticData: { title: 'Page not found' },
+});
+
+function NotFound(): ReactNode {
+  const session = useSession();
+  return (
+    <Home
+      signedIn={session.status === 'authenticated'}
+      notice={
+        <Notice tone="warn" title="That page does not exist">
+          The address may be mistyped, or the page is gone. This is the home page.
+        </Notice>
+      }
+    />
+  );
+}
