@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { findsInjection } from '#services/optimizations/answer-text.ts';
 import { draftTexts } from '#services/optimizations/draft.ts';
 import { opinionPrompt } from '#services/optimizations/prompts.ts';
+import { understand } from '#services/sandbox/responder/question.ts';
 import { respond } from '#services/sandbox/responder/respond.ts';
 import { balancedPanel, challenge, questions, simulate } from './simulated-run.ts';
 import type { Panel, SimulatedRun } from './simulated-run.ts';
+
+const nothingElse = { context: '', objectives: [], constraints: [] };
 
 const runs = questions.map((asked) => simulate(asked));
 const named = questions.map((asked, index): [string, SimulatedRun] => [
@@ -94,6 +97,30 @@ describe('different questions', () => {
 
   it('get different recommendations', () => {
     expect(new Set(runs.map((run) => run.draft.decision)).size).toBe(questions.length);
+  });
+});
+
+describe('the options that a question names', () => {
+  const optionsOf = (text: string) =>
+    understand({ challenge: text, type: 'business_strategy', ...nothingElse }).options.map(
+      ({ act, thing }) => [act, thing],
+    );
+
+  it('do not end where an aside in brackets begins', () => {
+    expect(
+      optionsOf(
+        'Should I turn my practice (12 clients at $900) into a fixed-price package, or keep billing hourly?',
+      ),
+    ).toEqual([
+      ['turn your practice into a fixed-price package', 'the fixed-price package'],
+      ['keep billing hourly', 'billing hourly'],
+    ]);
+  });
+
+  it('are about a whole thing', () => {
+    expect(
+      optionsOf('Should we hire a first salesperson now, or keep selling on our own?')[0],
+    ).toEqual(['hire a first salesperson', 'the first salesperson']);
   });
 });
 

@@ -12,7 +12,7 @@ const secondPerson: readonly (readonly [RegExp, string])[] = [
   [/\b(?:I|i)['\u2019]d\b|\b[Ww]e['\u2019]d\b/g, 'you would'],
   [/\b(?:I|i)['\u2019]ll\b|\b[Ww]e['\u2019]ll\b/g, 'you will'],
   [/\bmyself\b/gi, 'yourself'],
-  [/\bourselves\b/gi, 'yourself'],
+  [/\bourselves\b/gi, 'yourselves'],
   [/\bmine\b/gi, 'yours'],
   [/\bours\b/gi, 'yours'],
   [/\bmy\b/gi, 'your'],

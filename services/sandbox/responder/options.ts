@@ -332,13 +332,24 @@ function thingOf(act: string, course: Course, business: string): string {
     baseOfGerund(second) === null && !/^with$/.test(second) ? [second, ...later] : later;
   const from = words.findIndex((word) => /^from$/i.test(word));
   const to = words.findIndex((word) => /^to$/i.test(word));
-  const rest = from >= 0 && to > from ? words.slice(to + 1) : words;
+  const into = /^(?:turn|convert|make|change)\b/.test(act)
+    ? words.findIndex((word) => /^into$/i.test(word))
+    : -1;
+  // "move from hourly to fixed" and "turn the practice into a package" are about what comes of it.
+  const rest =
+    from >= 0 && to > from ? words.slice(to + 1) : into > 0 ? words.slice(into + 1) : words;
   while (
     rest.length > 0 &&
     /^(?:to|on|in|into|with|at|up|out|down|over|for|off|around|away)$/i.test(rest[0] ?? '')
   )
     rest.shift();
-  const stop = rest.findIndex((word, index) => index > 0 && prepositionOrEnd.test(word));
+  const stop = rest.findIndex(
+    (word, index) =>
+      index > 0 &&
+      prepositionOrEnd.test(word) &&
+      // "a first salesperson" goes on, "hire a salesperson first" does not.
+      !(/^(?:first|next)$/i.test(word) && /^(?:an?|the|your|our)$/i.test(rest[index - 1] ?? '')),
+  );
   let noun = (stop < 0 ? rest : rest.slice(0, stop)).slice(0, 6).join(' ');
   if (course.id === 'price-up' || course.id === 'price-down') {
     const priced =
@@ -358,7 +369,9 @@ function thingOf(act: string, course: Course, business: string): string {
   if (course.id === 'tools' && act.startsWith('automat')) return `the automation of ${noun}`;
   if (
     noun === '' ||
-    /^(?:it|them|this|that|more|less|everything|full|solo|all|you|your|going|doing)$/i.test(noun)
+    /^(?:it|them|this|that|more|less|everything|full|solo|all|you|your|your own|going|doing)$/i.test(
+      noun,
+    )
   )
     return course.noun;
   return definite(noun);

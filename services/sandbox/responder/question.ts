@@ -46,6 +46,8 @@ const readContext = 6000;
 
 function decisionSentence(challenge: string): string {
   const sentences = challenge
+    // An aside in brackets is no part of the choice, and would end the option that it stands in.
+    .replace(/\s*[([][^()[\]]*[)\]]/g, '')
     .replace(/\s+/g, ' ')
     .split(/(?<=[.?!])\s+/)
     .map((sentence) => sentence.trim())

@@ -353,7 +353,7 @@ function settlingOf(plan: Plan, claim: Claim, position: number): string {
         : undefined;
   if (gap === undefined) return 'A small trial with a date would settle it.';
   const frames = [
-    `What would settle it: ${gap}.`,
+    `What would settle it is ${gap}.`,
     `The missing fact is ${gap}.`,
     `It turns on ${gap}.`,
     `To decide it, find out ${gap}.`,

@@ -7,7 +7,7 @@ import { LinkButton } from '#web/ui/button.tsx';
 const exampleQuestions: readonly string[] = [
   'Should I turn my consulting work into a fixed-price package, and what should it contain?',
   'Which one marketing channel should a two-person software company try for the next quarter?',
-  'Should we hire a first salesperson now, or go on selling ourselves for another six months?',
+  'Should we hire a first salesperson now, or keep selling on our own for another six months?',
 ];
 
 /** What to do first, for a person without any run. */
@@ -30,7 +30,7 @@ export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
           </LinkButton>
         </Step>
         <Step done={false} number={3} title="Watch the models answer, and read what they recommend">
-          It takes about half a minute with most strategies.
+          It takes from half a minute to three minutes, by strategy.
         </Step>
       </ol>
       <div className="space-y-2">
