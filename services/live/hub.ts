@@ -98,16 +98,25 @@ export async function createHub(options: {
     for (const subscriber of subscribers) endWith(subscriber, { reason: 'drain', retry_ms: 1000 });
   });
 
+  /** Never rejects: the hub reads on, whatever one event or one lost connection does. */
   async function deliver(event: RecordedEvent): Promise<void> {
-    if (subscribers.size === 0) return;
-    const found = await owners.of(event.streamId);
-    if (!found) return;
-    const theirs = [...subscribers].filter((one) => one.userId === found.owner);
+    let theirs = [...subscribers];
     if (theirs.length === 0) return;
-    const encoded = encodedFacts(epoch, event, await found.source.factsOf(event));
-    for (const subscriber of theirs) {
-      const message = encoded(subscriber.watching);
-      if (message) offer(subscriber, message);
+    try {
+      const found = await owners.of(event.streamId);
+      theirs = theirs.filter((one) => one.userId === found?.owner);
+      if (!found || theirs.length === 0) return;
+      const encoded = encodedFacts(epoch, event, await found.source.factsOf(event));
+      for (const subscriber of theirs) {
+        const message = encoded(subscriber.watching);
+        if (message) offer(subscriber, message);
+      }
+    } catch (error) {
+      log.warn(
+        { err: error, stream: event.streamId, position: event.streamPosition },
+        'An event could not be told; whom it may concern gets a snapshot',
+      );
+      for (const subscriber of theirs) overflow(subscriber);
     }
   }
 
@@ -206,11 +215,15 @@ function offer(subscriber: Subscriber, message: Message): void {
   subscriber.bytes += message.bytes.byteLength;
   const full =
     subscriber.bytes > liveLimits.queueBytes || subscriber.queue.length > liveLimits.queueMessages;
-  if (full) {
-    subscriber.queue = [];
-    subscriber.bytes = 0;
-    subscriber.overflowed = true;
-  }
+  if (full) overflow(subscriber);
+  else awaken(subscriber);
+}
+
+function overflow(subscriber: Subscriber): void {
+  if (subscriber.ended) return;
+  subscriber.queue = [];
+  subscriber.bytes = 0;
+  subscriber.overflowed = true;
   awaken(subscriber);
 }
 

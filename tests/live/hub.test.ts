@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startListening } from '#db/listen.ts';
+import type { Listener } from '#db/listen.ts';
+import { creditFacts } from '#services/credits/facts.ts';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { userOf } from '#services/credits/streams.ts';
+import { createHub } from '#services/live/hub.ts';
+import type { Hub, Subscription } from '#services/live/hub.ts';
+import { newId } from '#services/platform/ids.ts';
+import { createLog } from '#services/platform/log.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+
+let app: TestApp;
+let listener: Listener;
+let hub: Hub;
+const logged: string[] = [];
+/** What goes wrong, and with whose events. */
+let broken: { owner?: string; facts?: string } = {};
+
+beforeAll(async () => {
+  app = await createTestApp();
+  listener = startListening({ url: app.database.appUrl });
+  hub = await createHub({
+    pool: app.database.pool,
+    wake: listener.onWake,
+    log: createLog({
+      level: 'warn',
+      process: 'test',
+      destination: { write: (line) => void logged.push(line) },
+    }),
+    sources: [
+      {
+        streamPrefix: 'credits-',
+        async ownerOf(stream) {
+          if (userOf(stream) === broken.owner) throw new Error('No database');
+          return userOf(stream);
+        },
+        factsOf(recorded) {
+          if (userOf(recorded.streamId) === broken.facts) throw new Error('No text');
+          return creditFacts(recorded);
+        },
+      },
+    ],
+  });
+});
+afterAll(async () => {
+  await hub.close();
+  await listener.close();
+  await app.close();
+});
+beforeEach(() => {
+  broken = {};
+  logged.splice(0);
+});
+
+async function give(userId: string): Promise<void> {
+  await createGiveCredits(
+    app.core.bus,
+    Date.now,
+  )({
+    userId,
+    credits: 1,
+    source: 'other',
+    reason: 'trial',
+    actor: 'test',
+    commandId: crypto.randomUUID(),
+  });
+}
+
+const person = () => {
+  const userId = newId('usr');
+  return { userId, subscription: hub.subscribe({ userId, watching: null }) };
+};
+const factsIn = async (subscription: Subscription) => (await subscription.take()).length;
+
+test('an event that cannot be told costs its owner a snapshot, and nobody else anything', async () => {
+  const [ann, bob] = [person(), person()];
+  broken = { facts: ann.userId };
+  await give(ann.userId);
+  await give(bob.userId);
+  expect(await factsIn(bob.subscription)).toBe(1);
+  expect(bob.subscription.overflowed()).toBe(false);
+  expect(await factsIn(ann.subscription)).toBe(0);
+  expect(ann.subscription.overflowed()).toBe(true);
+  expect(logged).toHaveLength(1);
+  broken = {};
+  await give(ann.userId);
+  expect(await factsIn(ann.subscription)).toBe(1);
+  for (const { subscription } of [ann, bob]) subscription.end(null);
+});
+
+test('while nobody knows whose an event is, everyone gets a snapshot, and the facts go on', async () => {
+  const [ann, bob] = [person(), person()];
+  broken = { owner: ann.userId };
+  await give(ann.userId);
+  for (const { subscription } of [ann, bob]) {
+    expect(await factsIn(subscription)).toBe(0);
+    expect(subscription.overflowed()).toBe(true);
+  }
+  broken = {};
+  await give(bob.userId);
+  expect(await factsIn(bob.subscription)).toBe(1);
+  for (const { subscription } of [ann, bob]) subscription.end(null);
+});
