@@ -148,7 +148,7 @@ function models(run: Optimization): string {
   return [
     '## Models',
     [
-      '| Seat | Model | Status | Cost (US cents) | Latency (ms) |',
+      '| Seat | Model | Status | Cost (US cents) | Last call (ms) |',
       '| --- | --- | --- | ---: | ---: |',
       ...run.models.map(
         (model) =>

@@ -187,6 +187,8 @@ function forPeople(destination: { write(line: string): void }): { write(line: st
   const format = prettyFactory({
     colorize: true,
     ignore: 'pid,process',
+    // A request on six lines pushes what was printed at the start off the screen.
+    singleLine: true,
     messageFormat: '{process}: {msg}',
     translateTime: 'SYS:HH:MM:ss',
   });

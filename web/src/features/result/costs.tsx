@@ -57,7 +57,7 @@ export function Costs({ view }: { view: RunView }): ReactNode {
           { id: 'calls', title: 'Calls', numeric: true, cell: (row) => row.calls },
           {
             id: 'latency',
-            title: 'Latency',
+            title: 'Time in calls',
             numeric: true,
             cell: (row) => (row.id === 'all' ? '' : latency(row.latencyMs)),
           },
@@ -75,7 +75,7 @@ const withKind = (slots: readonly string[], kind: string): string[] =>
 
 const count = (tokens: number | null): string => (tokens === null ? '--' : tokens.toLocaleString());
 
-/** Latency adds up over the calls of a row: they follow each other. */
+/** The time of a row is that of all its calls, while a card of the chamber shows the last one's. */
 function rowOf(view: RunView, id: string, name: string, slots: readonly string[]): Row {
   const attempts = slots.flatMap((slot) => Object.values(view.calls[slot]?.attempts ?? {}));
   const known = attempts.flatMap(({ latencyMs }) => (latencyMs === null ? [] : [latencyMs]));
