@@ -13,7 +13,7 @@ import { createTokens } from '#services/identity/tokens.ts';
 import { findUser } from '#services/identity/users.ts';
 import { openLiveView } from '#services/live-view.ts';
 import { modelRegistry } from '#services/models/registry.ts';
-import { createReadRun } from '#services/optimizations/read-run.ts';
+import { createReadRun, createReadState } from '#services/optimizations/read-run.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { databaseUrlOf, SettingsError } from '#services/platform/env.ts';
 import type { Mode } from '#services/platform/env.ts';
@@ -55,8 +55,21 @@ export async function openCore(
     compatibleEndpoints: env.compatibleEndpoints,
     sandboxUrl: env.sandboxUrl,
   });
-  const readRun = createReadRun({ readStream: async (id) => readStream(pool, id), sealer });
-  return { url, clock, pool, sql, sealer, bus, registry, readRun, holds: createHolds(bus) };
+  const read = async (streamId: string) => readStream(pool, streamId);
+  const readRun = createReadRun({ readStream: read, sealer });
+  const readState = createReadState(read);
+  return {
+    url,
+    clock,
+    pool,
+    sql,
+    sealer,
+    bus,
+    registry,
+    readRun,
+    readState,
+    holds: createHolds(bus),
+  };
 }
 
 /** @throws SettingsError when the database was written in the other mode */

@@ -1,6 +1,8 @@
 import type { RecordedEvent, StreamEvents } from '#db/event-store.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationEvent } from './events.ts';
+import { evolve, initialState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import { streamOf } from './reactions.ts';
 import { foldRun, sealedFields } from './run-texts.ts';
 import type { OpenRun } from './run-texts.ts';
@@ -25,6 +27,21 @@ export function createReadRun(options: {
       })),
     );
     return foldRun(runId, opened);
+  };
+}
+
+/**
+ * The decider's state alone. What has to be done whatever has become of the texts stands on this: a
+ * text that cannot be opened must not hold a person's credits.
+ */
+export type ReadState = (runId: string) => Promise<RunState>;
+
+export function createReadState(
+  readStream: (streamId: string) => Promise<StreamEvents>,
+): ReadState {
+  return async (runId) => {
+    const { events } = await readStream(streamOf(runId));
+    return events.map(runEventOf).reduce<RunState>(evolve, initialState());
   };
 }
 

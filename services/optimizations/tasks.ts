@@ -27,7 +27,7 @@ import type { RunState } from './run-state.ts';
 import { nextAttempt } from './owed.ts';
 import { streamOf, settleJob } from './reactions.ts';
 import { modelOf } from './slots.ts';
-import type { ReadRun } from './read-run.ts';
+import type { ReadRun, ReadState } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';
 
 /**
@@ -39,6 +39,7 @@ export type OptimizationDependencies = {
   bus: CommandBus;
   holds: Holds;
   readRun: ReadRun;
+  readState: ReadState;
   sealer: Sealer;
   registry: ModelRegistry;
   liveText: LiveTextWriter;
@@ -152,9 +153,8 @@ export async function issueStart(
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */
 async function settleRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
-  const run = await dependencies.readRun(runId);
-  const state = run?.state;
-  if (!state || (state.stage !== 'settling' && state.stage !== 'closed')) return;
+  const state = await dependencies.readState(runId);
+  if (state.stage !== 'settling' && state.stage !== 'closed') return;
   const { userId, conclusion } = state;
   const figures = await dependencies.holds.settle({
     userId,
@@ -201,9 +201,9 @@ async function rearmed(
   payload: v.InferOutput<typeof DeadlinePayload> & { stage?: string; kind?: string },
 ): Promise<boolean> {
   if (payload.rearmed || !isLate(payload.dueAt, dependencies.clock())) return false;
-  const run = await dependencies.readRun(payload.runId);
-  if (!run || !('plan' in run.state)) return false;
-  const lengthMs = deadlineLength(run.state.plan.deadlinesMs, payload);
+  const state = await dependencies.readState(payload.runId);
+  if (!('plan' in state)) return false;
+  const lengthMs = deadlineLength(state.plan.deadlinesMs, payload);
   const dueAt = new Date(dependencies.clock() + lengthMs).toISOString();
   await addJob(dependencies.pool, {
     task,

@@ -7,6 +7,7 @@ import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import { createLog } from '#services/platform/log.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 
@@ -105,6 +106,24 @@ describe('start and settlement', () => {
     await work('start-run', { runId });
     const after = await app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
     expect(after.council).toEqual(before.council);
+  });
+});
+
+describe('a run whose texts cannot be opened', () => {
+  test('still ends at its deadline and gives back what it held', async () => {
+    const { person, runId } = await started();
+    await app.database.ownerPool.query(
+      `update emt_messages
+       set message_data = jsonb_set(message_data, '{sealed,challenge}', '"damaged"')
+       where stream_id = $1 and stream_position = 1`,
+      [`optimization-${runId}`],
+    );
+    await expect(app.core.readRun(runId)).rejects.toThrow(IntegrityError);
+    const late = new Date(Date.now() - 60_000).toISOString();
+    await work('run-deadline', { runId, dueAt: late, rearmed: false });
+    await work('run-deadline', { runId, dueAt: late, rearmed: true });
+    await work('settle-run', { runId });
+    expect(await balanceOf(person)).toMatchObject({ available_credits: 50, reserved_credits: 0 });
   });
 });
 
