@@ -20,6 +20,7 @@ import type { HttpContext } from '#services/platform/http.ts';
 import { answerOnce } from '#services/platform/idempotency.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { CreateOptimizationRequest, EstimateRequest, optimizationLimits } from './contract.ts';
 import type { Optimization, OptimizationList, OptimizationSummary } from './contract.ts';
@@ -281,7 +282,7 @@ async function describeRow(
   row: RunRow,
 ): Promise<OptimizationSummary> {
   if (row.status === 'processing') {
-    const run = await readRun(row.run_id);
+    const run = await readRun(row.run_id).catch(nullWhenDamaged);
     if (run) return summarize(run.view);
   }
   const stream = streamOf(row.run_id);
@@ -323,9 +324,18 @@ async function opened(
   field: string,
   sealed: string,
 ): Promise<string> {
-  const found = await sealer.open(sealed, { stream, field });
+  const found = await sealer.open(sealed, { stream, field }).catch(nullWhenDamaged);
+  if (found === null) return unreadable;
   return 'erased' in found ? erased : found.text;
 }
+
+/** One text that was changed behind our back must not take the whole list with it. */
+function nullWhenDamaged(error: unknown): null {
+  if (error instanceof IntegrityError) return null;
+  throw error;
+}
+
+const unreadable = 'Unreadable';
 
 function whole(least: number, most: number) {
   return v.pipe(

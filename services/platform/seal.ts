@@ -63,12 +63,14 @@ export function createSealer(options: SealerOptions): Sealer {
   const keys = createKeyCache(limits, loadKeys);
 
   /** Of all keys that were asked for in one turn of the event loop, in one statement. */
-  async function loadKeys(keyIds: readonly string[]): Promise<Map<string, Buffer>> {
+  async function loadKeys(keyIds: readonly string[]): Promise<LoadedKeys> {
     const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
       'select key_id, wrapped from data_key where key_id = any ($1)',
       [keyIds],
     );
-    return new Map(rows.map((row) => [row.key_id, unwrap(dataKeys, row.key_id, row.wrapped)]));
+    return new Map(
+      rows.map((row) => [row.key_id, () => unwrap(dataKeys, row.key_id, row.wrapped)]),
+    );
   }
 
   return {
@@ -205,6 +207,9 @@ type KeyCache = {
   forget(keyId: string): void;
 };
 
+/** Unwrapped by whoever asked for it: one that cannot be is the fault of no other. */
+type LoadedKeys = ReadonlyMap<string, () => Buffer>;
+
 type CachedKey = { key: Promise<Buffer | null>; until: number };
 
 /**
@@ -214,12 +219,12 @@ type CachedKey = { key: Promise<Buffer | null>; until: number };
  */
 function createKeyCache(
   limits: { readonly [Name in keyof typeof sealLimits]: number },
-  load: (keyIds: readonly string[]) => Promise<Map<string, Buffer>>,
+  load: (keyIds: readonly string[]) => Promise<LoadedKeys>,
 ): KeyCache {
   const cached = new Map<string, CachedKey>();
-  let wanted: { keyIds: string[]; loaded: Promise<Map<string, Buffer>> } | null = null;
+  let wanted: { keyIds: string[]; loaded: Promise<LoadedKeys> } | null = null;
 
-  function request(keyId: string): Promise<Map<string, Buffer>> {
+  function request(keyId: string): Promise<LoadedKeys> {
     if (wanted === null) {
       const keyIds: string[] = [];
       const loaded = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
@@ -234,7 +239,7 @@ function createKeyCache(
 
   async function fetch(keyId: string): Promise<Buffer | null> {
     try {
-      const key = (await request(keyId)).get(keyId) ?? null;
+      const key = (await request(keyId)).get(keyId)?.() ?? null;
       // That a key is missing is not remembered: it may be made the next moment.
       if (key === null) cached.delete(keyId);
       return key;

@@ -277,6 +277,31 @@ describe('cancelling a run', () => {
   });
 });
 
+test('a run whose text was damaged reads so in the list, and takes no other with it', async () => {
+  const person = await app.signUp();
+  await giveTrialCredits(person);
+  const good = await createRun(person);
+  const bad = await createRun(person);
+  const running = await createRun(person);
+  await app.data(`/optimizations/${running.id}/process`, { method: 'POST', token: person.token });
+  await app.database.ownerPool.query(
+    `update optimization_list set title = 'damaged' where run_id = any ($1)`,
+    [[bad.id, running.id]],
+  );
+  await app.database.ownerPool.query(
+    `update emt_messages set message_data = jsonb_set(message_data, '{sealed,title}', '"damaged"')
+     where stream_id = $1 and stream_position = 1`,
+    [`optimization-${running.id}`],
+  );
+  const response = await app.call('/optimizations', { token: person.token });
+  const { data } = (await response.json()) as { data: OptimizationSummary[] };
+  expect(data.map(({ id, title, status }) => [id, title, status])).toEqual([
+    [running.id, 'Unreadable', 'processing'],
+    [bad.id, 'Unreadable', 'pending'],
+    [good.id, good.title, 'pending'],
+  ]);
+});
+
 test('the list is newest first, in pages, and reads what was written', async () => {
   const person = await app.signUp();
   for (const number of [1, 2, 3])

@@ -147,3 +147,19 @@ function changedBytes(text: string): string[] {
     return changed.toString('base64url');
   });
 }
+
+test('a key that cannot be unwrapped takes none of those with it that are loaded beside it', async () => {
+  const [good, bad] = [await newKey(), await newKey()];
+  const sealed = await sealer.seal(good, context, 'one');
+  await database.pool.query(
+    `update data_key set wrapped = decode(repeat('00', 60), 'hex') where key_id = $1`,
+    [bad],
+  );
+  const fresh = createSealer({ dataKeys: [master], pool: database.pool });
+  const [opened, refused] = await Promise.allSettled([
+    fresh.open(sealed, context),
+    fresh.seal(bad, context, 'two'),
+  ]);
+  expect(opened).toEqual({ status: 'fulfilled', value: { text: 'one' } });
+  expect(refused).toMatchObject({ status: 'rejected', reason: expect.any(IntegrityError) });
+});
