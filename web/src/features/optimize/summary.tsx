@@ -40,9 +40,12 @@ export function Summary({
           <span className="font-semibold">{creditsInWords(strategy.credits)}</span>
         </Line>
         <Line term="Balance after">
-          {left !== null && left < 0 ? 'not enough' : credits(left)}
+          {left !== null && left < 0 ? 'not enough,' : credits(left)}
           {balance === undefined ? null : (
-            <span className="text-ink-3"> of {credits(balance.available_credits)}</span>
+            <span className="text-ink-3">
+              {' '}
+              {left !== null && left < 0 ? 'you have' : 'of'} {credits(balance.available_credits)}
+            </span>
           )}
         </Line>
         <Line term="Estimate">
