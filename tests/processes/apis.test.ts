@@ -127,7 +127,7 @@ describe('the stream of one API process', { timeout: 60_000 }, () => {
 
   test('tells what was written through the other', async () => {
     const person = await clients[0]!.signUp({ trials: 0 });
-    await using follower = follow({ url: () => urls[0]!, token: person.token });
+    await using follower = follow({ url: () => urls[0]!, token: () => person.token });
     await eventually('the snapshot', () => follower.snapshots() === 1);
     await give(person, clients[1]!, 3);
     await eventually('the facts', () => follower.facts().length === 3);
@@ -143,7 +143,7 @@ describe('the stream of one API process', { timeout: 60_000 }, () => {
     let moves = 0;
     await using follower = follow({
       url: () => urls[moves++ % 2]!,
-      token: person.token,
+      token: () => person.token,
       patience: () => 1 + ((moves * 7) % 5),
     });
     await eventually('the snapshot', () => follower.snapshots() === 1);
@@ -165,7 +165,7 @@ describe('the stream of one API process', { timeout: 60_000 }, () => {
     let connects = 0;
     await using follower = follow({
       url: () => urls[connects++ === 0 ? 0 : 1]!,
-      token: person.token,
+      token: () => person.token,
     });
     await eventually('the snapshot', () => follower.snapshots() === 1);
     const giving = give(person, clients[1]!, 40);

@@ -25,7 +25,7 @@ export async function beginRun(
     token,
     body: { challenge: 'Rent or buy the workshop?', strategy: options.strategy ?? 'balanced' },
   });
-  const follower = follow({ url: () => url, token, watching: runId });
+  const follower = follow({ url: () => url, token: () => token, watching: runId });
   await follower.until('the draft', (run) => run.stage === 'draft');
   await client.data(`/optimizations/${runId}/process`, { method: 'POST', token });
   return {
@@ -97,7 +97,7 @@ export async function expectVerified(settings: Settings): Promise<void> {
 }
 
 /** The command exits with 0; otherwise what it said is shown. */
-async function expectEndsWell(settings: Settings, ...args: string[]): Promise<void> {
+export async function expectEndsWell(settings: Settings, ...args: string[]): Promise<void> {
   const { code, stdout, stderr } = await commandLine(settings, ...args);
   const said = code === 0 ? '' : `${stdout}${stderr}`;
   expect({ command: args.join(' '), code, said }).toEqual({

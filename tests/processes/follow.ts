@@ -26,7 +26,8 @@ export type Follower = AsyncDisposable & {
 export type FollowOptions = {
   /** Where to connect next; asked at each connection. */
   url: () => string;
-  token: string;
+  /** Asked at each connection. */
+  token: () => string;
   watching?: string;
   /** Drops the connection after so many facts; asked at each connection. */
   patience?: () => number;
@@ -65,7 +66,7 @@ export function follow(options: FollowOptions): Follower {
     const leaving = new AbortController();
     const response = await fetch(`${url()}/api/stream${query}`, {
       headers: {
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${token()}`,
         ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }),
       },
       signal: AbortSignal.any([closing.signal, leaving.signal]),

@@ -138,7 +138,7 @@ describe('in the middle of a run, kill -9 of', { timeout: 120_000 }, () => {
     const person = await client.signUp();
     await using others = new AsyncDisposableStack();
     const crowd = Array.from({ length: 5 }, () =>
-      others.use(follow({ url: () => app.url, token: person.token })),
+      others.use(follow({ url: () => app.url, token: () => person.token })),
     );
     await eventually('the crowd', () => crowd.every((one) => one.snapshots() === 1));
     await using watched = await strike('Postgres', () => signal(postmaster, 'SIGKILL'), person);

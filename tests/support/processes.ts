@@ -300,9 +300,12 @@ export type Client = {
   call(path: string, options?: CallOptions): Promise<Response>;
   /** The `data` of a success; anything else throws with what was answered. */
   data<Data>(path: string, options?: CallOptions): Promise<Data>;
-  /** With `credits` of type other, granted through the routes of local mode. */
+  /** With 50 credits for each trial, granted through the route of local mode. */
   signUp(options?: { trials: number }): Promise<Person>;
 };
+
+/** Of everyone who signs up here. */
+export const testPassword = 'Passw0rd-1';
 
 export function createClient(url: string): Client {
   const call: Client['call'] = async (
@@ -332,7 +335,7 @@ export function createClient(url: string): Client {
     async signUp({ trials } = { trials: 1 }) {
       const email = `person-${randomBytes(6).toString('hex')}@example.com`;
       const { token, user } = await data<{ token: string; user: { id: string } }>('/auth/signup', {
-        body: { name: 'A Person', email, password: 'Passw0rd-1' },
+        body: { name: 'A Person', email, password: testPassword },
       });
       for (let trial = 0; trial < trials; trial += 1)
         await data('/credits/trial', { method: 'POST', token });
