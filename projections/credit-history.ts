@@ -183,11 +183,10 @@ function runWords(strategy: string | null): string {
   return strategy === null ? 'Optimization run' : `${inWords(strategy)} run`;
 }
 
-/** `reasoning-focused` → `Reasoning-Focused`, `boost-20` → `Boost 20`. */
+/** `reasoning-focused` → `Reasoning Focused`, `boost-20` → `Boost 20`, as on every other page. */
 function inWords(id: string): string {
   return id
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('-')
-    .replace(/-(?=\d)/g, ' ');
+    .join(' ');
 }

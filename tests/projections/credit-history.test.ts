@@ -155,7 +155,7 @@ describe('a history', () => {
     );
     expect((await lines()).map(({ description }) => description)).toEqual([
       'Optimization run',
-      'Reasoning-Focused run',
+      'Reasoning Focused run',
       'Credits granted by the operator',
     ]);
   });
@@ -195,13 +195,13 @@ describe('a history', () => {
 
 describe('a line in words', () => {
   test.each([
-    ['purchase', 'side-gig-builder', null, 'Purchase: Side-Gig-Builder'],
+    ['purchase', 'side-gig-builder', null, 'Purchase: Side Gig Builder'],
     ['bonus', 'operator', null, 'Bonus credits'],
     ['grant', 'demo', null, 'Demo credits'],
     ['grant', 'trial', null, 'Trial credits'],
     ['grant', 'anything', null, 'Credits granted'],
     ['run', null, 'balanced', 'Balanced run'],
-    ['run_return', null, 'ultra-economy', 'Ultra-Economy run: credits returned'],
+    ['run_return', null, 'ultra-economy', 'Ultra Economy run: credits returned'],
     ['cash_refund', null, null, 'Credits of a refunded payment'],
     ['correction', null, null, 'Correction'],
     ['debt', 'cash_refund', null, 'Owed: used credits of a refunded payment'],

@@ -249,7 +249,7 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length - 2);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await dialog.getByText('Models are at work: 7 credits of 14 credits come back.').waitFor();
+    await dialog.getByText('Models are at work: 7 of 14 credits come back.').waitFor();
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel the run' }).click();
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();

@@ -120,5 +120,5 @@ function effectNow(view: RunView, half: number): string {
   if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
   return Object.keys(view.calls).length === 0
     ? `No model was asked yet: all ${creditsInWords(view.price)} come back.`
-    : `Models are at work: ${creditsInWords(half)} of ${creditsInWords(view.price)} come back.`;
+    : `Models are at work: ${half} of ${creditsInWords(view.price)} ${half === 1 ? 'comes' : 'come'} back.`;
 }

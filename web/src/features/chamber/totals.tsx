@@ -18,7 +18,10 @@ export function Totals({ runId }: { runId: string }): ReactNode {
       : timeLeft(totals.typicalSeconds - elapsed / 1000);
   return (
     <TileRow>
-      <Tile label="Overall progress" value={percent(totals.progress)} />
+      <Tile
+        label="Overall progress"
+        value={totals.stopped ? 'Stopped' : percent(totals.progress)}
+      />
       <Tile label="Models completed" value={`${totals.completed} of ${totals.seats}`} />
       <Tile label="Elapsed" value={elapsed === null ? '--' : duration(elapsed)} />
       <Tile
@@ -46,6 +49,8 @@ function totalsOf({ view }: RunState) {
   const run = summarize(view);
   return {
     progress: run.progress,
+    /** Over, so nothing is left to do, but not done: 100 % would read like a result. */
+    stopped: run.status === 'cancelled' || run.status === 'failed',
     completed: view.seats.filter(({ seat }) => view.calls[`opinion.${seat}`]?.outcome).length,
     seats: view.seats.length,
     startedAt: view.startedAt,
