@@ -27,8 +27,11 @@ export type JobLocks = {
   close(): Promise<void>;
 };
 
-export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: number }): JobLocks {
-  const { url, log, sweepEveryMs = workerLimits.sweepEveryMs } = options;
+type JobLocksOptions = { url: string; log: Log; sweepEveryMs?: number; settleMs?: number };
+
+export function startJobLocks(options: JobLocksOptions): JobLocks {
+  const { url, log } = options;
+  const { sweepEveryMs = workerLimits.sweepEveryMs, settleMs = workerLimits.settleMs } = options;
   const mine = new Set<string>();
   const underWay = new Set<string>();
   const stopping = new AbortController();
@@ -73,7 +76,7 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
         isChanged = false;
         await Promise.race([holdAll(client, held), lost]);
         suspects = await Promise.race([look(client, suspects), lost]);
-        const nextMs = suspects.size > 0 ? workerLimits.settleMs : sweepEveryMs;
+        const nextMs = suspects.size > 0 ? settleMs : sweepEveryMs;
         await Promise.race([pause(nextMs), lost]);
       }
     } finally {
@@ -104,7 +107,7 @@ export function startJobLocks(options: { url: string; log: Log; sweepEveryMs?: n
     const suspects: Suspects = new Map();
     const isBelieved = (key: string) => {
       const since = before.get(key) ?? now;
-      const believed = now - since >= workerLimits.settleMs;
+      const believed = now - since >= settleMs;
       if (!believed) suspects.set(key, since);
       return believed;
     };
