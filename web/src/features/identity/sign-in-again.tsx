@@ -11,7 +11,8 @@ import { LoginForm } from './login-form.tsx';
 export function SignInAgain({ email }: { email: string }): ReactNode {
   const [open, setOpen] = useState(false);
   return (
-    <div className="mx-auto w-full max-w-page px-4 pt-4 sm:px-6">
+    // It stays in view: what failed may stand far below the top of the page.
+    <div className="sticky top-0 z-20 mx-auto w-full max-w-page px-4 pt-4 sm:px-6">
       <Notice
         tone="warn"
         title="Please sign in again"
