@@ -350,16 +350,26 @@ async function findRunning(setup: Setup): Promise<Server | null> {
   const recorded = readPidFile(folders);
   if (recorded === null) return null;
   if (!(await isOurPostmaster(recorded.pid, folders))) {
-    rmSync(pidFile(folders), { force: true });
+    removeLeftover(recorded.pid, folders);
     return null;
   }
   if (recorded.port !== null) {
     const server = { pid: recorded.pid, port: recorded.port };
     if (await answers(setup, server, limits.strangerAnswerMs)) return server;
+    // It was on its way out.
+    if (!isAlive(recorded.pid)) return null;
   }
   log(`A Postgres in ${folders.cluster} does not answer; stopping it`);
   await stopPostmaster(recorded.pid, limits.stopMs);
   return null;
+}
+
+/**
+ * Only a file that Postgres itself would take for a running server's: of a number that is in use. And
+ * only while it says what was read, because by now it may be the file of a server that was just started.
+ */
+function removeLeftover(pid: number, folders: Folders): void {
+  if (exists(pid) && readPidFile(folders)?.pid === pid) rmSync(pidFile(folders), { force: true });
 }
 
 const pidFile = (folders: Folders): string => join(folders.cluster, 'postmaster.pid');
@@ -396,12 +406,15 @@ async function commandLine(pid: number): Promise<string> {
 }
 
 function isAlive(pid: number): boolean {
+  return exists(pid) && !isZombie(pid);
+}
+
+function exists(pid: number): boolean {
   try {
-    process.kill(pid, 0);
+    return process.kill(pid, 0);
   } catch (error) {
     return codeOf(error) === 'EPERM';
   }
-  return !isZombie(pid);
 }
 
 /** Ended, but not yet collected by its parent, which for an orphan may never happen in a container. */
@@ -604,9 +617,12 @@ async function joinUsers(setup: Setup, server: Server): Promise<pg.Client | null
   return null;
 }
 
-/** Refused because it shuts down, or cut off as it did. */
+/** Refused because it shuts down, or cut off as it did, for which the driver has no code. */
 function isStopping(error: unknown): boolean {
-  return ['57P01', '57P03', 'ECONNRESET', 'ECONNREFUSED'].includes(codeOf(error));
+  const isCutOff = error instanceof Error && !('code' in error && error.code !== undefined);
+  return (
+    isCutOff || ['57P01', '57P03', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(codeOf(error))
+  );
 }
 
 /** False as well when the session ended while it asked: the postmaster is going. */
