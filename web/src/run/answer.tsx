@@ -3,10 +3,22 @@ import { opinionOf } from '#services/optimizations/describe.ts';
 import { type RunView } from '#services/optimizations/view.ts';
 import { Markdown } from '#web/ui/markdown.tsx';
 
+type Heading = 'h3' | 'h4';
 type Opinion = NonNullable<ReturnType<typeof opinionOf>>;
 
-/** One model's own answer, finished: its words are parsed here for the first time. */
-export function Answer({ view, seat }: { view: RunView; seat: string }): ReactNode {
+/**
+ * One model's own answer, finished: its words are parsed here for the first time. `heading` is the
+ * level below the one that it stands under.
+ */
+export function Answer({
+  view,
+  seat,
+  heading,
+}: {
+  view: RunView;
+  seat: string;
+  heading: Heading;
+}): ReactNode {
   const opinion = opinionOf(view, seat);
   if (!opinion) return null;
   return (
@@ -18,20 +30,20 @@ export function Answer({ view, seat }: { view: RunView; seat: string }): ReactNo
         </p>
       </div>
       <Markdown text={opinion.reasoning.join('\n\n')} />
-      <Claims opinion={opinion} />
-      <Items title="Assumptions" items={opinion.assumptions} />
-      <Items title="Risks" items={opinion.risks} />
-      <Items title="Missing information" items={opinion.missing_info} />
+      <Claims opinion={opinion} heading={heading} />
+      <Items heading={heading} title="Assumptions" items={opinion.assumptions} />
+      <Items heading={heading} title="Risks" items={opinion.risks} />
+      <Items heading={heading} title="Missing information" items={opinion.missing_info} />
     </div>
   );
 }
 
 const importanceWords = { 1: 'minor', 2: 'matters', 3: 'decisive' } as const;
 
-function Claims({ opinion }: { opinion: Opinion }): ReactNode {
+function Claims({ opinion, heading: Title }: { opinion: Opinion; heading: Heading }): ReactNode {
   return (
     <section className="space-y-1">
-      <h4 className="font-semibold">Claims</h4>
+      <Title className="font-semibold">Claims</Title>
       <ul className="list-disc space-y-1 ps-5 marker:text-ink-3">
         {opinion.claims.map((claim) => (
           <li key={claim.text}>
@@ -47,11 +59,19 @@ function Claims({ opinion }: { opinion: Opinion }): ReactNode {
   );
 }
 
-function Items({ title, items }: { title: string; items: readonly string[] }): ReactNode {
+function Items({
+  title,
+  items,
+  heading: Title,
+}: {
+  title: string;
+  items: readonly string[];
+  heading: Heading;
+}): ReactNode {
   if (items.length === 0) return null;
   return (
     <section className="space-y-1">
-      <h4 className="font-semibold">{title}</h4>
+      <Title className="font-semibold">{title}</Title>
       <ul className="list-disc space-y-1 ps-5 marker:text-ink-3">
         {items.map((item) => (
           <li key={item}>{item}</li>

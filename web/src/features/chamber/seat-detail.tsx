@@ -99,7 +99,7 @@ const whole = (state: RunState): RunState => state;
 function AnswerOrWords({ state, seat }: { state: RunState; seat: string }): ReactNode {
   const live = state.texts[`opinion.${seat}`];
   const { opinion = null } = state.view.calls[`opinion.${seat}`] ?? {};
-  if (opinion) return <Answer view={state.view} seat={seat} />;
+  if (opinion) return <Answer view={state.view} seat={seat} heading="h4" />;
   if (live) return <p className="max-w-prose whitespace-pre-wrap">{live.text}</p>;
   return <p className="text-ink-2">There is no answer of this model yet.</p>;
 }

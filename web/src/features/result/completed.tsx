@@ -172,7 +172,7 @@ function Answers({ run }: { run: Optimization }): ReactNode {
                 </span>
               </summary>
               <div className="pb-6">
-                <Answer view={run.council} seat={model.seat} />
+                <Answer view={run.council} seat={model.seat} heading="h3" />
               </div>
             </details>
           </li>
