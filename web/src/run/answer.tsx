@@ -26,7 +26,7 @@ export function Answer({
       <div>
         <p className="text-lg font-medium">{opinion.recommendation.one_line}</p>
         <p className="text-sm text-ink-2">
-          {opinion.recommendation.option_label} · says it is {opinion.stated_confidence} % sure
+          {opinion.recommendation.option_label} · says it is {opinion.stated_confidence}&nbsp;% sure
         </p>
       </div>
       <Markdown text={opinion.reasoning.join('\n\n')} />

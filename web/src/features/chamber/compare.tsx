@@ -98,7 +98,7 @@ function claimRows(view: RunView): Row[] {
       const quote = claim.quotes.find((one) => one.seat === seat);
       return (
         <>
-          <p>{vote ? `${stances[vote.stance]}, ${vote.confidence} % sure` : 'No vote'}</p>
+          <p>{vote ? `${stances[vote.stance]}, ${vote.confidence}\u00a0% sure` : 'No vote'}</p>
           {quote ? <blockquote className="text-sm text-ink-2">{quote.quote}</blockquote> : null}
         </>
       );

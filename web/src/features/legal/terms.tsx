@@ -59,8 +59,8 @@ const sections: readonly PolicySection[] = [
     body: (
       <>
         <p>
-          <strong>A failed run returns 50 % of its price automatically</strong>, rounded in your
-          favour. When no model gave a usable answer, all of it returns. You need not ask.
+          <strong>A failed run returns 50&nbsp;% of its price automatically</strong>, rounded in
+          your favour. When no model gave a usable answer, all of it returns. You need not ask.
         </p>
         <p>
           A run that you cancel before the first model was called returns everything; after that,
