@@ -18,6 +18,8 @@ import { createCommandBus } from '#services/platform/command.ts';
 import { databaseUrlOf, SettingsError } from '#services/platform/env.ts';
 import type { Mode } from '#services/platform/env.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
+import { healthLimits } from '#services/platform/limits.ts';
+import { patiently } from '#services/platform/patiently.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import { readManifest } from '#services/web-pages.ts';
 
@@ -40,7 +42,8 @@ export async function openCore(
   resources.defer(async () => pool.end());
   const sql = createSql(url, { max: 5, applicationName: `sevenfold ${name} queries` });
   resources.defer(async () => sql.end());
-  await refuseOtherMode(pool, env.mode);
+  // Whoever keeps processes alive counts how often they end; a restart of Postgres is no such end.
+  await patiently(async () => refuseOtherMode(pool, env.mode), healthLimits.databaseAwayMs);
   const sealer = createSealer({ dataKeys: env.dataKeys, pool });
   const bus = createCommandBus({
     pool,

@@ -52,6 +52,8 @@ export const healthLimits = {
   readerLagMs: 30_000,
   heartbeatEveryMs: 10_000,
   heartbeatStaleSeconds: 30,
+  /** So long a process that starts waits for a database that is away. */
+  databaseAwayMs: 60_000,
 } as const;
 
 /** Jobs and those who work on them (`job-locks.ts`, `worker.ts`). */

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { isPassing } from '#db/transaction.ts';
-import { workerLimits } from './limits.ts';
+import { patiently } from './patiently.ts';
 
 /**
  * The pool as the job queue gets it. graphile-worker does not wait for the statement that removes a
@@ -29,31 +28,21 @@ export function queuePool(pool: pg.Pool): pg.Pool {
 
 /** As much of a client as the queue uses. */
 async function patientClient(pool: pg.Pool) {
-  let client = await patiently(() => pool.connect());
-  return {
-    query: async (...statement: [string | pg.QueryConfig, unknown[]?]) => {
-      for (;;) {
-        try {
-          return await client.query(...statement);
-        } catch (error) {
-          if (!isPassing(error)) throw error;
-          client.release(true);
-          await sleep(workerLimits.reconnectMs);
-          client = await patiently(() => pool.connect());
-        }
-      }
-    },
-    release: () => client.release(),
-  };
-}
-
-async function patiently<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  for (;;) {
+  let client: pg.PoolClient | null = await patiently(() => pool.connect());
+  const query = async (...statement: [string | pg.QueryConfig, unknown[]?]) => {
+    client ??= await pool.connect();
     try {
-      return await attempt();
+      return await client.query(...statement);
     } catch (error) {
-      if (!isPassing(error)) throw error;
-      await sleep(workerLimits.reconnectMs);
+      if (isPassing(error)) {
+        client.release(true);
+        client = null;
+      }
+      throw error;
     }
-  }
+  };
+  return {
+    query: async (...statement: Parameters<typeof query>) => patiently(() => query(...statement)),
+    release: () => client?.release(),
+  };
 }
