@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
   analytics,
@@ -62,6 +63,18 @@ describe('the dashboard', () => {
     expect(await sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
     expect(await sidewaysScroll(page)).toBe(0);
+  });
+
+  it('leads to a page whose heading gets the focus, also when it takes its time', async () => {
+    const page = await open('/dashboard', { api: busy });
+    await page.route(`**/api/optimizations/${runId(2)}`, async (route) => {
+      await setTimeout(600);
+      await route.continue();
+    });
+    await page.getByRole('link', { name: /View Results.*Question 2/ }).click();
+    await page.waitForURL(`**/optimizations/${runId(2)}`);
+    await page.locator('main h1').waitFor();
+    await eventually(async () => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
   });
 
   it('greets with the first word of the name, else there', async () => {

@@ -8,6 +8,9 @@ export function windowTitle(title: string | undefined): string {
     : `${productName}: one question, seven or more AI models`;
 }
 
+/** Milliseconds that a page may load before its heading is no longer waited for. */
+const headingWaitMs = 5_000;
+
 /**
  * After each change of page: the window's title, and the focus on the new page's heading, so that a
  * screen reader starts there. A link to a part of a page focuses that part. The first page keeps the
@@ -15,18 +18,45 @@ export function windowTitle(title: string | undefined): string {
  */
 export function followPageViews(router: AppRouter): () => void {
   let first = true;
+  let stopWaiting = (): void => undefined;
   return router.subscribe('onRendered', ({ toLocation, pathChanged, hashChanged }) => {
     const titled = router.state.matches.findLast((match) => match.staticData.title !== undefined);
     document.title = windowTitle(titled?.staticData.title);
     const moved = !first && (pathChanged || hashChanged);
     first = false;
     if (!moved) return;
-    const target = toLocation.hash
-      ? document.getElementById(toLocation.hash)
-      : document.querySelector('main h1');
-    if (target instanceof HTMLElement) {
-      target.tabIndex = -1;
-      target.focus({ preventScroll: true });
-    }
+    stopWaiting();
+    stopWaiting = focusWhenThere(() =>
+      toLocation.hash
+        ? document.getElementById(toLocation.hash)
+        : document.querySelector('main h1'),
+    );
   });
+}
+
+/**
+ * Focuses what `find` finds, at once or when a page that is still loading shows it, unless somebody
+ * has moved the focus meanwhile. Answers the function that gives up.
+ */
+function focusWhenThere(find: () => Element | null): () => void {
+  if (focus(find())) return () => undefined;
+  const before = document.activeElement;
+  const observer = new MutationObserver(() => {
+    const now = document.activeElement;
+    if ((now !== before && now !== document.body) || focus(find())) stop();
+  });
+  const timer = setTimeout(() => stop(), headingWaitMs);
+  const stop = (): void => {
+    observer.disconnect();
+    clearTimeout(timer);
+  };
+  observer.observe(document.body, { childList: true, subtree: true });
+  return stop;
+}
+
+function focus(target: Element | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  target.tabIndex = -1;
+  target.focus({ preventScroll: true });
+  return true;
 }

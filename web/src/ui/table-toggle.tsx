@@ -16,7 +16,7 @@ export function TableToggle({
       <div id={id}>{asTable ? table : drawing}</div>
       <Button
         tone="quiet"
-        className="-ms-4"
+        className="-ms-4 print:hidden"
         aria-pressed={asTable}
         aria-controls={id}
         onClick={() => setAsTable(!asTable)}
