@@ -35,7 +35,8 @@ const show: CliCommand = {
   },
 };
 
-const noSuchStream = 'There is no stream of this name';
+const noSuchStream =
+  'There is no stream of this name; a run is optimization-<run id>, an account credits-<user id>';
 
 async function recordOpening({ pool }: Database, streamId: string): Promise<void> {
   const actor = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;

@@ -24,7 +24,7 @@ const list: CliCommand = {
       call,
       rows,
       table([
-        ['name', 'kind', 'events'],
+        ['name', 'kind', 'event types'],
         ...rows.map((row) => [row.name, row.kind, row.events.length]),
       ]),
     );
