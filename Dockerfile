@@ -10,12 +10,14 @@ ARG CONTACT_EMAIL=
 RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" node services/web-build.ts
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0
+# Four threads, which is Node's own figure, are taken by as many logins (services/platform/supervise.ts).
+ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No install scripts and no optional packages: the image has its own Node, and no embedded Postgres.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
 COPY db db
+COPY docs/live.md docs/live.md
 COPY projections projections
 COPY services services
 COPY --from=build /app/web/dist web/dist

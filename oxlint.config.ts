@@ -7,7 +7,7 @@ import { defineConfig, type OxlintOverride } from 'oxlint';
 type Ban = { regex?: string; group?: string[]; allowTypeImports?: boolean; message: string };
 
 const asType = { allowTypeImports: true };
-const slices = ['credits', 'optimizations', 'identity', 'recipes', 'onboarding'];
+const slices = ['credits', 'optimizations', 'identity', 'payments', 'recipes', 'onboarding'];
 const anySlice = slices.join('|');
 
 const upwards: Ban = {
@@ -45,7 +45,8 @@ const foreignSlice: Ban = {
 };
 const connections: Ban = {
   ...asType,
-  regex: '^#db/',
+  // What runs statements in one transaction takes the pool that it was handed, like everything else.
+  group: ['#db/**', '!#db/transaction.ts'],
   message: 'Connections are handed over by the entry file; their types may be named.',
 };
 const browser: Ban[] = [
@@ -56,12 +57,14 @@ const browser: Ban[] = [
       '#projections/**',
       '#services/**',
       '!#services/*/contract.ts',
+      '!#services/endpoints.ts',
+      '!#services/identity/refusals.ts',
       '!#services/optimizations/view.ts',
       '!#services/optimizations/describe.ts',
       '!#services/optimizations/markdown.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, the view of a run and its Markdown, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, the view of a run and its Markdown, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -73,6 +76,7 @@ const browser: Ban[] = [
 /** The files that decide, and nothing else. */
 const deciders = [
   'services/credits/account.ts',
+  'services/credits/account-state.ts',
   'services/optimizations/optimization.ts',
   'services/optimizations/run-state.ts',
   'services/optimizations/stages.ts',
@@ -141,7 +145,11 @@ const boundaries = [
     },
   ]),
   imports(
-    ['services/*/contract.ts', 'services/optimizations/{view,describe,slots}.ts'],
+    [
+      'services/*/contract.ts',
+      'services/identity/refusals.ts',
+      'services/optimizations/{view,describe,slots}.ts',
+    ],
     [
       ...server,
       {

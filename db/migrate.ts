@@ -264,18 +264,33 @@ const guarded: Readonly<Record<string, string>> = {
   read_model: 'select',
   append_function: 'select',
   audit_log: 'select, insert',
+  balance_transaction: 'select, insert',
+  chain_anchor: 'select, insert',
+  chain_anchor_head: 'select, insert',
   erasure: 'select, insert',
 };
 
 /** emmett's bookkeeping for parts of it that are not used. */
 const closed = ['dmb_migrations', 'emt_processors', 'emt_projections'];
 
-/** What an auditor reads beside the read models; no keys, no sessions, no passwords. */
+/**
+ * What an auditor reads beside the read models; no keys, no sessions, no passwords. What ties payments to
+ * credits is among it, by ids alone: who a customer of the provider is stands elsewhere.
+ */
 const audited = [
   'emt_messages',
   'emt_streams',
   'stream_snapshot',
   'audit_log',
+  'purchase',
+  'plan',
+  'dispute',
+  'bank_refund',
+  'fraud_warning',
+  'balance_transaction',
+  'reconciliation',
+  'chain_anchor',
+  'chain_anchor_head',
   'erasure',
   'epoch',
   'migration',

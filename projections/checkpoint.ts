@@ -129,6 +129,44 @@ export async function pendingEvents(
   return { pending: Number(rows[0]!.pending), lagSeconds: Math.max(0, rows[0]!.lag_seconds) };
 }
 
+/** How far each of these tables has been brought; those that were never begun are left out. */
+export async function readCursors(
+  client: Queryable,
+  tables: readonly string[],
+): Promise<Map<string, Cursor>> {
+  const { rows } = await client.query<CheckpointRow & { name: string }>(
+    `select name, transaction_id::text, global_position::text, status, failed_message_id, error
+     from projection_checkpoint where name = any($1)`,
+    [tables],
+  );
+  return new Map(rows.map((row) => [row.name, checkpointOf(row).cursor]));
+}
+
+/**
+ * The moment up to which all of these tables hold everything that was visible: now, or the writing of
+ * the oldest event that one of them has still to read. Ask before reading the tables themselves.
+ */
+export async function readUntil(
+  client: Queryable,
+  projections: readonly Projection[],
+): Promise<Date> {
+  let until: Date | null = null;
+  for (const projection of projections) {
+    const { cursor } = (await findCheckpoint(client, projection.name)) ?? fresh;
+    const { rows } = await client.query<{ until: Date }>(
+      `select coalesce((
+         select m.created from emt_messages m
+         where (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
+           and m.message_type = any($3::text[])
+         order by m.transaction_id, m.global_position limit 1), clock_timestamp()) as until`,
+      [cursor.transactionId, cursor.globalPosition, usedEventTypes(projection)],
+    );
+    const own = rows[0]!.until;
+    if (until === null || own < until) until = own;
+  }
+  return until ?? new Date();
+}
+
 const upToDate = { pending: 0, lagSeconds: 0 };
 
 const fresh: Checkpoint = {

@@ -1,5 +1,5 @@
 import type { Queryable } from '#db/connect.ts';
-import type { AccountBalance, CreditEventType } from '#services/credits/account.ts';
+import type { AccountBalance, CreditEventType } from '#services/credits/account-state.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { defineProjection } from './define.ts';
 
@@ -23,6 +23,16 @@ export const creditAccountTable = defineProjection<CreditEventType>({
     RevocationDeferred: 'used',
     DebtIncurred: 'used',
     DebtSettled: 'used',
+    // Moves nothing either.
+    LotClaimed: 'used',
+    DebtCancelled: 'used',
+    DebtSettlementReversed: 'used',
+    LotReinstated: 'used',
+    CashRefundRequested: 'used',
+    CashRefundConfirmed: 'used',
+    CashRefundFailed: 'used',
+    CreditsConsumed: 'used',
+    AccountClosed: 'used',
   },
   key: ['user_id'],
   create: (table) => `create table ${table} (
@@ -34,9 +44,12 @@ export const creditAccountTable = defineProjection<CreditEventType>({
     bonus bigint not null check (bonus >= 0),
     other bigint not null check (other >= 0),
     consumed bigint not null check (consumed >= 0),
+    refund_pending bigint not null check (refund_pending >= 0),
+    refunded bigint not null check (refunded >= 0),
     revoked bigint not null check (revoked >= 0),
     version bigint not null,
-    check (purchased + bonus + other = available + held + consumed + revoked)
+    check (purchased + bonus + other = available + held + consumed
+      + refund_pending + refunded + revoked)
   ) with (fillfactor = 70)`,
   apply: (table, events) => `merge into ${table} as account
     using (
@@ -48,6 +61,11 @@ export const creditAccountTable = defineProjection<CreditEventType>({
           when 'CreditsReleased' then moved.credits
           when 'LotRevoked' then -moved.credits
           when 'DebtSettled' then -moved.credits
+          when 'CreditsConsumed' then -moved.credits
+          when 'DebtSettlementReversed' then moved.credits
+          when 'LotReinstated' then moved.credits
+          when 'CashRefundRequested' then -moved.credits
+          when 'CashRefundFailed' then case when moved.origin <> 'claimed' then moved.credits else 0 end
           else 0 end)::bigint as available,
         sum(case moved.type
           when 'CreditsReserved' then moved.credits
@@ -57,6 +75,7 @@ export const creditAccountTable = defineProjection<CreditEventType>({
         sum(case moved.type
           when 'DebtIncurred' then moved.credits
           when 'DebtSettled' then -moved.credits
+          when 'DebtCancelled' then -moved.credits
           else 0 end)::bigint as debt,
         sum(case when moved.source = 'purchase' then moved.credits else 0 end)::bigint as purchased,
         sum(case when moved.source = 'bonus' then moved.credits else 0 end)::bigint as bonus,
@@ -64,15 +83,29 @@ export const creditAccountTable = defineProjection<CreditEventType>({
         sum(case moved.type
           when 'CreditsCaptured' then moved.credits
           when 'CreditsReturned' then -moved.credits
+          when 'CreditsConsumed' then moved.credits
           else 0 end)::bigint as consumed,
+        sum(case
+          when moved.type = 'CashRefundRequested' then moved.credits
+          when moved.type in ('CashRefundConfirmed', 'CashRefundFailed')
+            and moved.origin = 'pending' then -moved.credits
+          else 0 end)::bigint as refund_pending,
+        sum(case
+          when moved.type = 'CashRefundConfirmed' and moved.origin = 'pending' then moved.credits
+          when moved.type = 'CashRefundFailed' and moved.origin = 'confirmed' then -moved.credits
+          else 0 end)::bigint as refunded,
         sum(case moved.type
           when 'LotRevoked' then moved.credits
           when 'DebtSettled' then moved.credits
+          when 'DebtSettlementReversed' then -moved.credits
+          when 'LotReinstated' then -moved.credits
           else 0 end)::bigint as revoked
       from (
         select substr(e.stream_id, 9) as user_id, e.stream_position as position,
           e.message_type as type, (e.message_data ->> 'credits')::bigint as credits,
-          case e.message_type when 'CreditsGranted' then e.message_data ->> 'source' end as source
+          case e.message_type when 'CreditsGranted' then e.message_data ->> 'source' end as source,
+          -- Of the end of a refund: where its credits were.
+          e.message_data ->> 'from' as origin
         from ${events} e
       ) moved
       group by moved.user_id
@@ -85,12 +118,16 @@ export const creditAccountTable = defineProjection<CreditEventType>({
       bonus = account.bonus + change.bonus,
       other = account.other + change.other,
       consumed = account.consumed + change.consumed,
+      refund_pending = account.refund_pending + change.refund_pending,
+      refunded = account.refunded + change.refunded,
       revoked = account.revoked + change.revoked,
       version = change.version
     when not matched then insert
-      (user_id, available, held, debt, purchased, bonus, other, consumed, revoked, version)
+      (user_id, available, held, debt, purchased, bonus, other, consumed, refund_pending, refunded,
+        revoked, version)
       values (change.user_id, change.available, change.held, change.debt, change.purchased,
-        change.bonus, change.other, change.consumed, change.revoked, change.version)`,
+        change.bonus, change.other, change.consumed, change.refund_pending, change.refunded,
+        change.revoked, change.version)`,
 });
 
 export type AccountRow = AccountBalance & { version: number };
@@ -99,7 +136,8 @@ export type AccountRow = AccountBalance & { version: number };
 export async function readAccount(client: Queryable, userId: string): Promise<AccountRow> {
   const { rows } = await client.query<AccountRow>(
     `select available::float8, held::float8, debt::float8, purchased::float8, bonus::float8,
-       other::float8, consumed::float8, revoked::float8, version::float8
+       other::float8, consumed::float8, refund_pending::float8 as "refundPending",
+       refunded::float8, revoked::float8, version::float8
      from credit_account where user_id = $1`,
     [userId],
   );
@@ -114,6 +152,8 @@ const noAccount: AccountRow = {
   bonus: 0,
   other: 0,
   consumed: 0,
+  refundPending: 0,
+  refunded: 0,
   revoked: 0,
   version: 0,
 };

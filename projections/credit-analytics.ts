@@ -150,10 +150,10 @@ export async function readAnalytics(
   client: Queryable,
   userId: string,
   now: Date,
-): Promise<CreditAnalytics> {
+): Promise<Omit<CreditAnalytics, 'as_of'>> {
   const byMonth = await readMonths(client, userId, now);
   const models = await readModels(client, userId);
-  const runs = await readCompleted(client, userId);
+  const runs = await readOutcomes(client, userId);
   const consumed = await readConsumed(client, userId);
   return {
     monthly_consumption: byMonth.at(-1)?.credits ?? 0,
@@ -201,19 +201,26 @@ async function readModels(
   return rows;
 }
 
-async function readCompleted(
-  client: Queryable,
-  userId: string,
-): Promise<{ completed: number; average: number | null }> {
-  const { rows } = await client.query<{ completed: number; average: number | null }>(
-    `select count(*)::float8 as completed, round(avg(run.charged), 1)::float8 as average
+export type Outcomes = {
+  completed: number;
+  failed: number;
+  /** Credits that a completed run was charged, to one decimal; null before the first. */
+  average: number | null;
+};
+
+/** How a person's runs have ended, over all time. */
+export async function readOutcomes(client: Queryable, userId: string): Promise<Outcomes> {
+  const { rows } = await client.query<Outcomes>(
+    `select (count(*) filter (where run.outcome = 'completed'))::float8 as completed,
+       (count(*) filter (where run.outcome = 'failed'))::float8 as failed,
+       round(avg(run.charged) filter (where run.outcome = 'completed'), 1)::float8 as average
      from (
-       select distinct run_id, charged from credit_analytics
-       where user_id = $1 and outcome = 'completed'
+       select distinct run_id, outcome, charged from credit_analytics
+       where user_id = $1 and outcome is not null
      ) run`,
     [userId],
   );
-  return rows[0] ?? { completed: 0, average: null };
+  return rows[0] ?? { completed: 0, failed: 0, average: null };
 }
 
 async function readConsumed(client: Queryable, userId: string): Promise<number> {

@@ -1,11 +1,11 @@
 import type { Queryable } from '#db/connect.ts';
-import type { CreditEventType } from '#services/credits/account.ts';
+import type { CreditEventType } from '#services/credits/account-state.ts';
 import type { ReasonCode, Transaction, TransactionType } from '#services/credits/contract.ts';
 import { defineProjection } from './define.ts';
 
 /**
  * The lines of a person's ledger, as people read them. A line changes what the person has: available
- * and held credits less debt. Reservations, releases and the settling of debt only change the place
+ * and held credits less debt; credits that are asked back in money are gone from it. Reservations, releases and the settling of debt only change the place
  * of credits and are no lines. `balance_after` is the sum of the lines so far, taken from the amounts
  * alone, like everything else here.
  */
@@ -22,6 +22,15 @@ export const creditHistory = defineProjection<CreditEventType>({
     RevocationDeferred: 'ignored',
     DebtIncurred: 'used',
     DebtSettled: 'ignored',
+    LotClaimed: 'ignored',
+    DebtCancelled: 'used',
+    DebtSettlementReversed: 'used',
+    LotReinstated: 'used',
+    CashRefundRequested: 'used',
+    CashRefundConfirmed: 'ignored',
+    CashRefundFailed: 'used',
+    CreditsConsumed: 'used',
+    AccountClosed: 'ignored',
   },
   key: ['user_id', 'position'],
   create: (table) => `create table ${table} (
@@ -31,7 +40,7 @@ export const creditHistory = defineProjection<CreditEventType>({
     transaction_type text not null
       check (transaction_type in ('purchase', 'consumption', 'refund', 'bonus', 'other')),
     reason_code text not null,
-    -- A grant's reason or a debt's cause, in one of our own words.
+    -- A grant's reason, a debt's cause or what became of it, in one of our own words.
     detail text,
     amount bigint not null check (amount <> 0),
     balance_after bigint not null,
@@ -48,9 +57,12 @@ export const creditHistory = defineProjection<CreditEventType>({
       select substr(e.stream_id, 9) as user_id, e.stream_position as position, e.message_id as id,
         e.message_type as type, e.message_data as data,
         (e.message_metadata ->> 'occurredAt')::timestamptz as created_at,
-        case when e.message_type in ('CreditsGranted', 'CreditsReturned') then 1 else -1 end
+        case when e.message_type in ('CreditsGranted', 'CreditsReturned', 'LotReinstated',
+            'DebtCancelled', 'DebtSettlementReversed', 'CashRefundFailed') then 1 else -1 end
           * (e.message_data ->> 'credits')::bigint as amount
       from ${events} e
+      -- The claim that takes the credits of such a refund gives them back, in lines of its own.
+      where not (e.message_type = 'CashRefundFailed' and e.message_data ->> 'from' = 'claimed')
     ), start as (
       select person.user_id, coalesce((
         select earlier.balance_after from ${table} earlier
@@ -60,18 +72,30 @@ export const creditHistory = defineProjection<CreditEventType>({
     select line.user_id, line.position, line.id,
       case line.type
         when 'CreditsCaptured' then 'consumption'
+        when 'CreditsConsumed' then 'consumption'
         when 'CreditsReturned' then 'refund'
         when 'CreditsGranted' then line.data ->> 'source'
         else 'other' end,
       case line.type
         when 'CreditsCaptured' then 'run'
         when 'CreditsReturned' then 'run_return'
+        when 'CreditsConsumed' then 'service'
         when 'LotRevoked' then line.data ->> 'cause'
+        when 'LotReinstated' then line.data ->> 'cause'
         when 'DebtIncurred' then 'debt'
+        when 'DebtCancelled' then 'debt'
+        when 'DebtSettlementReversed' then 'debt'
+        when 'CashRefundRequested' then 'cash_refund'
+        when 'CashRefundFailed' then 'cash_refund'
         else case line.data ->> 'source' when 'other' then 'grant' else line.data ->> 'source' end end,
       case line.type
         when 'CreditsGranted' then line.data ->> 'reason'
-        when 'DebtIncurred' then line.data ->> 'cause' end,
+        when 'DebtIncurred' then line.data ->> 'cause'
+        when 'LotReinstated' then 'reinstated'
+        when 'DebtCancelled' then 'cancelled'
+        when 'DebtSettlementReversed' then 'reversed'
+        when 'CashRefundRequested' then 'requested'
+        when 'CashRefundFailed' then 'failed' end,
       line.amount,
       start.balance + sum(line.amount)
         over (partition by line.user_id order by line.position rows unbounded preceding),
@@ -80,7 +104,8 @@ export const creditHistory = defineProjection<CreditEventType>({
     from line join start on start.user_id = line.user_id`,
 });
 
-type Row = {
+/** A line as the statements of its readers select it. */
+export type HistoryRow = {
   id: string;
   transaction_type: TransactionType;
   reason_code: ReasonCode;
@@ -93,7 +118,28 @@ type Row = {
   sealed_note: string | null;
   created_at: string;
   strategy: string | null;
+  run_status: string | null;
+  package_id: string | null;
 };
+
+/**
+ * `question.is_inquiry` of a line `h`: whether the bank had only asked about the payment until then, by
+ * what its claim said. The line itself keeps one code for both.
+ */
+export const inquiryOfLine = `left join lateral (
+    select not bool_or((claim.message_data ->> 'owes')::boolean) as is_inquiry
+    from emt_messages line
+    join emt_messages claim on claim.stream_id = line.stream_id
+      and claim.stream_position < line.stream_position and claim.message_type = 'LotClaimed'
+      and claim.message_data ->> 'ref' = line.message_data ->> 'ref'
+    where h.reason_code = 'dispute' and line.stream_id = 'credits-' || h.user_id
+      and line.stream_position = h.position) question on true`;
+
+/** The code of a line `h` beside `inquiryOfLine`. */
+export const reasonOfLine = `case when question.is_inquiry then 'inquiry' else h.reason_code end`;
+
+/** What people call a package: the catalogue knows, and is handed in by whoever reads. */
+export type PackageName = (packageId: string) => string;
 
 /** A line and what an operator wrote on it, still sealed under the account's key. */
 export type HistoryLine = { transaction: Transaction; sealedNote: string | null };
@@ -106,14 +152,18 @@ export async function readHistory(
   client: Queryable,
   userId: string,
   { limit, before }: { limit: number; before?: string | undefined },
+  packageName: PackageName,
 ): Promise<HistoryLine[]> {
-  const { rows } = await client.query<Row>(
-    `select h.id, h.transaction_type, h.reason_code, h.detail, h.amount::float8,
-       h.balance_after::float8, h.run_id, h.purchase_id, h.lot_id, h.sealed_note,
+  const { rows } = await client.query<HistoryRow>(
+    `select h.id, h.transaction_type, ${reasonOfLine} as reason_code, h.detail, h.amount::float8,
+       h.balance_after::float8, h.run_id, coalesce(h.purchase_id, paid.purchase_id) as purchase_id,
+       h.lot_id, h.sealed_note,
        to_char(h.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
-       run.strategy
+       run.strategy, run.status as run_status, paid.package_id
      from credit_history h
+     left join paid_lot paid on paid.lot_id = h.lot_id and paid.user_id = h.user_id
      left join optimization_list run on run.run_id = h.run_id and run.user_id = h.user_id
+     ${inquiryOfLine}
      where h.user_id = $1
        and ($2::text is null or h.position < (
          select line.position from credit_history line where line.user_id = $1 and line.id = $2))
@@ -121,14 +171,17 @@ export async function readHistory(
      limit $3`,
     [userId, before ?? null, limit],
   );
-  return rows.map((row) => ({ transaction: transactionOf(row), sealedNote: row.sealed_note }));
+  return rows.map((row) => ({
+    transaction: transactionOf(row, packageName),
+    sealedNote: row.sealed_note,
+  }));
 }
 
-function transactionOf(row: Row): Transaction {
+export function transactionOf(row: HistoryRow, packageName: PackageName): Transaction {
   return {
     id: row.id,
     transaction_type: row.transaction_type,
-    description: describe(row),
+    description: describe(row, packageName),
     created_at: row.created_at,
     amount: row.amount,
     balance_after: row.balance_after,
@@ -140,14 +193,22 @@ function transactionOf(row: Row): Transaction {
 }
 
 /** The line in words, composed when it is read: the ledger stores codes, no sentences. */
-export function describe(line: {
-  reason_code: ReasonCode;
-  detail: string | null;
-  strategy: string | null;
-}): string {
+export function describe(
+  line: {
+    reason_code: ReasonCode;
+    detail: string | null;
+    strategy: string | null;
+    /** How the run ended, which is why some of its price came back. */
+    run_status?: string | null;
+    /** Of the lot that the line is about. */
+    package_id?: string | null;
+  },
+  packageName: PackageName,
+): string {
+  const ofPackage = line.package_id ? `: ${packageName(line.package_id)}` : '';
   switch (line.reason_code) {
     case 'purchase':
-      return line.detail === null ? 'Credits purchased' : `Purchase: ${inWords(line.detail)}`;
+      return line.detail === null ? 'Credits purchased' : `Purchase: ${packageName(line.detail)}`;
     case 'bonus':
       return line.detail === 'onboarding' ? 'Onboarding bonus' : 'Bonus credits';
     case 'grant':
@@ -155,17 +216,36 @@ export function describe(line: {
     case 'run':
       return runWords(line.strategy);
     case 'run_return':
-      return `${runWords(line.strategy)}: credits returned`;
+      return `${runWords(line.strategy)}${returnWords[line.run_status ?? ''] ?? ''}: credits returned`;
+    case 'service':
+      return 'Credits used by a connected service';
     case 'cash_refund':
-      return 'Credits of a refunded payment';
+      return (cashRefundWords[line.detail ?? ''] ?? 'Credits of a refunded payment') + ofPackage;
     case 'dispute':
-      return 'Credits of a disputed payment';
+      return (
+        (line.detail === 'reinstated'
+          ? 'Dispute won, credits given back'
+          : 'Credits of a disputed payment') + ofPackage
+      );
+    case 'inquiry':
+      return (
+        (line.detail === 'reinstated'
+          ? 'Inquiry closed, credits given back'
+          : 'Credits of a payment that the bank asks about') + ofPackage
+      );
     case 'correction':
-      return 'Correction';
+      return line.detail === 'reinstated' ? 'Correction, credits given back' : 'Correction';
     case 'debt':
-      return debtWords[line.detail ?? ''] ?? 'Credits owed';
+      return (debtWords[line.detail ?? ''] ?? 'Credits owed') + ofPackage;
   }
 }
+
+const returnWords: Readonly<Record<string, string>> = {
+  failed: ' that failed',
+  cancelled: ' that was cancelled',
+  // Models were missing, or no recommendation passed its checks.
+  completed: ' that stayed incomplete',
+};
 
 const grantWords: Readonly<Record<string, string>> = {
   demo: 'Demo credits',
@@ -173,19 +253,27 @@ const grantWords: Readonly<Record<string, string>> = {
   operator: 'Credits granted by the operator',
 };
 
+const cashRefundWords: Readonly<Record<string, string>> = {
+  requested: 'Refund of unused credits',
+  failed: 'Refund failed, credits returned',
+  reinstated: 'Payment not refunded after all, credits given back',
+};
+
 const debtWords: Readonly<Record<string, string>> = {
   dispute: 'Owed: used credits of a disputed payment',
   cash_refund: 'Owed: used credits of a refunded payment',
   correction: 'Owed: correction of used credits',
+  cancelled: 'No longer owed',
+  reversed: 'Credits given back that had settled what was owed',
 };
 
 function runWords(strategy: string | null): string {
   return strategy === null ? 'Optimization run' : `${inWords(strategy)} run`;
 }
 
-/** `reasoning-focused` → `Reasoning Focused`, `boost-20` → `Boost 20`, as on every other page. */
-function inWords(id: string): string {
-  return id
+/** `reasoning-focused` → `Reasoning Focused`, as on every other page. */
+function inWords(strategy: string): string {
+  return strategy
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join(' ');

@@ -14,7 +14,7 @@
  * - A table with a CHECK on a sum is written by MERGE whose source is grouped by the key; an
  *   upsert's proposed row would fail the CHECK before the sum is taken.
  * - The key of an inline table contains or determines one stream, whose row lock serialises its
- *   writers. Anything that spans streams is asynchronous.
+ *   writers. Anything that spans streams is asynchronous; only a unique key may, which refuses.
  */
 export type Projection<EventType extends string = string> = {
   /** The table's name, and the projection's name on the command line. At most 40 characters. */

@@ -1,8 +1,12 @@
+import { cashRefund } from './cash-refund.ts';
 import { creditAccountTable } from './credit-account.ts';
 import { creditAnalytics } from './credit-analytics.ts';
 import { creditHistory } from './credit-history.ts';
 import type { Projection } from './define.ts';
+import { modelCosts } from './model-costs.ts';
 import { optimizationList } from './optimization-list.ts';
+import { paidLot } from './paid-lot.ts';
+import { runUsage } from './run-usage.ts';
 
 /**
  * Every read model, in the order in which the append function applies the inline ones. The append
@@ -11,6 +15,10 @@ import { optimizationList } from './optimization-list.ts';
 export const projections: readonly Projection[] = [
   creditAccountTable,
   creditHistory,
+  paidLot,
+  cashRefund,
   optimizationList,
   creditAnalytics,
+  runUsage,
+  modelCosts,
 ];

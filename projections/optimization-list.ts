@@ -164,25 +164,59 @@ const rowColumns = `run_id, user_id, status, strategy, challenge_type, price::fl
   refunded::float8, agreement_score, cost_micros::float8, unpriced_calls, seats, simulated_seats,
   title, challenge, created_at, started_at, ended_at, version::float8`;
 
-/** One page of a person's runs, newest first, and how many there are. */
+/** Which of a person's runs; null leaves none out. */
+export type RunChoice = {
+  status: RunRow['status'] | null;
+  strategy: string | null;
+};
+
+export type RunOrder = 'newest' | 'oldest' | 'credits';
+
+/** `credits`: what a run has cost in the end, or would while it goes on; the dearest first. */
+const orders: Readonly<Record<RunOrder, string>> = {
+  newest: 'created_at desc, run_id desc',
+  oldest: 'created_at, run_id',
+  credits: `case when ended_at is null then price else coalesce(captured - refunded, 0) end desc,
+    created_at desc, run_id desc`,
+};
+
+const chosen = `user_id = $1 and not hidden
+  and ($2::text is null or status = $2) and ($3::text is null or strategy = $3)`;
+
+/** One page of a person's runs, and how many there are. */
 export async function readRunPage(
   client: Queryable,
   userId: string,
-  page: { offset: number; limit: number },
+  page: RunChoice & { sort: RunOrder; offset: number; limit: number },
 ): Promise<{ rows: RunRow[]; total: number }> {
+  const { status, strategy, sort, offset, limit } = page;
   const { rows } = await client.query<RunRow & { total: number }>(
     `select ${rowColumns}, (count(*) over ())::integer as total from optimization_list
-     where user_id = $1 and not hidden
-     order by created_at desc, run_id desc offset $2 limit $3`,
-    [userId, page.offset, page.limit],
+     where ${chosen} order by ${orders[sort]} offset $4 limit $5`,
+    [userId, status, strategy, offset, limit],
   );
   const first = rows[0];
   if (first) return { rows, total: first.total };
   const counted = await client.query<{ total: number }>(
-    'select count(*)::integer as total from optimization_list where user_id = $1 and not hidden',
-    [userId],
+    `select count(*)::integer as total from optimization_list where ${chosen}`,
+    [userId, status, strategy],
   );
   return { rows: [], total: counted.rows[0]?.total ?? 0 };
+}
+
+/** The newest of a person's runs, at most `most`, in the order asked for. */
+export async function newestRuns(
+  client: Queryable,
+  userId: string,
+  { status, strategy, sort, most }: RunChoice & { sort: RunOrder; most: number },
+): Promise<RunRow[]> {
+  const { rows } = await client.query<RunRow>(
+    `with newest as (
+       select * from optimization_list where ${chosen} order by ${orders.newest} limit $4)
+     select ${rowColumns} from newest order by ${orders[sort]}`,
+    [userId, status, strategy, most],
+  );
+  return rows;
 }
 
 /** Whose run it is; null for a run that does not exist. */
@@ -194,18 +228,36 @@ export async function ownerOfRun(client: Queryable, runId: string): Promise<stri
   return rows[0]?.user_id ?? null;
 }
 
-/** Runs that a person started in the UTC month `2026-11`. */
-export async function countRunsInMonth(
+/** All runs of a person, the hidden ones too, the oldest first. */
+export async function allRunsOf(client: Queryable, userId: string): Promise<string[]> {
+  const { rows } = await client.query<{ run_id: string }>(
+    'select run_id from optimization_list where user_id = $1 order by created_at, run_id',
+    [userId],
+  );
+  return rows.map((row) => row.run_id);
+}
+
+/** A person's runs that have not ended, the hidden ones too. */
+export async function openRunsOf(client: Queryable, userId: string): Promise<string[]> {
+  const { rows } = await client.query<{ run_id: string }>(
+    `select run_id from optimization_list
+     where user_id = $1 and status in ('pending', 'processing') order by run_id`,
+    [userId],
+  );
+  return rows.map((row) => row.run_id);
+}
+
+/** A person's runs that are not hidden, at most `limit` of them. */
+export async function shownRunsOf(
   client: Queryable,
   userId: string,
-  month: string,
-): Promise<number> {
-  const { rows } = await client.query<{ runs: number }>(
-    `select count(*)::integer as runs from optimization_list
-     where user_id = $1 and started_at >= $2 and started_at < $2 || '~'`,
-    [userId, month],
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await client.query<{ run_id: string }>(
+    'select run_id from optimization_list where user_id = $1 and not hidden order by run_id limit $2',
+    [userId, limit],
   );
-  return rows[0]?.runs ?? 0;
+  return rows.map((row) => row.run_id);
 }
 
 /** Runs that have not ended and began before `before` (ISO 8601), for the sweeper. */

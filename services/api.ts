@@ -1,25 +1,29 @@
-import { createServer } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
 import { prepareDemoAccount } from '#services/identity/demo.ts';
 import { runProcess } from '#services/platform/lifecycle.ts';
-import { listen, stopListening } from '#services/platform/listen.ts';
+import { httpLimits } from '#services/platform/limits.ts';
+import { createHttpServer, listen, stopListening } from '#services/platform/listen.ts';
 import { openCore, openHttp } from '#services/wiring.ts';
 
 /** The HTTP process: settings, database, wiring, listen; closed in reverse order. */
 await runProcess('api', async (context) => {
   const { env, log, resources } = context;
   const core = await openCore('api', context, 20);
-  const { app, hub, giveCredits } = await openHttp(context, core);
+  // Nothing here speaks https, so there is a proxy, and everybody comes from its address.
+  if (env.publicUrl.startsWith('https:') && env.trustedProxyHops === 0)
+    log.warn(
+      'All callers share one set of rate limits until TRUSTED_PROXY_HOPS counts the proxies',
+    );
+  const { app, hub, sockets, giveCredits } = await openHttp(context, core);
   const demo =
     env.mode === 'local'
-      ? await prepareDemoAccount({ sql: core.sql, giveCredits, dataDir: env.dataDir })
+      ? await prepareDemoAccount({ ...core, giveCredits, dataDir: env.dataDir })
       : null;
-  const handle = getRequestListener(app.fetch);
-  const server = createServer((request, response) => void handle(request, response));
+  const server = createHttpServer(app.fetch, httpLimits, sockets.protocol);
   resources.defer(async () => {
     hub.drain();
-    await stopListening(server);
+    await Promise.all([stopListening(server), sockets.close()]);
   });
+  await sockets.open();
   const address = await listen(server, env);
   log.info({ address }, 'Listening');
   return {

@@ -3,14 +3,18 @@ import { startListening } from '#db/listen.ts';
 import { readStream } from '#db/event-store.ts';
 import { readAsOfOneMoment } from '#db/reader.ts';
 import { readBalance } from '#projections/credit-account.ts';
+import { creditAnalytics } from '#projections/credit-analytics.ts';
 import { ownerOfRun } from '#projections/optimization-list.ts';
+import { runUsage } from '#projections/run-usage.ts';
 import { creditFacts } from '#services/credits/facts.ts';
 import { userOf } from '#services/credits/streams.ts';
 import { createHub } from '#services/live/hub.ts';
 import { endedSessions } from '#services/identity/sessions.ts';
 import { liveLimits } from '#services/live/limits.ts';
+import { createOpenStreams } from '#services/live/open-streams.ts';
 import { startSessionWatch } from '#services/live/session-watch.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
+import { startStaleHints } from '#services/live/stale.ts';
 import { startTextFeed } from '#services/live/text-feed.ts';
 import { runFacts } from '#services/optimizations/facts.ts';
 import { createReadRun } from '#services/optimizations/read-run.ts';
@@ -20,11 +24,13 @@ import { runIdOf } from '#services/optimizations/reactions.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
 import type { Core } from '#services/wiring.ts';
 
+const runPrefix = 'optimization-';
+
 /** The live view of one API process: its listener, its hub, and what a snapshot is made of. */
 export async function openLiveView(
-  { log, resources }: ProcessContext,
+  { env, log, resources }: ProcessContext,
   { url, pool, sql, sealer, clock }: Core,
-): Promise<StreamDependencies> {
+): Promise<Omit<StreamDependencies, 'rateLimits'>> {
   const listener = startListening({
     url,
     onReconnect: (reason) => log.warn({ err: reason }, 'Listening starts afresh'),
@@ -34,34 +40,53 @@ export async function openLiveView(
     pool,
     wake: listener.onWake,
     log,
+    // Facts are made when somebody listens whose they are: the moment to remember their figures.
     sources: [
       {
         streamPrefix: 'credits-',
         ownerOf: async (stream) => userOf(stream),
-        factsOf: creditFacts,
+        factsOf(recorded) {
+          hints.noticed(recorded);
+          return creditFacts(recorded);
+        },
       },
       {
-        streamPrefix: 'optimization-',
+        streamPrefix: runPrefix,
         ownerOf: async (stream) => ownerOfRun(pool, runIdOf(stream)),
-        factsOf: async (recorded) => runFacts(sealer, recorded),
+        async factsOf(recorded) {
+          hints.noticed(recorded);
+          return runFacts(sealer, recorded);
+        },
       },
     ],
   });
+  const hints = startStaleHints({
+    pool,
+    projections: [creditAnalytics, runUsage],
+    ownerOf: async (stream) =>
+      stream.startsWith(runPrefix) ? ownerOfRun(pool, runIdOf(stream)) : userOf(stream),
+    tell: (userId, bytes) => hub.tell(userId, bytes),
+    log,
+  });
+  resources.defer(async () => hints.close());
   resources.defer(async () => hub.close());
   const feed = startTextFeed({ pool, sealer, hub, log });
   resources.defer(async () => feed.close());
-  const sessions = startSessionWatch({ ended: async (ids) => endedSessions(sql, ids), log });
+  const sessions = startSessionWatch({
+    ended: async (ids) => endedSessions(sql, ids, new Date(clock())),
+    log,
+  });
   resources.defer(async () => sessions.close());
 
   const snapshotIn = async (client: ClientBase, userId: string, watching: string | null) => {
     const readRun = createReadRun({ readStream: async (id) => readStream(client, id), sealer });
     const balance = await readBalance(client, userId);
-    const page = await listRuns(
-      { pool: client, sealer, readRun },
-      userId,
-      1,
-      liveLimits.runsInSnapshot,
-    );
+    const page = await listRuns({ pool: client, sealer, readRun }, userId, {
+      page: 1,
+      limit: liveLimits.runsInSnapshot,
+      sort: 'newest',
+      q: '',
+    });
     const run = watching === null ? null : await readRun(watching);
     const view = run && (await withProgress(client, run.view));
     return {
@@ -74,6 +99,12 @@ export async function openLiveView(
     pool,
     hub,
     sessions,
+    openStreams: createOpenStreams(
+      env.rateLimits === 'off'
+        ? { perPerson: Number.POSITIVE_INFINITY, perAddress: Number.POSITIVE_INFINITY }
+        : { perPerson: liveLimits.openPerPerson, perAddress: liveLimits.openPerAddress },
+    ),
+    drainedWithinMs: liveLimits.drainedWithinMs,
     clock,
     ownerOf: async (runId) => ownerOfRun(pool, runId),
     snapshot: async (userId, watching) =>

@@ -3,13 +3,14 @@ import { checkAppConnection, createPool } from '#db/connect.ts';
 import { migrate, MigrationError } from '#db/migrate.ts';
 import { projections } from '#projections/index.ts';
 import { rebuild } from '#projections/rebuild.ts';
+import { applyErasures } from '#services/identity/erasure.ts';
 import { databaseUrlOf, SettingsError, type Env, type Mode } from '#services/platform/env.ts';
 import { exitWithLines, settingsOrExit } from '#services/platform/lifecycle.ts';
 import { createLog, type Log } from '#services/platform/log.ts';
 
 /**
- * Everything a database needs before the application may use it: the migrations, and the mark of the
- * mode that it belongs to. Run on its own, it is the step between a new version and its processes.
+ * Everything a database needs before the application may use it: the migrations, the mark of the mode
+ * that it belongs to, and nobody in it who was erased. Run on its own, it is the step between a new version and its processes.
  */
 export type DatabaseUrls = { ownerUrl: string; appUrl: string; auditorUrl: string | null };
 
@@ -32,6 +33,7 @@ export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log):
       log: (message) => log.info(message),
     });
     await claimForMode(ownerUrl, mode);
+    await eraseAgain(ownerUrl, log);
     // Elsewhere a rebuild may take long, and an operator chooses when.
     if (mode === 'local') await rebuildAll(ownerUrl, toRebuild, log);
   });
@@ -56,6 +58,22 @@ async function rebuildAll(ownerUrl: string, names: readonly string[], log: Log):
       const { events } = await rebuild(pool, projection);
       log.info({ projection: projection.name, count: events }, 'rebuilt a read model');
     }
+  } finally {
+    await pool.end();
+  }
+}
+
+/** A backup that is restored brings back whom it still knew. Nothing is answered before they are gone. */
+async function eraseAgain(ownerUrl: string, log: Log): Promise<void> {
+  const pool = createPool(ownerUrl, {
+    max: 2,
+    applicationName: 'sevenfold erasures',
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+  try {
+    const count = (await applyErasures(pool)).length;
+    if (count > 0)
+      log.warn({ count }, 'people who were erased were in this database, and were erased again');
   } finally {
     await pool.end();
   }

@@ -68,16 +68,29 @@ async function startAll(context: Context): Promise<void> {
     prepareDatabase(urls, env.mode, context.log),
     dev ? null : buildPages(context),
   ]);
-  const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? await freeLoopbackUrl() : null);
+  const startsSandbox = env.mode === 'local' && env.sandboxUrl === null;
+  const sandboxUrl = env.sandboxUrl ?? (startsSandbox ? await freeLoopbackUrl() : null);
+  const smtpUrl =
+    env.smtpUrl ?? (startsSandbox ? (await freeLoopbackUrl()).replace('http:', 'smtp:') : null);
+  const stripeUrl = env.stripe === null && startsSandbox ? await freeLoopbackUrl() : null;
   const apiUrl = dev ? await freeLoopbackUrl() : null;
   const variables = {
     DATABASE_URL: urls.appUrl,
     PUBLIC_URL: env.publicUrl,
+    ...(env.poolThreads === null ? {} : { UV_THREADPOOL_SIZE: String(env.poolThreads) }),
     ...(sandboxUrl === null ? {} : { SANDBOX_URL: sandboxUrl }),
+    ...(smtpUrl === null ? {} : { SMTP_URL: smtpUrl }),
+    ...(stripeUrl === null ? {} : { STRIPE_URL: stripeUrl }),
     ...(apiUrl === null ? {} : { PORT: new URL(apiUrl).port }),
   };
-  if (env.mode === 'local' && env.sandboxUrl === null) {
-    await supervisor.start(nodeProcess('sandbox', 'sandbox/server.ts', variables));
+  if (startsSandbox) {
+    // What it plays stands in for the real one, and never beside it.
+    const played = {
+      ...variables,
+      ...(env.smtpUrl === null ? {} : { SMTP_URL: '' }),
+      ...(env.stripe?.url ? { STRIPE_URL: '' } : {}),
+    };
+    await supervisor.start(nodeProcess('sandbox', 'sandbox/server.ts', played));
   }
   const workers = numbered('worker', env.workerProcesses);
   const apis = numbered('api', env.apiProcesses);
@@ -179,6 +192,12 @@ function greet(env: Env, api: ReadyDetails): void {
   const lines = [`${env.productName} is at ${env.publicUrl}`];
   if (typeof api['demo_email'] === 'string') {
     lines.push(`Demo account: ${api['demo_email']} with the password ${api['demo_password']}`);
+  }
+  if (env.mode === 'local' && env.smtpUrl === null && env.sandboxUrl === null) {
+    lines.push(`Mails end at ${env.publicUrl}/dev/mail`);
+  }
+  if (env.stripe === null && env.mode === 'local' && env.sandboxUrl === null) {
+    lines.push(`Payments are played at ${env.publicUrl}/dev/stripe`);
   }
   console.log(['', ...lines, 'Ctrl-C stops it.', ''].join('\n'));
 }

@@ -33,8 +33,12 @@ export type WebBuildOptions = {
 const sources = [
   'web/**/*',
   'services/*/contract.ts',
+  'services/identity/refusals.ts',
   // The view of a run and what it is made of are shared with the pages.
   'services/optimizations/*.ts',
+  // The prices on the home page.
+  'services/payments/catalogue.ts',
+  'services/models/{strategies,strategy-list,catalogue}.ts',
   'package-lock.json',
   'tsconfig.json',
 ];

@@ -13,6 +13,8 @@ export type WebPagesOptions = {
   /** web/dist, absolute. */
   dist: string;
   isLocal: boolean;
+  /** The address that links lead to. */
+  publicUrl: string;
 };
 
 const Page = v.object({ file: v.string(), status: v.number() });
@@ -35,7 +37,7 @@ export function readManifest(dist: string): Manifest | null {
   return existsSync(path) ? v.parse(Manifest, JSON.parse(readFileSync(path, 'utf8'))) : null;
 }
 
-export function webPages({ dist, isLocal }: WebPagesOptions) {
+export function webPages({ dist, isLocal, publicUrl }: WebPagesOptions) {
   const manifest = readManifest(dist);
   const files = createFiles(dist);
   if (!manifest) throw new Error(`There are no pages in ${dist}: build them first`);
@@ -54,7 +56,7 @@ export function webPages({ dist, isLocal }: WebPagesOptions) {
       status: page.status,
       type: 'text/html; charset=utf-8',
       headers: {
-        'Cache-Control': 'no-cache',
+        'Cache-Control': mayCarryToken(context) ? 'no-store' : 'no-cache',
         'Content-Security-Policy': policy,
         Vary: 'Accept-Encoding, Cookie',
       },
@@ -62,6 +64,8 @@ export function webPages({ dist, isLocal }: WebPagesOptions) {
   };
 
   return createRouter().get('*', async (context) => {
+    const home = isLocal ? otherLoopbackName(context.req.url, publicUrl) : null;
+    if (home !== null) return context.redirect(home, 302);
     const path = context.req.path.replace(/(?<=.)\/+$/, '');
     const page = manifest.pages[path];
     if (page) return sendPage(context, page);
@@ -81,6 +85,24 @@ export function webPages({ dist, isLocal }: WebPagesOptions) {
   });
 }
 
+/**
+ * Cookies belong to a name, so somebody who signs up at localhost and opens a mail's link at 127.0.0.1
+ * would be in another browser. Pages therefore live under the name that links have, as long as both
+ * lead to this very machine and port.
+ */
+function otherLoopbackName(requested: string, publicUrl: string): string | null {
+  const url = new URL(requested);
+  const home = new URL(publicUrl);
+  const isOther =
+    url.hostname !== home.hostname &&
+    url.port === home.port &&
+    loopbackNames.has(url.hostname) &&
+    loopbackNames.has(home.hostname);
+  return isOther ? `${home.origin}${url.pathname}${url.search}` : null;
+}
+
+const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
 /** No script or style but our own files and the inlined style by its hash. */
 function contentPolicy({ contentPolicy: { styleHashes, scriptHashes } }: Manifest): string {
   return [
@@ -89,12 +111,19 @@ function contentPolicy({ contentPolicy: { styleHashes, scriptHashes } }: Manifes
     `style-src 'self'${quoted(styleHashes)}`,
     "img-src 'self' data:",
     "font-src 'self'",
+    // Sockets to our own host are part of it.
     "connect-src 'self'",
     "object-src 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
-    "form-action 'self'",
+    "form-action 'self' https://checkout.stripe.com",
   ].join('; ');
+}
+
+/** Links in mails lead to addresses with a token in them, which no cache may keep. */
+function mayCarryToken(context: HttpContext): boolean {
+  const { pathname, search } = new URL(context.req.url);
+  return search !== '' || pathname.startsWith('/auth/');
 }
 
 function quoted(hashes: readonly string[]): string {
@@ -170,8 +199,6 @@ function send(
 ): Response {
   const headers: Record<string, string> = {
     'Content-Type': answer.type,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
     Vary: 'Accept-Encoding',
     ...answer.headers,
   };

@@ -3,20 +3,38 @@ import { hostname } from 'node:os';
 import { Logger, run } from 'graphile-worker';
 import type { Runner, WorkerEvents } from 'graphile-worker';
 import type pg from 'pg';
+import { anchorDaily } from '#db/anchors.ts';
 import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/run.ts';
+import { erasureTasks, sweepErasures } from '#services/identity/erasure.ts';
+import { purgeLinks } from '#services/identity/links.ts';
+import { purgeSessions } from '#services/identity/sessions.ts';
+import { sweepUnconfirmed } from '#services/identity/unconfirmed.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { sweepRuns } from '#services/optimizations/sweep.ts';
+import { createHiddenSweep, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
+import { sweepPlans } from '#services/payments/plans.ts';
+import { reconcileDaily } from '#services/payments/reconcile-daily.ts';
+import { sweepRefunds } from '#services/payments/refund-tasks.ts';
+import { sweepPurchases } from '#services/payments/sweep.ts';
+import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from '#services/platform/job-locks.ts';
 import { runProcess } from '#services/platform/lifecycle.ts';
-import { healthLimits, workerLimits } from '#services/platform/limits.ts';
+import {
+  healthLimits,
+  mailLimits,
+  purchaseLimits,
+  workerLimits,
+} from '#services/platform/limits.ts';
+import { loadSdks } from '#services/models/registry.ts';
 import type { Log } from '#services/platform/log.ts';
+import { createMailTransport } from '#services/platform/mail-transport.ts';
+import { mailTasks, purgeMails } from '#services/platform/mail.ts';
 import { queuePool } from '#services/platform/queue-pool.ts';
-import { openCore } from '#services/wiring.ts';
+import { erasureOf, openCore, paymentsOf } from '#services/wiring.ts';
 
 const processId = `worker ${hostname()} ${process.pid}`;
 
@@ -24,6 +42,7 @@ const processId = `worker ${hostname()} ${process.pid}`;
 await runProcess('worker', async (context) => {
   const { env, log, resources } = context;
   const core = await openCore('worker', context, 20);
+  await loadSdks();
   const { pool, bus, clock, sealer } = core;
 
   const liveText = createLiveTextWriter({ pool, sealer, log });
@@ -36,6 +55,12 @@ await runProcess('worker', async (context) => {
     log,
     callsPerProvider: Math.max(1, Math.floor(workerLimits.callsPerProvider / env.workerProcesses)),
   });
+
+  const { smtpUrl, mailFrom, publicUrl } = env;
+  if (smtpUrl === null && env.mode === 'production')
+    log.warn('There is no mail server: mails wait until SMTP_URL names one');
+  const transport = createMailTransport({ smtpUrl, from: mailFrom, publicUrl });
+  const mail = mailTasks({ ...core, transport, log });
 
   const listener = startListening({ url: core.url });
   resources.defer(async () => listener.close());
@@ -77,8 +102,22 @@ await runProcess('worker', async (context) => {
       noHandleSignals: true,
       logger: queueLogger(log),
     });
-  const control = await work(tasks.control, workerLimits.controlSlots, workerLimits.controlPollMs);
+  const control = await work(
+    { ...tasks.control, ...erasureTasks({ ...erasureOf(core), log }) },
+    workerLimits.controlSlots,
+    workerLimits.controlPollMs,
+  );
   resources.defer(async () => control.stop());
+  // Slots of its own: a mail server that hangs must not hold up a settlement.
+  const mails = await work(mail, mailLimits.connections, workerLimits.mailPollMs);
+  resources.defer(async () => {
+    await transport.close();
+    await mails.stop();
+  });
+  // And a payment provider that hangs neither of them.
+  const payments = paymentsOf(core);
+  const money = await work(paymentTasks(payments), purchaseLimits.slots, purchaseLimits.pollMs);
+  resources.defer(async () => money.stop());
   const calls = await work(tasks.calls, env.callSlots, workerLimits.callsPollMs);
   resources.defer(async () => {
     openCalls.stopAll();
@@ -90,11 +129,49 @@ await runProcess('worker', async (context) => {
   const timers = [
     setInterval(() => void beat(), healthLimits.heartbeatEveryMs),
     setInterval(() => void sweep(), workerLimits.nudgeEveryMs),
+    setInterval(() => void sweepMails(), workerLimits.nudgeEveryMs),
+    setInterval(() => void sweepMoney(), workerLimits.nudgeEveryMs),
     setInterval(() => void stopUnwanted(), 1000),
   ];
-  const sweep = () =>
-    sweepRuns({ pool, bus, clock, log }).catch((error: unknown) =>
+  const sweepHidden = createHiddenSweep({ pool, clock, log });
+  const sweep = async () => {
+    await sweepRuns({ pool, bus, clock, log }).catch((error: unknown) =>
       log.warn({ err: error }, 'Runs could not be looked after'),
+    );
+    await sweepHidden().catch((error: unknown) =>
+      log.warn({ err: error }, 'Deleted runs could not be looked after'),
+    );
+    await purgeSessions(pool, new Date(clock())).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old sessions could not be removed'),
+    );
+    await purgeLinks(pool, new Date(clock())).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old links could not be removed'),
+    );
+    if (env.requireEmailConfirmation)
+      await sweepUnconfirmed(core).catch((error: unknown) =>
+        log.warn({ err: error }, 'Accounts that were never confirmed could not be removed'),
+      );
+    await anchorDaily({ pool, clock, log }).catch((error: unknown) =>
+      log.warn({ err: error }, 'The hash chains could not be anchored'),
+    );
+    await sweepErasures(pool).catch((error: unknown) =>
+      log.warn({ err: error }, 'Erasures could not be looked after'),
+    );
+  };
+  const sweepMoney = async () => {
+    const looked = (what: string, looking: Promise<unknown>) =>
+      looking.catch((error: unknown) =>
+        log.warn({ err: error, reason: what }, 'Payments could not be looked after'),
+      );
+    await looked('purchases', sweepPurchases(payments));
+    await looked('refunds', sweepRefunds(payments));
+    await looked('plans', sweepPlans(payments));
+    // Where nothing can be bought there are no books to compare with.
+    if (env.stripe !== null) await looked('books', reconcileDaily(payments));
+  };
+  const sweepMails = () =>
+    purgeMails(core).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old mails could not be removed'),
     );
   resources.defer(async () => {
     for (const timer of timers) clearInterval(timer);

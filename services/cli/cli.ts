@@ -4,14 +4,23 @@ import { SettingsError } from '#services/platform/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/lifecycle.ts';
 import { createLog } from '#services/platform/log.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
 import type { CliCommand } from './command.ts';
+import { anchorCommands } from './credits-anchors.ts';
+import { grantCommands } from './credits-grants.ts';
+import { creditRefundCommands } from './credits-refunds.ts';
 import { creditCommands } from './credits.ts';
+import { reconcileCommands } from './credits-reconcile.ts';
 import { NoSuchPerson, openDatabase } from './database.ts';
 import { eventCommands } from './events.ts';
+import { keyCommands, RotationRefused } from './keys.ts';
 import { optimizationCommands } from './optimizations.ts';
 import { projectionCommands } from './projections.ts';
 import { runCommands } from './run.ts';
+import { stripeCommands } from './stripe.ts';
+import { tokenCommands } from './tokens.ts';
+import { userCommands } from './users.ts';
 
 /**
  * The command line for operators and auditors: `npm run cli -- <noun> <verb> …`. It exits with 0 when
@@ -20,9 +29,17 @@ import { runCommands } from './run.ts';
 const commands: readonly CliCommand[] = [
   ...runCommands,
   ...creditCommands,
+  ...grantCommands,
+  ...anchorCommands,
+  ...creditRefundCommands,
+  ...reconcileCommands,
+  ...userCommands,
   ...optimizationCommands,
   ...projectionCommands,
   ...eventCommands,
+  ...keyCommands,
+  ...tokenCommands,
+  ...stripeCommands,
 ];
 
 await endProcess(await main(process.argv.slice(2)));
@@ -31,8 +48,9 @@ async function main(args: readonly string[]): Promise<number> {
   const found = findCommand(args);
   const wantsHelp = args.includes('--help') || args.length === 0;
   if (!found) {
-    say(overview(args[0]));
-    return wantsHelp && (args.length === 0 || args[0] === '--help' || isNoun(args[0])) ? 0 : 2;
+    const isAsked = wantsHelp && (args.length === 0 || args[0] === '--help' || isNoun(args[0]));
+    say(isAsked ? overview(args[0]) : `There is no such command\n\n${overview(args[0])}`);
+    return isAsked ? 0 : 2;
   }
   const { command, rest } = found;
   try {
@@ -100,7 +118,14 @@ function lineOf(error: unknown): string {
       : error.message;
   }
   if (!(error instanceof Error)) return String(error);
-  const ours = [SettingsError, NoSuchPerson, MigrationError, EmbeddedPostgresError];
+  const ours = [
+    SettingsError,
+    NoSuchPerson,
+    RotationRefused,
+    IntegrityError,
+    MigrationError,
+    EmbeddedPostgresError,
+  ];
   return ours.some((kind) => error instanceof kind)
     ? error.message
     : (error.stack ?? error.message);

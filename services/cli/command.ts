@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from './database.ts';
@@ -32,13 +33,16 @@ export function parseCall(
   const config: ParseArgsOptionsConfig = { json: { type: 'boolean' }, help: { type: 'boolean' } };
   for (const [name, { type }] of Object.entries(command.options)) config[name] = { type };
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
+    const parsed = parseArgs({
+      args: args.map((given) => (isBelowZero(given) ? `${mark}${given}` : given)),
       options: config,
       allowPositionals: true,
     });
+    const positionals = parsed.positionals.map(unmarked);
     const options = Object.fromEntries(
-      Object.entries(values).filter(([, value]) => !Array.isArray(value)),
+      Object.entries(parsed.values)
+        .filter(([, value]) => !Array.isArray(value))
+        .map(([name, value]) => [name, typeof value === 'string' ? unmarked(value) : value]),
     ) as CliCall['options'];
     if (options['help'] !== true) requireCount(command, positionals.length);
     return { positionals, options };
@@ -46,6 +50,20 @@ export function parseCall(
     if (error instanceof UsageError) throw error;
     throw new UsageError(error instanceof Error ? error.message : 'The options are not known');
   }
+}
+
+/**
+ * No option begins with a digit, so `-5` is a figure: whether it is a good one is for the command to say,
+ * and not for the parser, which would call it an option. No argument of a process can hold the mark.
+ */
+const mark = '\0';
+
+function isBelowZero(given: string): boolean {
+  return /^-[\d.]/.test(given);
+}
+
+function unmarked(value: string): string {
+  return value.startsWith(mark) ? value.slice(mark.length) : value;
 }
 
 /** Told before a database is opened, which may have to be started, or made, for it. */
@@ -77,6 +95,25 @@ export function required(call: Pick<CliCall, 'positionals'>, index: number, what
   const value = call.positionals[index];
   if (value === undefined || value === '') throw new UsageError(`${what} is missing`);
   return value;
+}
+
+/** Who works at the command line, as the machine knows them: the actor of what they do. */
+export function operatorName(): string {
+  return `operator:${named('SUDO_USER') ?? named('USER') ?? machineUser()}`;
+}
+
+function named(variable: string): string | undefined {
+  const name = process.env[variable];
+  return name === '' ? undefined : name;
+}
+
+/** Jobs and containers set no names; one of these may run under a number that has no name at all. */
+function machineUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
 }
 
 export function text(call: Pick<CliCall, 'options'>, name: string): string | undefined {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { verifyAnchors } from '#db/anchors.ts';
 import { readStream } from '#db/event-store.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
@@ -15,11 +16,23 @@ import {
 } from '#services/credits/replay.ts';
 import type { Cut, Difference, Replay } from '#services/credits/replay.ts';
 import { creditStream } from '#services/credits/streams.ts';
+import { unfinished } from '#services/credits/unfinished.ts';
+import { identityProblem } from '#services/identity/problems.ts';
 import type { Settlement } from '#services/optimizations/events.ts';
 import { streamOf } from '#services/optimizations/reactions.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
-import { print, printResult, required, say, table, text, UsageError } from './command.ts';
+import {
+  operatorName,
+  print,
+  printResult,
+  required,
+  say,
+  table,
+  text,
+  UsageError,
+} from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
+import { anchorReport, rootOf } from './credits-anchors.ts';
 import { personNamed } from './database.ts';
 import type { Database } from './database.ts';
 
@@ -42,7 +55,8 @@ const grant: CliCommand = {
     if (source !== 'bonus' && source !== 'other')
       throw new UsageError('--type must be bonus or other');
     const person = await personNamed(database, required(call, 0, 'The e-mail address'));
-    const operator = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;
+    if (person.erasing_at !== null) throw identityProblem('account-erasing');
+    const operator = operatorName();
     await database.sealer.createDataKey('account', person.id, person.id);
     const note = await database.sealer.seal(
       person.id,
@@ -195,9 +209,12 @@ const verify: CliCommand = {
   verb: 'verify',
   arguments: '[<email|user id>]',
   summary: 'Recomputes accounts from their events and compares everything that is stored.',
-  options: {},
+  options: {
+    root: { type: 'string', help: 'The root of an anchor, from the log: it must still stand' },
+  },
   async run(call) {
     const { database } = call;
+    const root = rootOf(call);
     const named = call.positionals[0];
     const ids =
       named === undefined
@@ -208,7 +225,17 @@ const verify: CliCommand = {
     const unbalanced = named === undefined ? await readUnbalanced(database.pool) : [];
     const trial = addTrialBalances(accounts.map((account) => account.trial));
     const faulty = accounts.filter((account) => account.differences.length > 0);
-    const verified = faulty.length === 0 && unbalanced.length === 0 && trial.balanced;
+    const anchors = await verifyAnchors(database.pool, {
+      ...(named === undefined ? {} : { streamId: creditStream(ids[0] ?? '') }),
+      ...(root === undefined ? {} : { root }),
+    });
+    const anchored = anchorReport(anchors);
+    const verified =
+      faulty.length === 0 &&
+      unbalanced.length === 0 &&
+      anchors.broken.length === 0 &&
+      anchors.missing.length === 0 &&
+      trial.balanced;
     printResult(
       call,
       {
@@ -217,6 +244,7 @@ const verify: CliCommand = {
         verified,
         differences: faulty.map(({ userId, differences }) => ({ user_id: userId, differences })),
         unbalanced_transactions: unbalanced,
+        anchors: anchored.document,
         trial_balance: trial,
       },
       [
@@ -225,6 +253,7 @@ const verify: CliCommand = {
           differenceLines(differences).map((line) => `${userId}: ${line}`),
         ),
         ...unbalanced.map((id) => `transaction ${id} does not sum to 0`),
+        ...anchored.lines,
         trialLine(trial),
         verified ? 'Verified.' : 'Differences were found.',
       ],
@@ -272,6 +301,7 @@ async function verifyOnce(
       what: `account row: ${one.what}`,
     })),
     ...settlementDifferences(recorded, settlements),
+    ...unfinished(recorded, database.clock()),
     ...chain.faults.map((fault) => ({
       position: fault.streamPosition,
       what: `${fault.kind} of the stream`,
@@ -335,7 +365,8 @@ function differenceLines(differences: readonly Difference[]): string[] {
 
 function trialLine(trial: Replay['trial_balance']): string {
   const { granted, available, held, consumed, refunded, revoked, balanced } = trial;
-  return `granted ${granted} = available ${available} + held ${held} + consumed ${consumed} − refunded ${refunded} + revoked ${revoked}${balanced ? '' : '  DOES NOT BALANCE'}`;
+  const cash = `cash pending ${trial.cash_pending} + cash refunded ${trial.cash_refunded}`;
+  return `granted ${granted} = available ${available} + held ${held} + consumed ${consumed} − refunded ${refunded} + ${cash} + revoked ${revoked}${balanced ? '' : '  DOES NOT BALANCE'}`;
 }
 
 function signed(amount: number): string {

@@ -5,7 +5,7 @@ import { endOfLog } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { nextStopRequest } from '#services/platform/lifecycle.ts';
-import { print, printResult, required, say } from './command.ts';
+import { operatorName, print, printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
 
@@ -39,7 +39,7 @@ const noSuchStream =
   'There is no stream of this name; a run is optimization-<run id>, an account credits-<user id>';
 
 async function recordOpening({ pool }: Database, streamId: string): Promise<void> {
-  const actor = `operator:${process.env['SUDO_USER'] ?? process.env['USER'] ?? 'unknown'}`;
+  const actor = operatorName();
   await pool.query(
     `insert into audit_log (actor, action, subject) values ($1, 'events.open', $2)`,
     [actor, streamId],

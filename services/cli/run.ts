@@ -66,10 +66,10 @@ function requestOf(call: CliCall): CreateOptimizationRequest {
 }
 
 async function whoAsks(database: Database, named: string | undefined): Promise<Account> {
-  const { env, sql, bus, clock } = database;
+  const { env, bus, clock } = database;
   if (named === undefined && env.mode === 'local')
     await prepareDemoAccount({
-      sql,
+      ...database,
       giveCredits: createGiveCredits(bus, clock),
       dataDir: env.dataDir,
     });

@@ -1,103 +1,32 @@
 import type { Settlement } from '#services/optimizations/events.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Decider } from '#services/platform/command.ts';
+import { evolve, initialState } from './account-state.ts';
+import type {
+  AccountBalance,
+  AccountState,
+  ClosingReason,
+  CreditEvent,
+  CreditFact,
+  Debt,
+  Hold,
+  LotShare,
+  LotSource,
+  RevocationCause,
+} from './account-state.ts';
+import { refundDaysAfter, refundOffer, refundRefusals } from './cash-refunds.ts';
+import type { RefundReason, RefundRefusal } from './cash-refunds.ts';
+import { claimsDue, eventsWaiting, nextGivenBack, unpaidClaims } from './claims.ts';
 import { insufficientCreditsSentence } from './contract.ts';
-import {
-  changeLot,
-  draw,
-  drawOrder,
-  freshLot,
-  moveShares,
-  sumOf,
-  takeFrom,
-  withClaim,
-  without,
-} from './lots.ts';
+import { draw, drawOrder, sumOf, takeFrom } from './lots.ts';
 import type { Lot } from './lots.ts';
 import { reactions } from './reactions.ts';
 import { unsoundness } from './soundness.ts';
 
 /**
- * One person's credits, stream `credits-usr_…`: lots, holds and debt. All amounts are safe integers
- * of credits; money that was paid is in minor units of its currency.
- *
- * Every event carries `balance`, the account after it, so that a reader of one event knows the
- * absolute figures; replay and the projections compute the same figures from the amounts alone and
- * compare.
+ * The decider of one person's credits: what is asked of an account, and the events that it comes to.
+ * What an account is, and what its events make of it, stands in `account-state.ts`.
  */
-export type LotSource = 'purchase' | 'bonus' | 'other';
-
-export type LotShare = { lotId: string; credits: number };
-
-export type RevocationCause = 'dispute' | 'cash_refund' | 'correction';
-
-/**
- * purchased + bonus + other = available + held + consumed + revoked, always. Debt stands beside
- * this: it is what was taken back but had already been consumed, and turns into `revoked` when a
- * purchase settles it.
- */
-export type AccountBalance = {
-  available: number;
-  held: number;
-  debt: number;
-  purchased: number;
-  bonus: number;
-  other: number;
-  /** Net of what was returned for runs. */
-  consumed: number;
-  revoked: number;
-};
-
-type Event<Type extends string, Data extends Record<string, unknown>> = Readonly<{
-  type: Type;
-  data: Readonly<Data & { balance: AccountBalance }>;
-}>;
-
-export type CreditEvent =
-  | Event<
-      'CreditsGranted',
-      {
-        lotId: string;
-        credits: number;
-        source: LotSource;
-        /** Null for what was not bought. */
-        paidMinor: number | null;
-        currency: string | null;
-        /** `pi:<id>` or `invoice:<id>`; null for what was not bought. */
-        paymentKey: string | null;
-        /** Our own record of the purchase, `pur_…`. */
-        purchaseId?: string;
-        grantedAt: string;
-        /** Why, in one of our own words: `demo`, `trial`, `operator`, `onboarding`, a package id. */
-        reason: string;
-        /** What an operator wrote, sealed under the account's key. */
-        sealed?: { note: string };
-      }
-    >
-  | Event<
-      'CreditsReserved',
-      {
-        runId: string;
-        credits: number;
-        allocations: readonly LotShare[];
-        /** The UTC month (`2026-11`) whose bonus-paid count this run raised, or null. */
-        bonusMonth: string | null;
-      }
-    >
-  | Event<'CreditsCaptured', { runId: string; credits: number; byLot: readonly LotShare[] }>
-  | Event<
-      'CreditsReturned',
-      { runId: string; credits: number; byLot: readonly LotShare[]; cause: string }
-    >
-  | Event<'CreditsReleased', { runId: string; credits: number; byLot: readonly LotShare[] }>
-  | Event<'LotRevoked', { lotId: string; credits: number; cause: RevocationCause }>
-  /** These credits of the lot are held by runs; they are taken or owed when the runs settle. */
-  | Event<'RevocationDeferred', { lotId: string; credits: number; cause: RevocationCause }>
-  | Event<'DebtIncurred', { lotId: string; credits: number; cause: string }>
-  | Event<'DebtSettled', { debt: string; lotId: string; credits: number }>;
-
-export type CreditEventType = CreditEvent['type'];
-
 export type CreditCommand =
   | {
       type: 'Grant';
@@ -112,6 +41,8 @@ export type CreditCommand =
       grantedAt: string;
       reason: string;
       sealed?: { note: string };
+      /** Of a purchase: how a closed account asks its money back in the same commit. */
+      ifClosed?: { refundId: string; requestedAt: string };
     }
   | {
       type: 'Reserve';
@@ -124,35 +55,37 @@ export type CreditCommand =
       limit: number;
     }
   | { type: 'Settle'; runId: string; settlement: Settlement }
-  | { type: 'Revoke'; lotId: string; credits: number; cause: RevocationCause };
+  | {
+      type: 'SetClaim';
+      lotId: string;
+      ref: string;
+      cause: RevocationCause;
+      /** Credits of the lot that should be taken in all; 0 ends the claim. */
+      wanted: number;
+      owes: boolean;
+    }
+  | {
+      type: 'RequestRefund';
+      refundId: string;
+      lotId: string;
+      /** ISO 8601; the age of the lot is tested against it. */
+      requestedAt: string;
+      reason: RefundReason;
+      /** Of how many credits whoever asks was told; when it is another number by now, they ask anew. */
+      credits?: number;
+    }
+  | {
+      type: 'EndRefund';
+      refundId: string;
+      outcome: 'confirmed' | 'failed';
+      providerRefundId: string | null;
+      /** ISO 8601 */
+      at: string;
+    }
+  | { type: 'Consume'; consumptionId: string; credits: number; sealed: { note: string } }
+  | { type: 'CloseAccount'; reason: ClosingReason };
 
 type Command<Type extends CreditCommand['type']> = Extract<CreditCommand, { type: Type }>;
-
-export type Hold = {
-  credits: number;
-  /** In draw order. */
-  allocations: readonly LotShare[];
-  bonusMonth: string | null;
-};
-
-/** Oldest first in the account; `credits` is what is still owed. */
-export type Debt = { debt: string; lotId: string; credits: number; cause: string };
-
-/**
- * Plain JSON. It grows with grants, which are payments and gifts, and keeps every lot for ever: a
- * card dispute can arrive more than a year after the last credit of a lot was consumed, and must
- * still find how much that was. What grows with use leaves no mark: a run is in `holds` until it
- * settles, and repeats of what was settled are recognised by their message ids.
- */
-export type AccountState = {
-  /** In the order of their grants. */
-  lots: readonly Lot[];
-  holds: Readonly<Record<string, Hold>>;
-  debts: readonly Debt[];
-  /** Runs of the latest month that bonus credits paid for, wholly or partly. */
-  month: { month: string; count: number };
-  balance: AccountBalance;
-};
 
 /** Gifts that one account can hold. Purchases are never refused: they are paid for. */
 const maxLots = 1_000;
@@ -160,37 +93,18 @@ const maxLots = 1_000;
 /** One command appends a bounded number of events; what is left of the debts waits its turn. */
 const maxDebtsPerPurchase = 50;
 
-/** For the same reason: each waiting lot is up to four events when one run that held them settles. */
-const maxWaitingLots = 12;
+/** For the same reason: what all claims that wait can cause when one run that held it all settles. */
+const maxEventsWaiting = 60;
 
-/** A fact is an event before `balance` is put on it. */
-type FactOf<Recorded> = Recorded extends { type: infer Type; data: infer Data }
-  ? { readonly type: Type; readonly data: Omit<Data, 'balance'> }
-  : never;
-export type CreditFact = FactOf<CreditEvent>;
+/** After so many facts of one command that gives back, the rest waits for the next one. */
+const maxGivenBack = 20;
 
-export const initialState = (): AccountState => ({
-  lots: [],
-  holds: {},
-  debts: [],
-  month: { month: '', count: 0 },
-  balance: noCredits,
-});
-
-export const noCredits: AccountBalance = {
-  available: 0,
-  held: 0,
-  debt: 0,
-  purchased: 0,
-  bonus: 0,
-  other: 0,
-  consumed: 0,
-  revoked: 0,
-};
+const maxClaims = 20;
 
 /**
  * Throws a `Problem` when the command is refused: 402 `insufficient-credits` or `debt`, 403
- * `monthly-limit`, 404 `unknown-lot`, 409 for what contradicts the account, 400 `invalid-amount`.
+ * `monthly-limit`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
+ * `refund-changed` and for what contradicts the account, 400 `invalid-amount`.
  * No events: the same was done before.
  */
 export function decide(command: CreditCommand, state: AccountState): CreditEvent[] {
@@ -205,32 +119,71 @@ function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
       return reserve(command, state);
     case 'Settle':
       return settle(command, state);
-    case 'Revoke':
-      return revoke(command, state);
+    case 'SetClaim':
+      return setClaim(command, state);
+    case 'RequestRefund':
+      return requestRefund(command, state);
+    case 'EndRefund':
+      return endRefund(command, state);
+    case 'Consume':
+      return consume(command, state);
+    case 'CloseAccount':
+      return state.closed ? [] : [{ type: 'AccountClosed', data: { reason: command.reason } }];
   }
 }
 
+/**
+ * A closed account takes nothing and spends nothing. What is under way still settles, and payments go
+ * on to be what they are: granted, claimed, refunded.
+ */
+function requireOpenAccount({ closed }: AccountState): void {
+  if (closed) throw new Problem(409, 'account-closed', 'This account is closed.');
+}
+
 function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
-  const { type: _, ...granted } = command;
+  const { type: _, ifClosed, ...granted } = command;
   requireAmount(granted.credits);
   if (granted.paidMinor !== null && !isAmount(granted.paidMinor, 0))
     throw new Problem(400, 'invalid-amount', 'What was paid must be a whole number, 0 or more.');
   if ((granted.source === 'purchase') !== (granted.paymentKey !== null))
     throw new Problem(400, 'payment-key', 'A purchase, and nothing else, carries a payment key.');
+  if (granted.source === 'purchase' && !isPaidFor(granted))
+    throw new Problem(400, 'purchase', 'A purchase says which it is, and what was paid in what.');
   const known = state.lots.find(
     (lot) =>
       lot.lotId === granted.lotId ||
       (lot.paymentKey !== null && lot.paymentKey === granted.paymentKey),
   );
   if (known) return requireSameGrant(known, granted);
+  if (granted.source !== 'purchase' || ifClosed === undefined) requireOpenAccount(state);
   if (!Number.isSafeInteger(grantedIn(state.balance) + granted.credits))
     throw new Problem(400, 'invalid-amount', 'That is more than an account can hold.');
   if (granted.source !== 'purchase' && state.lots.length >= maxLots)
     throw new Problem(409, 'too-many-lots', 'This account has received as many grants as it can.');
-  return [
-    { type: 'CreditsGranted', data: granted },
-    ...(granted.source === 'purchase' ? debtsSettledBy(granted, state.debts) : []),
-  ];
+  const fact: CreditFact = { type: 'CreditsGranted', data: granted };
+  if (granted.source !== 'purchase') return [fact];
+  const facts = [fact, ...debtsSettledBy(granted, state.debts)];
+  return state.closed && ifClosed
+    ? [...facts, ...askedBackAtOnce(facts.reduce(evolve, state), granted.lotId, ifClosed)]
+    : facts;
+}
+
+/** Nobody is left to use what was paid for when the account was already closed. */
+function askedBackAtOnce(
+  state: AccountState,
+  lotId: string,
+  asked: NonNullable<Command<'Grant'>['ifClosed']>,
+): CreditFact[] {
+  const lot = state.lots.find((candidate) => candidate.lotId === lotId);
+  if (!lot) return [];
+  const offer = refundOffer(state, lot, Date.parse(asked.requestedAt), 'erasure');
+  // Debts may have taken it all.
+  if ('refusal' in offer) return [];
+  return [refundRequested({ ...asked, reason: 'erasure' }, lot, offer)];
+}
+
+function isPaidFor({ purchaseId, paidMinor, currency }: Omit<Command<'Grant'>, 'type'>): boolean {
+  return purchaseId !== undefined && paidMinor !== null && currency !== null;
 }
 
 /** A payment is granted once, whoever reports it and however often. */
@@ -259,9 +212,8 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   const { runId, credits } = command;
   requireAmount(credits);
   if (state.holds[runId]) return [];
-  const { available, debt } = state.balance;
-  if (debt > 0) throw indebted(debt, credits, available);
-  if (available < credits) throw insufficientCredits(credits, available);
+  requireOpenAccount(state);
+  requireSpendable(credits, state.balance);
   // A clock that runs behind another process's must not open last month's count again.
   const month = later(command.month, state.month.month);
   const used = month === state.month.month ? state.month.count : 0;
@@ -280,11 +232,33 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   ];
 }
 
+function requireSpendable(credits: number, { available, debt }: AccountBalance): void {
+  if (debt > 0) throw indebted(debt, credits, available);
+  if (available < credits) throw insufficientCredits(credits, available);
+}
+
+/**
+ * Draws in the same order as a run. The monthly limit does not count it: that bounds how many runs
+ * bonus credits may pay for. A repeat is recognised by its message ids.
+ */
+function consume(command: Command<'Consume'>, state: AccountState): CreditFact[] {
+  const { consumptionId, credits, sealed } = command;
+  requireAmount(credits);
+  requireOpenAccount(state);
+  requireSpendable(credits, state.balance);
+  const byLot = draw(drawOrder(state.lots), credits);
+  return [{ type: 'CreditsConsumed', data: { consumptionId, credits, byLot, sealed } }];
+}
+
 function settle(command: Command<'Settle'>, state: AccountState): CreditFact[] {
   const hold = state.holds[command.runId];
   if (!hold) return [];
-  const settled = settlementOf(command, hold);
-  return [...settled, ...claimsDue(settled.reduce(evolve, state))];
+  return withWhatIsDue(state, settlementOf(command, hold));
+}
+
+/** What flowed back into a lot is taken by the claims on it before anything else can be. */
+function withWhatIsDue(state: AccountState, facts: readonly CreditFact[]): CreditFact[] {
+  return [...facts, ...claimsDue(facts.reduce(evolve, state))];
 }
 
 function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): CreditFact[] {
@@ -313,171 +287,118 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
 }
 
 /**
- * What waiting revocations take once runs have settled: first what came back, then as debt. Nothing
- * is due between two commands.
+ * Brings a claim nearer to where it should stand, and all the way in one command unless it has very
+ * much to give back; then it is asked again. Other lots are left alone, they are other purchases, but
+ * for those that had settled what this claim made a debt of.
  */
-function claimsDue(state: AccountState): CreditFact[] {
-  return state.lots.flatMap(({ lotId, waiting, available, held }) => {
-    const taken = takeFrom(waiting, available);
-    const left = without(waiting, sumOf(taken));
-    const owed = takeFrom(left, Math.max(0, sumOf(left) - held));
-    return [
-      ...taken.map((claim): CreditFact => ({ type: 'LotRevoked', data: { lotId, ...claim } })),
-      ...owed.map((claim): CreditFact => ({ type: 'DebtIncurred', data: { lotId, ...claim } })),
-    ];
-  });
-}
-
-/**
- * Takes what is available in the lot, waits for what is held, and turns into debt what was
- * consumed. Other lots are left alone: they are other purchases.
- */
-function revoke(command: Command<'Revoke'>, state: AccountState): CreditFact[] {
-  const { lotId, credits, cause } = command;
-  requireAmount(credits);
+function setClaim(command: Command<'SetClaim'>, state: AccountState): CreditFact[] {
+  const { lotId, ref, cause, owes } = command;
+  if (!isAmount(command.wanted, 0))
+    throw new Problem(400, 'invalid-amount', 'A claim is a whole number of credits, 0 or more.');
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
   if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
-  const owed = sumOf(state.debts.filter((debt) => debt.lotId === lotId));
-  const now = Math.min(credits, lot.available);
-  const deferred = Math.min(credits - now, lot.held - sumOf(lot.waiting));
-  const debt = credits - now - deferred;
-  if (debt > lot.consumed - owed)
-    throw new Problem(409, 'revocation-too-large', 'More than this lot still has to give.');
-  const waiting = state.lots.filter((other) => other !== lot && other.waiting.length > 0);
-  if (deferred > 0 && waiting.length >= maxWaitingLots)
-    throw new Problem(409, 'revocations-waiting', 'Ask again when the open runs have settled.');
-  const fact = <Type extends 'LotRevoked' | 'RevocationDeferred' | 'DebtIncurred'>(
-    type: Type,
-    part: number,
-  ) => (part > 0 ? [{ type, data: { lotId, credits: part, cause } }] : []);
-  return [
-    ...fact('LotRevoked', now),
-    ...fact('RevocationDeferred', deferred),
-    ...fact('DebtIncurred', debt),
-  ];
+  const wanted = Math.min(command.wanted, lot.granted);
+  const known = lot.claims.find((claim) => claim.ref === ref);
+  if (!known && wanted === 0) return [];
+  if (!known && lot.claims.length >= maxClaims)
+    throw new Problem(
+      409,
+      'too-many-claims',
+      'There are as many claims on this lot as there can be.',
+    );
+  const stands = known && known.wanted === wanted && known.owes === owes && known.cause === cause;
+  return claimed(
+    state,
+    stands ? [] : [{ type: 'LotClaimed', data: { lotId, ref, cause, credits: wanted, owes } }],
+    { lotId, ref },
+  );
 }
 
-/** Ignores the event's own `balance`: replay compares the two. */
-export function evolve(state: AccountState, event: CreditFact): AccountState {
-  const moved = { ...state, balance: addBalances(state.balance, balanceChange(event)) };
-  switch (event.type) {
-    case 'CreditsGranted':
-      return { ...moved, lots: [...state.lots, freshLot(event.data)] };
-    case 'CreditsReserved': {
-      const { runId, credits, allocations, bonusMonth } = event.data;
-      return {
-        ...moved,
-        lots: moveShares(state.lots, allocations, { available: -1, held: 1 }),
-        holds: { ...state.holds, [runId]: { credits, allocations, bonusMonth } },
-        month: bonusMonth === null ? state.month : countedIn(state.month, bonusMonth),
-      };
-    }
-    case 'CreditsCaptured':
-      return {
-        ...moved,
-        lots: moveShares(state.lots, event.data.byLot, { held: -1, consumed: 1 }),
-        holds: withoutKey(state.holds, event.data.runId),
-      };
-    case 'CreditsReturned':
-      return {
-        ...moved,
-        lots: moveShares(state.lots, event.data.byLot, { consumed: -1, available: 1 }),
-      };
-    case 'CreditsReleased': {
-      const counted = state.holds[event.data.runId]?.bonusMonth === state.month.month;
-      return {
-        ...moved,
-        lots: moveShares(state.lots, event.data.byLot, { held: -1, available: 1 }),
-        holds: withoutKey(state.holds, event.data.runId),
-        month: counted ? { ...state.month, count: state.month.count - 1 } : state.month,
-      };
-    }
-    case 'LotRevoked':
-      return {
-        ...moved,
-        lots: moveShares(state.lots, [event.data], { available: -1, revoked: 1 }).map((lot) =>
-          lot.lotId === event.data.lotId
-            ? { ...lot, waiting: without(lot.waiting, event.data.credits) }
-            : lot,
-        ),
-      };
-    case 'RevocationDeferred': {
-      const { lotId, credits, cause } = event.data;
-      return {
-        ...moved,
-        lots: changeLot(state.lots, lotId, (lot) => ({
-          ...lot,
-          waiting: withClaim(lot.waiting, { cause, credits }),
-        })),
-      };
-    }
-    case 'DebtIncurred': {
-      const { lotId, credits, cause } = event.data;
-      const number = (state.lots.find((lot) => lot.lotId === lotId)?.debts ?? 0) + 1;
-      return {
-        ...moved,
-        lots: changeLot(state.lots, lotId, (lot) => ({
-          ...lot,
-          debts: number,
-          // Nothing stops waiting when the debt is for what had been consumed before.
-          waiting: without(
-            lot.waiting,
-            Math.min(credits, Math.max(0, sumOf(lot.waiting) - lot.held)),
-          ),
-        })),
-        debts: [...state.debts, { debt: `${lotId}:${number}`, lotId, credits, cause }],
-      };
-    }
-    case 'DebtSettled': {
-      const { debt: name, lotId, credits } = event.data;
-      const debt = state.debts.find((candidate) => candidate.debt === name);
-      // What the indebted lot consumed is now paid for by the lot that settles; its own credits
-      // count as taken back.
-      const paid = moveShares(state.lots, [{ lotId, credits }], { available: -1, consumed: 1 });
-      return {
-        ...moved,
-        lots: debt
-          ? moveShares(paid, [{ lotId: debt.lotId, credits }], { consumed: -1, revoked: 1 })
-          : paid,
-        debts: state.debts.flatMap((owed) =>
-          owed.debt !== name
-            ? [owed]
-            : owed.credits > credits
-              ? [{ ...owed, credits: owed.credits - credits }]
-              : [],
-        ),
-      };
-    }
+/** What a claim gives back, and what all of them then take, after these facts. */
+function claimed(
+  state: AccountState,
+  facts: readonly CreditFact[],
+  { lotId, ref }: { lotId: string; ref: string },
+): CreditFact[] {
+  const all = withWhatIsDue(state, facts);
+  let current = all.reduce(evolve, state);
+  while (all.length < maxGivenBack) {
+    const next = nextGivenBack(current, lotId, ref);
+    if (next.length === 0) break;
+    const more = withWhatIsDue(current, next);
+    current = more.reduce(evolve, current);
+    all.push(...more);
   }
+  const waiting = eventsWaiting(current);
+  if (waiting > maxEventsWaiting && waiting > eventsWaiting(state))
+    throw new Problem(409, 'claims-waiting', 'Ask again when the open runs have settled.');
+  return all;
 }
 
-/** What one event adds to each figure of the account, from its amounts alone. */
-export function balanceChange(event: CreditFact): AccountBalance {
-  switch (event.type) {
-    case 'CreditsGranted': {
-      const { credits, source } = event.data;
-      const issued = source === 'purchase' ? 'purchased' : source;
-      return { ...noCredits, available: credits, [issued]: credits };
-    }
-    case 'CreditsReserved':
-      return { ...noCredits, available: -event.data.credits, held: event.data.credits };
-    case 'CreditsCaptured':
-      return { ...noCredits, held: -event.data.credits, consumed: event.data.credits };
-    case 'CreditsReturned':
-      return { ...noCredits, consumed: -event.data.credits, available: event.data.credits };
-    case 'CreditsReleased':
-      return { ...noCredits, held: -event.data.credits, available: event.data.credits };
-    case 'LotRevoked':
-      return { ...noCredits, available: -event.data.credits, revoked: event.data.credits };
-    case 'RevocationDeferred':
-      return noCredits;
-    case 'DebtIncurred':
-      return { ...noCredits, debt: event.data.credits };
-    case 'DebtSettled': {
-      const { credits } = event.data;
-      return { ...noCredits, available: -credits, debt: -credits, revoked: credits };
-    }
+function requestRefund(command: Command<'RequestRefund'>, state: AccountState): CreditFact[] {
+  const { refundId, lotId, requestedAt, reason, credits: agreed } = command;
+  const known = state.refunds[refundId];
+  if (known?.lotId === lotId) return [];
+  if (known) throw new Problem(409, 'refund-exists', 'This refund was asked for of another lot.');
+  const lot = state.lots.find((candidate) => candidate.lotId === lotId);
+  if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  if (reason === 'customer') requireOpenAccount(state);
+  const offer = refundOffer(state, lot, Date.parse(requestedAt), reason);
+  if ('refusal' in offer) throw refundNotPossible(offer.refusal);
+  if (agreed !== undefined && offer.credits !== agreed) throw refundChanged(offer.credits);
+  return [refundRequested(command, lot, offer)];
+}
+
+function refundRequested(
+  { refundId, requestedAt, reason }: Omit<Command<'RequestRefund'>, 'type' | 'lotId' | 'credits'>,
+  { lotId, currency: paidIn }: Lot,
+  { credits, amountMinor }: { credits: number; amountMinor: number },
+): CreditFact {
+  const currency = paidIn ?? '';
+  return {
+    type: 'CashRefundRequested',
+    data: { refundId, lotId, credits, amountMinor, currency, requestedAt, reason },
+  };
+}
+
+function refundNotPossible(reason: RefundRefusal): Problem {
+  return new Problem(409, 'refund-not-possible', refundRefusals[reason], { members: { reason } });
+}
+
+function refundChanged(credits: number): Problem {
+  return new Problem(
+    409,
+    'refund-changed',
+    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. Look at the new amount and ask again.`,
+    { members: { credits } },
+  );
+}
+
+function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFact[] {
+  const { refundId, outcome, providerRefundId, at } = command;
+  const refund = state.refunds[refundId];
+  if (!refund) throw new Problem(404, 'unknown-refund', 'There is no such refund in this account.');
+  if (refund.status === outcome) return [];
+  const { lotId, credits, status } = refund;
+  const ended = { refundId, lotId, credits, providerRefundId, at };
+  const claim = (wanted: number): CreditFact => ({
+    type: 'LotClaimed',
+    data: { lotId, ref: refundId, cause: 'cash_refund', credits: wanted, owes: true },
+  });
+  if (outcome === 'confirmed') {
+    if (status !== 'failed')
+      return [{ type: 'CashRefundConfirmed', data: { ...ended, from: 'pending' } }];
+    const late: CreditFact = { type: 'CashRefundConfirmed', data: { ...ended, from: 'failed' } };
+    return claimed(state, [late, claim(credits)], { lotId, ref: refundId });
   }
+  const from = status === 'pending' ? 'pending' : refund.claimed ? 'claimed' : 'confirmed';
+  const failed: CreditFact = {
+    type: 'CashRefundFailed',
+    data: { ...ended, from, refundableUntil: refundDaysAfter(at) },
+  };
+  return from === 'claimed'
+    ? claimed(state, [failed, claim(0)], { lotId, ref: refundId })
+    : withWhatIsDue(state, [failed]);
 }
 
 /** Everything that was ever granted. */
@@ -495,11 +416,6 @@ function withBalances(state: AccountState, facts: readonly CreditFact[]): Credit
   const faults = facts.length === 0 ? [] : [...unsoundness(current), ...unpaidClaims(current)];
   if (faults.length > 0) throw new Error(`Unsound credit account: ${faults.join('; ')}`);
   return events;
-}
-
-/** What a revocation could take or call a debt and has not; nothing after a whole command. */
-export function unpaidClaims(state: AccountState): string[] {
-  return claimsDue(state).map((fact) => `${fact.type} is due`);
 }
 
 /** The refusal for want of credits, in the words that the start screen shows. */
@@ -540,35 +456,6 @@ function isAmount(value: number, least: number): boolean {
   return Number.isSafeInteger(value) && value >= least;
 }
 
-function countedIn(
-  current: AccountState['month'],
-  month: string,
-): { month: string; count: number } {
-  return month > current.month
-    ? { month, count: 1 }
-    : { month: current.month, count: current.count + 1 };
-}
-
-function addBalances(left: AccountBalance, right: AccountBalance): AccountBalance {
-  return {
-    available: left.available + right.available,
-    held: left.held + right.held,
-    debt: left.debt + right.debt,
-    purchased: left.purchased + right.purchased,
-    bonus: left.bonus + right.bonus,
-    other: left.other + right.other,
-    consumed: left.consumed + right.consumed,
-    revoked: left.revoked + right.revoked,
-  };
-}
-
-function withoutKey<Value>(
-  record: Readonly<Record<string, Value>>,
-  key: string,
-): Record<string, Value> {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
-}
-
 function later(left: string, right: string): string {
   return left > right ? left : right;
 }
@@ -576,7 +463,7 @@ function later(left: string, right: string): string {
 /** `version` changes whenever the shape of the state does; snapshots of another are not read. */
 export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = {
   name: 'credits',
-  version: 1,
+  version: 3,
   initialState,
   decide,
   evolve,

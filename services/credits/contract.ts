@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { Time, WholeText } from '#services/platform/contract.ts';
 
 /**
  * Requests and replies of the credit calls; all that the web imports of this slice. Amounts are whole
@@ -15,56 +16,75 @@ export const creditLimits = {
   months: 12,
   /** The most that anyone can ask about or be granted at once. */
   amount: 1_000_000,
+  /** Characters that a service may write about what it used credits for. */
+  reason: 200,
+  /** Days of 24 hours in which unused credits of a purchase can be given back. */
+  refundDays: 30,
+  /** A person who falls below so many credits is told. */
+  lowBalance: 20,
+  /** Days over which the cost of answers is measured. */
+  measuredDays: 90,
+  /** Fewer answers of a model would tell of single runs, so nothing is told of them. */
+  measuredAnswers: 20,
 } as const;
 
-/** `POST /credits/trial`, local mode only, gives so many; the answer is the Balance. */
-export const trialCredits = 50;
-
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const CheckedTime = v.pipe(Time, v.isoTimestamp());
+/** A month of a statement or a figure. */
+export const Month = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d{2}$/),
+  v.description('A calendar month in UTC, like `2026-11`'),
+);
 const Amount = v.pipe(
   v.number('Enter a number of credits'),
   v.safeInteger('Enter a whole number of credits'),
   v.minValue(1, 'Enter at least 1 credit'),
   v.maxValue(creditLimits.amount, `Enter at most ${creditLimits.amount} credits`),
+  v.description('Whole credits'),
 );
 
 /** `GET /credits/balance`. */
 export const Balance = v.object({
-  /** What a run can be paid from now. */
-  available_credits: Count,
-  /** Held by runs that have not settled yet. */
-  reserved_credits: Count,
-  /** Taken back after it was used; the next purchase settles it, and no run starts before. */
-  debt_credits: Count,
-  /** Bought, without bonus. */
-  total_purchased: Count,
-  /** Net of what was returned for runs. */
-  total_consumed: Count,
-  /** Bought, bonus and other together. */
-  total_credits: Count,
-  /** The same as `total_consumed`. */
-  used_credits: Count,
+  available_credits: v.pipe(Count, v.description('Credits that a run can be paid from now')),
+  reserved_credits: v.pipe(Count, v.description('Credits held by runs that have not settled yet')),
+  debt_credits: v.pipe(
+    Count,
+    v.description(
+      'Credits taken back after they were used; the next purchase settles them, and no run starts before',
+    ),
+  ),
+  total_purchased: v.pipe(Count, v.description('Credits bought so far, without bonus')),
+  total_consumed: v.pipe(
+    Count,
+    v.description('Credits used so far, net of what was returned for runs'),
+  ),
+  total_credits: v.pipe(Count, v.description('Credits bought, bonus and other together, so far')),
+  used_credits: v.pipe(Count, v.description('Credits; the same as `total_consumed`')),
 });
 export type Balance = v.InferOutput<typeof Balance>;
 
 export const TransactionType = v.picklist(['purchase', 'consumption', 'refund', 'bonus', 'other']);
 export type TransactionType = v.InferOutput<typeof TransactionType>;
 
-/**
- * What happened, in one word of ours: `run` and `run_return` are a run's price and what came back of
- * it; `grant` is a gift that is no bonus; the rest of `other` takes credits.
- */
-export const ReasonCode = v.picklist([
-  'purchase',
-  'bonus',
-  'grant',
-  'run',
-  'run_return',
-  'cash_refund',
-  'dispute',
-  'correction',
-  'debt',
-]);
+export const ReasonCode = v.pipe(
+  v.picklist([
+    'purchase',
+    'bonus',
+    'grant',
+    'run',
+    'run_return',
+    'service',
+    'cash_refund',
+    'dispute',
+    'inquiry',
+    'correction',
+    'debt',
+  ]),
+  v.description(
+    "What happened: `run` and `run_return` are a run's price and what came back of it; `service` is what another service used; `grant` is a gift that is no bonus; `inquiry` is a bank's question about a payment, and `dispute` its money taken back; the rest of `other` takes credits",
+  ),
+);
 export type ReasonCode = v.InferOutput<typeof ReasonCode>;
 
 /**
@@ -72,17 +92,31 @@ export type ReasonCode = v.InferOutput<typeof ReasonCode>;
  * its debt; `balance_after` is that sum up to and including this line. A reservation is no line.
  */
 export const Transaction = v.object({
-  id: v.string(),
+  id: v.pipe(
+    v.string(),
+    v.description('Of this line, a UUID; the cursor `before` of the next page'),
+  ),
   transaction_type: TransactionType,
-  description: v.string(),
-  created_at: v.pipe(v.string(), v.isoTimestamp()),
-  /** Signed, never 0. */
-  amount: v.pipe(v.number(), v.safeInteger()),
-  balance_after: v.pipe(v.number(), v.safeInteger()),
+  description: v.pipe(v.string(), v.description('The line in words')),
+  created_at: CheckedTime,
+  amount: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.description('Credits, signed: what the line adds to the account or takes from it; never 0'),
+  ),
+  balance_after: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.description('Credits: available and held less debt, up to and including this line'),
+  ),
   reason_code: ReasonCode,
-  run_id: v.optional(v.string()),
-  purchase_id: v.optional(v.string()),
-  lot_id: v.optional(v.string()),
+  run_id: v.optional(v.pipe(v.string(), v.description('The run that it is about, `opt_…`'))),
+  purchase_id: v.optional(
+    v.pipe(v.string(), v.description('The purchase that it is about, `pur_…`')),
+  ),
+  lot_id: v.optional(
+    v.pipe(v.string(), v.description('The lot of credits that it is about, `lot_…`')),
+  ),
 });
 export type Transaction = v.InferOutput<typeof Transaction>;
 
@@ -94,49 +128,150 @@ export type History = v.InferOutput<typeof History>;
 export const HistoryQuery = v.strictObject({
   limit: v.optional(
     v.pipe(
-      v.string(),
-      v.digits('The limit is a whole number'),
-      v.transform(Number),
-      v.minValue(1, 'The limit is at least 1'),
-      v.maxValue(creditLimits.historyMost, `The limit is at most ${creditLimits.historyMost}`),
+      WholeText(1, creditLimits.historyMost, {
+        notWhole: 'The limit is a whole number',
+        tooSmall: 'The limit is at least 1',
+        tooLarge: `The limit is at most ${creditLimits.historyMost}`,
+      }),
+      v.description('Lines, at most'),
     ),
     String(creditLimits.history),
   ),
-  before: v.optional(v.pipe(v.string(), v.uuid('Not the id of a transaction'))),
+  before: v.optional(
+    v.pipe(
+      v.string(),
+      v.uuid('Not the id of a transaction'),
+      v.description('A cursor: the `id` of the last line that one has; older lines follow'),
+    ),
+  ),
 });
 export type HistoryQuery = v.InferOutput<typeof HistoryQuery>;
 
 /** `GET /credits/analytics`. */
 export const CreditAnalytics = v.object({
-  /** Credits consumed in this month, net of what was returned. */
-  monthly_consumption: v.pipe(v.number(), v.safeInteger()),
+  monthly_consumption: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.description('Credits used in this month (UTC), net of what was returned'),
+  ),
   /** The last twelve months, oldest first, this one included; `month` like `2026-11`. */
   consumption_by_month: v.array(
     v.object({
-      month: v.pipe(v.string(), v.regex(/^\d{4}-\d{2}$/)),
-      credits: v.pipe(v.number(), v.safeInteger()),
+      month: Month,
+      credits: v.pipe(
+        v.number(),
+        v.safeInteger(),
+        v.description('Credits used in the month, net of what was returned'),
+      ),
     }),
   ),
-  /** What a completed run cost, to one decimal. */
-  average_cost_per_optimization: v.nullable(v.pipe(v.number(), v.minValue(0))),
-  completed_optimizations: Count,
-  total_consumed: Count,
+  average_cost_per_optimization: v.pipe(
+    v.nullable(v.pipe(v.number(), v.minValue(0))),
+    v.description(
+      'Credits that a completed run was charged, to one decimal; null before the first',
+    ),
+  ),
+  completed_optimizations: v.pipe(Count, v.description('Runs, over all time')),
+  total_consumed: v.pipe(
+    Count,
+    v.description('Credits, over all time; net of what was returned for runs'),
+  ),
   /** A run's charge is shared over its seats by what they cost; the shares add up to the charge. */
-  most_used_models: v.array(v.object({ model: v.string(), total_credits: Count })),
+  most_used_models: v.array(
+    v.object({
+      model: v.pipe(v.string(), v.description('The id of the model')),
+      total_credits: v.pipe(
+        Count,
+        v.description(
+          "Credits: the model's share of what its runs were charged, by what its calls cost",
+        ),
+      ),
+    }),
+  ),
+  as_of: v.pipe(
+    CheckedTime,
+    v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
+  ),
 });
 export type CreditAnalytics = v.InferOutput<typeof CreditAnalytics>;
+
+const PerMillionTokens = v.pipe(
+  v.nullable(v.pipe(v.number(), v.minValue(0))),
+  v.description('List price, USD for a million tokens; null where the catalogue names none'),
+);
+const Measured = v.object({
+  answers: v.pipe(
+    v.nullable(Count),
+    v.description('Answers in the last 90 days whose cost is known; null for fewer than 20'),
+  ),
+  average_cost: v.pipe(
+    v.nullable(v.pipe(v.number(), v.minValue(0))),
+    v.description('USD of one answer, on average over these; null for fewer than 20'),
+  ),
+});
+
+/** `GET /credits/model-costs`: list prices, and what answers really cost over all people. */
+export const ModelCosts = v.object({
+  models: v.array(
+    v.object({
+      id: v.pipe(v.string(), v.description('Of the model, as strategies name it')),
+      name: v.string(),
+      provider: v.string(),
+      input_price: PerMillionTokens,
+      cached_input_price: PerMillionTokens,
+      output_price: PerMillionTokens,
+      ...Measured.entries,
+      /** The same of answers that the simulator gave, at the prices of the model that it played. */
+      simulated: Measured,
+    }),
+  ),
+  as_of: v.pipe(
+    CheckedTime,
+    v.description('Measured figures hold everything that happened until then; ISO 8601 in UTC'),
+  ),
+});
+export type ModelCosts = v.InferOutput<typeof ModelCosts>;
 
 /** `POST /credits/check-usage`. */
 export const CheckUsageRequest = v.strictObject({ required_credits: Amount });
 export type CheckUsageRequest = v.InferOutput<typeof CheckUsageRequest>;
 
 export const CheckUsageReply = v.object({
-  has_sufficient_credits: v.boolean(),
-  required_credits: Count,
-  current_balance: Count,
-  shortfall: Count,
+  has_sufficient_credits: v.pipe(
+    v.boolean(),
+    v.description('Debt makes any balance insufficient, as it does for a run'),
+  ),
+  required_credits: v.pipe(Count, v.description('Credits, as asked')),
+  current_balance: v.pipe(Count, v.description('Credits that a run can be paid from now')),
+  shortfall: v.pipe(Count, v.description('Credits that are missing; 0 when there are enough')),
 });
 export type CheckUsageReply = v.InferOutput<typeof CheckUsageReply>;
+
+/** `POST /credits/consume`, for other services only; `Idempotency-Key` is required. */
+export const ConsumeRequest = v.strictObject({
+  user_id: v.pipe(
+    v.string('Name the user'),
+    v.regex(/^usr_[0-9a-hjkmnp-tv-z]{26}$/, 'Not the id of a user'),
+    v.description('Whose credits: `usr_` and 26 characters'),
+  ),
+  credits: Amount,
+  reason: v.pipe(
+    v.string('Say what the credits are for'),
+    v.trim(),
+    v.minLength(1, 'Say what the credits are for'),
+    v.maxLength(creditLimits.reason, `Use at most ${creditLimits.reason} characters`),
+    v.description("What for, in the service's words; kept sealed, as part of the person's ledger"),
+  ),
+});
+export type ConsumeRequest = v.InferOutput<typeof ConsumeRequest>;
+
+export const ConsumeReply = v.object({
+  consumption_id: v.pipe(v.string(), v.description('Of this use, `con_…`')),
+  consumed_credits: v.pipe(Count, v.description('Credits')),
+  /** The account after it. */
+  balance: Balance,
+});
+export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
 
 /** The answer to a usage check. Debt makes any balance insufficient, as it does for a run. */
 export function checkUsage(

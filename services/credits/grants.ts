@@ -1,7 +1,8 @@
 import type { CommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
 import { creditAccount } from './account.ts';
-import type { AccountBalance, CreditCommand } from './account.ts';
+import type { AccountBalance } from './account-state.ts';
+import type { CreditCommand } from './account.ts';
 import { creditStream, fingerprintOf } from './streams.ts';
 
 /** Credits that nobody bought. `commandId` makes a repeat the same grant. */
@@ -9,7 +10,7 @@ export type Gift = {
   userId: string;
   credits: number;
   source: 'bonus' | 'other';
-  reason: 'demo' | 'trial' | 'operator';
+  reason: 'demo' | 'operator';
   actor: string;
   commandId: string;
   /** Sealed under the account's key, field `note`. */

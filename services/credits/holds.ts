@@ -1,7 +1,8 @@
 import type { CommandBus } from '#services/platform/command.ts';
 import type { Settlement } from '#services/optimizations/events.ts';
 import { creditAccount } from './account.ts';
-import type { CreditCommand, CreditEvent } from './account.ts';
+import type { CreditEvent } from './account-state.ts';
+import type { CreditCommand } from './account.ts';
 import { creditStream, fingerprintOf, reserveCommandId, settleCommandId } from './streams.ts';
 
 /** What a run asks of a person's credits: hold the price once, settle it once. */

@@ -1,28 +1,49 @@
-import type { CreditFact, LotShare, LotSource, RevocationCause } from './account.ts';
+import type { CreditFact, LotShare, LotSource, RevocationCause } from './account-state.ts';
 
 /**
  * The lots of one account and what is done with their credits. Everything here is arithmetic on
  * shares; when a lot is drawn from, and what is taken back from it, is decided in `account.ts`.
  */
-/** A part of a revocation. */
-export type Claim = { cause: RevocationCause; credits: number };
+/**
+ * What somebody outside takes back of a lot, and where that should stand. `wanted` is kept as it was
+ * asked for, also when the lot cannot give as much now: what flows back into it later is taken then.
+ */
+export type Claim = {
+  /** Whose it is: a dispute `dp_…`, a charge `ch_…`, a refund of ours `ref_…`. */
+  ref: string;
+  cause: RevocationCause;
+  wanted: number;
+  /** Revoked because of it, and owed because of it, settled or not. */
+  taken: number;
+  /** What was consumed becomes debt. An inquiry, before any money is gone, only freezes. */
+  owes: boolean;
+};
 
-/** granted = available + held + consumed + revoked, each ≥ 0. */
+/** granted = available + held + consumed + cashPending + cashRefunded + revoked, each ≥ 0. */
 export type Lot = {
   lotId: string;
   source: LotSource;
   grantedAt: string;
   paymentKey: string | null;
+  purchaseId: string | null;
+  /** Null for what was not bought, like its currency. */
+  paidMinor: number | null;
+  currency: string | null;
   granted: number;
   available: number;
   held: number;
   consumed: number;
+  /** Asked back in money, while the money is on its way. */
+  cashPending: number;
+  cashRefunded: number;
   revoked: number;
+  /** A refund that failed extends the time in which another can be asked for. */
+  refundableUntil: string | null;
   /**
-   * Revocations that wait for what is held, one for each cause, oldest first, together at most
-   * `held`. Nothing is available in a lot while one waits.
+   * Those that stand, oldest first. What they have taken together is what is revoked and what this
+   * lot owes. After a whole command nothing is available in a lot whose claims want more.
    */
-  waiting: readonly Claim[];
+  claims: readonly Claim[];
   /** Debts that this lot has caused so far; the next is named `<lotId>:<debts + 1>`. */
   debts: number;
 };
@@ -53,25 +74,41 @@ export function freshLot(data: Extract<CreditFact, { type: 'CreditsGranted' }>['
     source: data.source,
     grantedAt: data.grantedAt,
     paymentKey: data.paymentKey,
+    purchaseId: data.purchaseId ?? null,
+    paidMinor: data.paidMinor,
+    currency: data.currency,
     granted: data.credits,
     available: data.credits,
     held: 0,
     consumed: 0,
+    cashPending: 0,
+    cashRefunded: 0,
     revoked: 0,
-    waiting: [],
+    refundableUntil: null,
+    claims: [],
     debts: 0,
   };
 }
 
-/** One claim for each cause, so that there are never more than there are causes. */
-export function withClaim(waiting: readonly Claim[], claim: Claim): Claim[] {
-  if (!waiting.some(({ cause }) => cause === claim.cause)) return [...waiting, claim];
-  return waiting.map((known) =>
-    known.cause === claim.cause ? { ...known, credits: known.credits + claim.credits } : known,
-  );
+/** The claim changed, or made where there was none; one that wants and has nothing is gone. */
+export function withClaim(
+  lot: Lot,
+  { ref, cause }: Pick<Claim, 'ref' | 'cause'>,
+  change: (claim: Claim) => Partial<Claim>,
+): Lot {
+  const known = lot.claims.some((claim) => claim.ref === ref)
+    ? lot.claims
+    : [...lot.claims, { ref, cause, wanted: 0, taken: 0, owes: true }];
+  const claims = known.map((claim) => (claim.ref === ref ? { ...claim, ...change(claim) } : claim));
+  return { ...lot, claims: claims.filter(({ wanted, taken }) => wanted > 0 || taken > 0) };
 }
 
-type LotPart = 'available' | 'held' | 'consumed' | 'revoked';
+/** What a claim still wants; below 0 what it has to give back. */
+export function gapOf({ wanted, taken }: Claim): number {
+  return wanted - taken;
+}
+
+type LotPart = 'available' | 'held' | 'consumed' | 'cashPending' | 'cashRefunded' | 'revoked';
 
 /** Moves each share's credits between the parts of its lot: −1 takes them from one, 1 adds to one. */
 export function moveShares(
@@ -87,6 +124,8 @@ export function moveShares(
       available: lot.available + credits * (signs.available ?? 0),
       held: lot.held + credits * (signs.held ?? 0),
       consumed: lot.consumed + credits * (signs.consumed ?? 0),
+      cashPending: lot.cashPending + credits * (signs.cashPending ?? 0),
+      cashRefunded: lot.cashRefunded + credits * (signs.cashRefunded ?? 0),
       revoked: lot.revoked + credits * (signs.revoked ?? 0),
     };
   });

@@ -1,4 +1,4 @@
-import type { CreditEventType, CreditFact } from './account.ts';
+import type { CreditEventType, CreditFact } from './account-state.ts';
 
 /**
  * The ledger in double entry. Each event moves credits between accounts, and what it takes from one
@@ -17,6 +17,8 @@ export type LedgerAccount =
   | 'sys:issued_other'
   | 'sys:consumed'
   | 'sys:refunded_job'
+  | 'sys:cash_pending'
+  | 'sys:cash_refunded'
   | 'sys:revoked';
 
 export type Posting = { account: LedgerAccount; credits: number };
@@ -30,22 +32,43 @@ const ledgerAccounts = [
   'sys:issued_other',
   'sys:consumed',
   'sys:refunded_job',
+  'sys:cash_pending',
+  'sys:cash_refunded',
   'sys:revoked',
 ] as const satisfies readonly LedgerAccount[];
 
 /** The two sides of one event; none for an event that only announces. */
 export function postings(event: CreditFact): Posting[] {
-  if (event.type === 'RevocationDeferred') return [];
+  const route = routeOf(event);
+  if (route === null || !('credits' in event.data)) return [];
   const { credits } = event.data;
-  const { from, to } =
-    event.type === 'CreditsGranted'
-      ? { from: issuedBy[event.data.source], to: 'user:available' as const }
-      : routes[event.type];
   return [
-    { account: from, credits: -credits },
-    { account: to, credits },
+    { account: route.from, credits: -credits },
+    { account: route.to, credits },
   ];
 }
+
+type Route = { from: LedgerAccount; to: LedgerAccount };
+
+function routeOf(event: CreditFact): Route | null {
+  switch (event.type) {
+    case 'CreditsGranted':
+      return { from: issuedBy[event.data.source], to: 'user:available' };
+    // Paid after it had failed: a claim takes the credits, and gives them back.
+    case 'CashRefundConfirmed':
+      return event.data.from === 'failed' ? null : routes[event.type];
+    case 'CashRefundFailed':
+      return cashReturns[event.data.from];
+    default:
+      return routes[event.type];
+  }
+}
+
+const cashReturns: Readonly<Record<'pending' | 'confirmed' | 'claimed', Route | null>> = {
+  pending: { from: 'sys:cash_pending', to: 'user:available' },
+  confirmed: { from: 'sys:cash_refunded', to: 'user:available' },
+  claimed: null,
+};
 
 const issuedBy = {
   purchase: 'sys:issued_paid',
@@ -61,13 +84,23 @@ const routes = {
   LotRevoked: { from: 'user:available', to: 'sys:revoked' },
   DebtIncurred: { from: 'user:debt', to: 'sys:revoked' },
   DebtSettled: { from: 'user:available', to: 'user:debt' },
+  DebtCancelled: { from: 'sys:revoked', to: 'user:debt' },
+  DebtSettlementReversed: { from: 'sys:revoked', to: 'user:available' },
+  LotReinstated: { from: 'sys:revoked', to: 'user:available' },
+  CreditsConsumed: { from: 'user:available', to: 'sys:consumed' },
+  CashRefundRequested: { from: 'user:available', to: 'sys:cash_pending' },
+  CashRefundConfirmed: { from: 'sys:cash_pending', to: 'sys:cash_refunded' },
+  LotClaimed: null,
+  RevocationDeferred: null,
+  AccountClosed: null,
 } as const satisfies Record<
-  Exclude<CreditEventType, 'CreditsGranted' | 'RevocationDeferred'>,
-  { from: LedgerAccount; to: LedgerAccount }
+  Exclude<CreditEventType, 'CreditsGranted' | 'CashRefundFailed'>,
+  Route | null
 >;
 
 /**
- * granted = available + held + consumed − refunded + revoked, all from the accounts' sums.
+ * granted = available + held + consumed − refunded + cash_pending + cash_refunded + revoked, all from
+ * the accounts' sums; `refunded` is what came back of runs.
  * `revoked` is what has really been taken back; what is still owed stands in `debt` beside it.
  */
 export type TrialBalance = {
@@ -76,6 +109,8 @@ export type TrialBalance = {
   held: number;
   consumed: number;
   refunded: number;
+  cash_pending: number;
+  cash_refunded: number;
   revoked: number;
   debt: number;
   /** Both sides are equal, and all accounts together are 0. */
@@ -90,11 +125,24 @@ export function trialBalance(sums: ReadonlyMap<LedgerAccount, number>): TrialBal
   const held = sum('user:held');
   const consumed = sum('sys:consumed');
   const refunded = minus(sum('sys:refunded_job'));
+  const cashPending = sum('sys:cash_pending');
+  const cashRefunded = sum('sys:cash_refunded');
   const debt = minus(sum('user:debt'));
   const revoked = sum('sys:revoked') - debt;
   const all = ledgerAccounts.reduce((total, account) => total + sum(account), 0);
-  const balanced = all === 0 && granted === available + held + consumed - refunded + revoked;
-  return { granted, available, held, consumed, refunded, revoked, debt, balanced };
+  const placed = available + held + consumed - refunded + cashPending + cashRefunded + revoked;
+  return {
+    granted,
+    available,
+    held,
+    consumed,
+    refunded,
+    cash_pending: cashPending,
+    cash_refunded: cashRefunded,
+    revoked,
+    debt,
+    balanced: all === 0 && granted === placed,
+  };
 }
 
 /** The books of several people as one. */
@@ -107,6 +155,8 @@ export function addTrialBalances(balances: readonly TrialBalance[]): TrialBalanc
     held: total('held'),
     consumed: total('consumed'),
     refunded: total('refunded'),
+    cash_pending: total('cash_pending'),
+    cash_refunded: total('cash_refunded'),
     revoked: total('revoked'),
     debt: total('debt'),
     balanced: balances.every((balance) => balance.balanced),

@@ -1,13 +1,14 @@
 import type { RecordedEvent } from '#db/reader.ts';
 import type { Settlement } from '#services/optimizations/events.ts';
-import { balanceChange, evolve, initialState, unpaidClaims } from './account.ts';
+import { balanceChange, evolve, initialState } from './account-state.ts';
+import { unpaidClaims } from './claims.ts';
 import type {
   AccountBalance,
   AccountState,
   CreditEvent,
   CreditEventType,
   CreditFact,
-} from './account.ts';
+} from './account-state.ts';
 import { postings, trialBalance } from './postings.ts';
 import type { LedgerAccount, TrialBalance } from './postings.ts';
 import { unsoundness } from './soundness.ts';
@@ -28,12 +29,14 @@ export type RecordedCreditEvent = {
 /** Replays up to and including a position in the log or a moment. */
 export type Cut = { position: number } | { at: string };
 
-/** What an event moved in one lot; the four add up to what was granted into it, or to 0. */
+/** What an event moved in one lot; all together add up to what was granted into it, or to 0. */
 export type LotChange = {
   lot_id: string;
   available: number;
   held: number;
   consumed: number;
+  cash_pending: number;
+  cash_refunded: number;
   revoked: number;
 };
 
@@ -50,7 +53,10 @@ export type ReplayEntry = {
   held: number;
   debt: number;
   lot_changes: LotChange[];
-  /** A run id, the reason of a grant, the cause of a revocation, or the name of a debt. */
+  /**
+   * A run id, the reason of a grant or a closing, the cause of a revocation, the name of a debt, the
+   * id of a refund.
+   */
   cause: string;
 };
 
@@ -128,13 +134,22 @@ export function balanceDifferences(
   recomputed: AccountBalance,
 ): Difference[] {
   return balanceParts
-    .filter((part) => recorded[part] !== recomputed[part])
+    .filter((part) => figureOf(recorded, part) !== recomputed[part])
     .map((part) => ({
       position,
       what: `balance.${part}`,
-      recorded: recorded[part] ?? 'absent',
+      recorded: figureOf(recorded, part) ?? 'absent',
       recomputed: recomputed[part],
     }));
+}
+
+/** Events are older than two of the figures, which were 0 then. */
+function figureOf(
+  balance: Partial<AccountBalance>,
+  part: keyof AccountBalance,
+): number | undefined {
+  const isLater = part === 'refundPending' || part === 'refunded';
+  return balance[part] ?? (isLater ? 0 : undefined);
 }
 
 /**
@@ -216,10 +231,19 @@ const creditEventTypes: Readonly<Record<CreditEventType, true>> = {
   CreditsCaptured: true,
   CreditsReturned: true,
   CreditsReleased: true,
+  LotClaimed: true,
   LotRevoked: true,
   RevocationDeferred: true,
   DebtIncurred: true,
   DebtSettled: true,
+  DebtCancelled: true,
+  DebtSettlementReversed: true,
+  LotReinstated: true,
+  CashRefundRequested: true,
+  CashRefundConfirmed: true,
+  CashRefundFailed: true,
+  CreditsConsumed: true,
+  AccountClosed: true,
 };
 
 function isCreditEventType(type: string): type is CreditEventType {
@@ -260,10 +284,13 @@ function lotChanges(before: AccountState, after: AccountState): LotChange[] {
       available: lot.available - (old?.available ?? 0),
       held: lot.held - (old?.held ?? 0),
       consumed: lot.consumed - (old?.consumed ?? 0),
+      cash_pending: lot.cashPending - (old?.cashPending ?? 0),
+      cash_refunded: lot.cashRefunded - (old?.cashRefunded ?? 0),
       revoked: lot.revoked - (old?.revoked ?? 0),
     };
-    const { available, held, consumed, revoked } = change;
-    return available === 0 && held === 0 && consumed === 0 && revoked === 0 ? [] : [change];
+    return Object.values(change).some((moved) => typeof moved === 'number' && moved !== 0)
+      ? [change]
+      : [];
   });
 }
 
@@ -276,12 +303,24 @@ function causeOf(event: CreditFact): string {
     case 'CreditsReleased':
       return event.data.runId;
     case 'CreditsReturned':
+    case 'LotClaimed':
     case 'LotRevoked':
     case 'RevocationDeferred':
     case 'DebtIncurred':
+    case 'LotReinstated':
       return event.data.cause;
     case 'DebtSettled':
+    case 'DebtCancelled':
+    case 'DebtSettlementReversed':
       return event.data.debt;
+    case 'CashRefundRequested':
+    case 'CashRefundConfirmed':
+    case 'CashRefundFailed':
+      return event.data.refundId;
+    case 'CreditsConsumed':
+      return event.data.consumptionId;
+    case 'AccountClosed':
+      return event.data.reason;
   }
 }
 
@@ -303,6 +342,8 @@ function trialDifferences(trial: TrialBalance, balance: AccountBalance): Differe
     ['held', trial.held, balance.held],
     ['debt', trial.debt, balance.debt],
     ['consumed', trial.consumed - trial.refunded, balance.consumed],
+    ['cash_pending', trial.cash_pending, balance.refundPending],
+    ['cash_refunded', trial.cash_refunded, balance.refunded],
     ['revoked', trial.revoked, balance.revoked],
   ] as const;
   const unequal = compared.filter(([, books, account]) => books !== account);
@@ -334,5 +375,7 @@ const balanceParts = [
   'bonus',
   'other',
   'consumed',
+  'refundPending',
+  'refunded',
   'revoked',
 ] as const satisfies readonly (keyof AccountBalance)[];

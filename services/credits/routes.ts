@@ -1,80 +1,136 @@
+import type { MiddlewareHandler } from 'hono';
 import type pg from 'pg';
-import { readBalance } from '#projections/credit-account.ts';
-import { readAnalytics } from '#projections/credit-analytics.ts';
+import { readUntil } from '#projections/checkpoint.ts';
+import { balanceOf, readBalance } from '#projections/credit-account.ts';
+import { creditAnalytics, readAnalytics } from '#projections/credit-analytics.ts';
 import { readHistory } from '#projections/credit-history.ts';
+import type { PackageName } from '#projections/credit-history.ts';
 import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
-import {
-  answerData,
-  createRouter,
-  notFound,
-  parseBody,
-  parseQuery,
-  requireNoFields,
-} from '#services/platform/http.ts';
+import { answer, bodyOf, queryOf } from '#services/platform/endpoints.ts';
+import { createRouter, notFound } from '#services/platform/http.ts';
+import type { HttpContext, HttpEnv } from '#services/platform/http.ts';
 import { answerOnce } from '#services/platform/idempotency.ts';
 import { newId } from '#services/platform/ids.ts';
-import { checkUsage, CheckUsageRequest, HistoryQuery, trialCredits } from './contract.ts';
-import type { GiveCredits } from './grants.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { ConsumeCredits, Consumed, Consumption } from './consume.ts';
+import { checkUsage } from './contract.ts';
+import type { ConsumeReply } from './contract.ts';
+import { creditEndpoints } from './endpoints.ts';
+import { readModelCosts } from './model-costs.ts';
 
 export type CreditRouteDependencies = {
   pool: pg.Pool;
-  giveCredits: GiveCredits;
-  /** Only local mode gives credits away. */
-  isLocal: boolean;
   clock: () => number;
+  consumeCredits: ConsumeCredits;
+  /** Whether there is such a person, whose account takes commands. */
+  takesCommands: (userId: string) => Promise<boolean>;
+  withinDailyCap: WithinDailyCap;
+  packageName: PackageName;
 };
 
+/** Runs `spend` when the service's daily cap allows it. @throws Problem 403 `daily-cap-reached` */
+type WithinDailyCap = (
+  spending: { serviceId: string; commandId: string; credits: number },
+  spend: () => Promise<Consumed>,
+) => Promise<Consumed>;
+
 export function creditRoutes(
-  { pool, giveCredits, isLocal, clock }: CreditRouteDependencies,
+  dependencies: CreditRouteDependencies,
   authenticate: Authenticate,
+  /** Lets services pass that may consume credits, and sets `serviceId`. */
+  consumingService: MiddlewareHandler<HttpEnv>,
 ) {
+  const { pool, clock, packageName } = dependencies;
   const signedIn = requireUser(authenticate);
   return createRouter()
     .get('/credits/balance', signedIn, async (context) =>
-      answerData(context, await readBalance(pool, context.get('userId'))),
+      answer(
+        context,
+        creditEndpoints['GET /credits/balance'],
+        await readBalance(pool, context.get('userId')),
+      ),
     )
     .get('/credits/history', signedIn, async (context) => {
-      const query = parseQuery(context, HistoryQuery);
-      const lines = await readHistory(pool, context.get('userId'), query);
-      return answerData(
+      const endpoint = creditEndpoints['GET /credits/history'];
+      const query = queryOf(context, endpoint);
+      const lines = await readHistory(pool, context.get('userId'), query, packageName);
+      return answer(
         context,
+        endpoint,
         lines.map((line) => line.transaction),
       );
     })
-    .get('/credits/analytics', signedIn, async (context) =>
-      answerData(context, await readAnalytics(pool, context.get('userId'), new Date(clock()))),
+    .get('/credits/analytics', signedIn, async (context) => {
+      const until = await readUntil(pool, [creditAnalytics]);
+      const analytics = await readAnalytics(pool, context.get('userId'), new Date(clock()));
+      return answer(context, creditEndpoints['GET /credits/analytics'], {
+        ...analytics,
+        as_of: until.toISOString(),
+      });
+    })
+    .get('/credits/model-costs', async (context) =>
+      answer(
+        context,
+        creditEndpoints['GET /credits/model-costs'],
+        await readModelCosts(pool, new Date(clock())),
+      ),
     )
     .post('/credits/check-usage', signedIn, async (context) => {
-      const { required_credits: required } = await parseBody(context, CheckUsageRequest);
+      const endpoint = creditEndpoints['POST /credits/check-usage'];
+      const { required_credits: required } = await bodyOf(context, endpoint);
       const balance = await readBalance(pool, context.get('userId'));
-      return answerData(context, checkUsage(required, balance));
+      return answer(context, endpoint, checkUsage(required, balance));
     })
-    .post('/credits/trial', signedIn, async (context) => {
-      if (!isLocal) throw notFound();
-      await requireNoFields(context);
-      const userId = context.get('userId');
+    .post('/credits/consume', consumingService, async (context) => {
+      requireKey(context);
+      const endpoint = creditEndpoints['POST /credits/consume'];
+      const body = await bodyOf(context, endpoint);
+      const serviceId = context.get('serviceId');
       return answerOnce(
         context,
+        endpoint,
         {
           pool,
-          route: 'POST /credits/trial',
-          body: {},
-          newResourceId: () => newId('lot', clock()),
-          status: 201,
+          route: 'POST /credits/consume',
+          body,
+          owner: serviceId,
+          newResourceId: () => newId('con', clock()),
         },
-        async ({ resourceId: lotId, commandId }) => {
-          await giveCredits({
-            userId,
-            credits: trialCredits,
-            source: 'other',
-            reason: 'trial',
-            actor: userId,
+        async ({ resourceId: consumptionId, commandId, fingerprint }) =>
+          consume(dependencies, {
+            consumptionId,
+            userId: body.user_id,
+            credits: body.credits,
+            reason: body.reason,
+            actor: serviceId,
             commandId,
-            lotId,
-          });
-          return readBalance(pool, userId);
-        },
+            fingerprint,
+          }),
       );
+    });
+}
+
+async function consume(
+  { takesCommands, withinDailyCap, consumeCredits }: CreditRouteDependencies,
+  consumption: Consumption,
+): Promise<ConsumeReply> {
+  const { consumptionId, userId, credits, actor: serviceId, commandId } = consumption;
+  if (!(await takesCommands(userId))) throw notFound('There is no such user.');
+  const { balance } = await withinDailyCap({ serviceId, commandId, credits }, async () =>
+    consumeCredits(consumption),
+  );
+  return {
+    consumption_id: consumptionId,
+    consumed_credits: credits,
+    balance: balanceOf(balance),
+  };
+}
+
+/** Another service repeats what it does not know to have happened; without a key that would be twice. */
+function requireKey(context: HttpContext): void {
+  if (context.req.header('idempotency-key') === undefined)
+    throw new Problem(400, 'validation', 'Send an Idempotency-Key with this call.', {
+      errors: [{ field: 'Idempotency-Key', message: 'This header is required.' }],
     });
 }

@@ -25,6 +25,21 @@ export function grantCommandId(lotOrPaymentKey: string): string {
   return uuidV5(lotOrPaymentKey, 'grant');
 }
 
+/** A refund is asked for once. */
+export function refundCommandId(refundId: string): string {
+  return uuidV5(refundId, 'request');
+}
+
+/** Each time that the end of a refund turns out to be another; `ends` of them were told before. */
+export function endRefundCommandId(refundId: string, outcome: string, ends: number): string {
+  return uuidV5(refundId, outcome, ends);
+}
+
+/** An account is closed once. */
+export function closeCommandId(userId: string): string {
+  return uuidV5(userId, 'close-account');
+}
+
 /**
  * What was asked, without what the server adds: clock, month and limit may differ when the same
  * thing is asked again, and that is no other request.
@@ -39,7 +54,15 @@ export function fingerprintOf(command: CreditCommand): string {
       return command.settlement.kind === 'release'
         ? `release ${command.runId}`
         : `capture ${command.runId} ${command.settlement.capture} ${command.settlement.refund}`;
-    case 'Revoke':
-      return `revoke ${command.lotId} ${command.credits} ${command.cause}`;
+    case 'SetClaim':
+      return `claim ${command.lotId} ${command.ref} ${command.cause} ${command.wanted} ${command.owes}`;
+    case 'RequestRefund':
+      return `refund ${command.refundId} ${command.lotId} ${command.reason}${command.credits === undefined ? '' : ` ${command.credits}`}`;
+    case 'EndRefund':
+      return `end-refund ${command.refundId} ${command.outcome}`;
+    case 'Consume':
+      return `consume ${command.credits}`;
+    case 'CloseAccount':
+      return `close ${command.reason}`;
   }
 }

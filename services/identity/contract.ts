@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { Time } from '#services/platform/contract.ts';
 
 /**
  * What a person sends to sign up and sign in, and what comes back. The forms in the browser and the
@@ -19,18 +20,39 @@ const identityLengths = {
 /** Date of the terms and the privacy policy that sign-up accepts; stored with the account. */
 export const policyVersion = '2026-11-20';
 
+/** The sentences beside a field that have a refusal of their own in `identityProblems`. */
+export const fieldSentences = {
+  'invalid-email': 'Please enter a valid email address',
+  'password-too-short': 'Password must be at least 8 characters',
+  'password-too-weak':
+    'Password must contain at least one uppercase letter, one lowercase letter, and one number',
+} as const;
+
 const Email = v.pipe(
   v.string('Email is required'),
   v.trim(),
   v.nonEmpty('Email is required'),
-  v.maxLength(identityLengths.email, 'Please enter a valid email address'),
-  v.email('Please enter a valid email address'),
+  v.maxLength(identityLengths.email, fieldSentences['invalid-email']),
+  v.email(fieldSentences['invalid-email']),
 );
+
+/** "a•••@example.com": enough to recognise one's own address, too little to read it over a shoulder. */
+export function maskedEmail(email: string): string {
+  const at = email.lastIndexOf('@');
+  return at < 1 ? '•••' : `${email.slice(0, 1)}•••${email.slice(at)}`;
+}
+
+/**
+ * What would break a line or turn the direction of the words around a name, wherever it is shown. The
+ * joiners that emoji and some scripts are written with are no such thing.
+ */
+const plainName = /^[^\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]*$/u;
 
 const Name = v.pipe(
   v.string('Full name is required'),
   v.trim(),
   v.nonEmpty('Full name is required'),
+  v.regex(plainName, 'Name may not contain line breaks or hidden characters'),
   v.minLength(identityLengths.nameMin, 'Name must be at least 2 characters'),
   v.maxLength(identityLengths.nameMax, 'Name must be at most 80 characters'),
 );
@@ -41,12 +63,9 @@ const passwordComposition = /^(?=[\s\S]*[a-z])(?=[\s\S]*[A-Z])(?=[\s\S]*[0-9])/;
 const NewPassword = v.pipe(
   v.string('Password is required'),
   v.nonEmpty('Password is required'),
-  v.minLength(identityLengths.passwordMin, 'Password must be at least 8 characters'),
+  v.minLength(identityLengths.passwordMin, fieldSentences['password-too-short']),
   v.maxLength(identityLengths.passwordMax, 'Password must be at most 256 characters'),
-  v.regex(
-    passwordComposition,
-    'Password must contain at least one uppercase letter, one lowercase letter, and one number',
-  ),
+  v.regex(passwordComposition, fieldSentences['password-too-weak']),
 );
 
 /**
@@ -61,6 +80,14 @@ export const passwordRules = [
   { id: 'digit', words: 'One number', met: (password: string) => /[0-9]/.test(password) },
 ] as const;
 
+const RememberMe = v.optional(
+  v.pipe(
+    v.boolean('This field is not valid.'),
+    v.description('Keeps the session for up to 30 days instead of until the browser closes'),
+  ),
+  false,
+);
+
 /**
  * `POST /auth/login`. The server does not apply the six characters of the form: any wrong pair gets
  * the same answer, however short the password.
@@ -72,8 +99,7 @@ export const LoginRequest = v.strictObject({
     v.nonEmpty('Password is required'),
     v.maxLength(identityLengths.passwordMax, 'Password must be at most 256 characters'),
   ),
-  /** Keeps the session for up to 30 days instead of until the browser closes. */
-  remember: v.optional(v.boolean(), false),
+  remember_me: RememberMe,
 });
 export type LoginRequest = v.InferOutput<typeof LoginRequest>;
 
@@ -88,15 +114,35 @@ export const LoginForm = v.strictObject({
   ),
 });
 
+const Redirect = v.optional(
+  v.pipe(
+    v.string(),
+    v.maxLength(2_000),
+    v.description('A path of this site to go to afterwards; anything else is ignored'),
+  ),
+);
+
 /** `POST /auth/signup`. */
 export const SignupRequest = v.strictObject({
   name: Name,
   email: Email,
   password: NewPassword,
-  /** The `policyVersion` the person accepted; absent from clients older than the field. */
-  terms_version: v.optional(v.pipe(v.string(), v.maxLength(32))),
+  /** The `policyVersion`; absent from clients older than the field. */
+  terms_version: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(32),
+      v.description('The date of the terms that the person accepted'),
+    ),
+  ),
+  redirect: Redirect,
 });
 export type SignupRequest = v.InferOutput<typeof SignupRequest>;
+
+const RepeatedPassword = v.pipe(
+  v.string('Please confirm your password'),
+  v.nonEmpty('Please confirm your password'),
+);
 
 /** The sign-up form: the request's fields, the repeated password and the checkbox. */
 export const SignupForm = v.pipe(
@@ -104,10 +150,7 @@ export const SignupForm = v.pipe(
     name: Name,
     email: Email,
     password: NewPassword,
-    confirmPassword: v.pipe(
-      v.string('Please confirm your password'),
-      v.nonEmpty('Please confirm your password'),
-    ),
+    confirmPassword: RepeatedPassword,
     terms: v.literal(true, 'You must accept the Terms of Service and Privacy Policy'),
   }),
   v.forward(
@@ -122,86 +165,270 @@ export const SignupForm = v.pipe(
 
 /** The person, as `GET /users/me` and every session reply carry them. */
 export const User = v.object({
-  id: v.string(),
+  id: v.pipe(v.string(), v.description('Of the person: `usr_` and 26 characters')),
   email: v.string(),
   name: v.string(),
   subscription_tier: v.picklist(['free', 'pro', 'scale']),
-  /** Runs of this calendar month (UTC). */
-  optimizations_used: v.number(),
-  /** Runs a month that bonus credits may pay for; −1 is unlimited. */
-  optimizations_limit: v.number(),
-  avatar_url: v.nullish(v.string()),
-  created_at: v.string(),
-  updated_at: v.string(),
+  optimizations_used: v.pipe(
+    v.number(),
+    v.description('Runs of this month, as `GET /optimizations/usage` counts them'),
+  ),
+  optimizations_limit: v.pipe(
+    v.number(),
+    v.description('Runs a month that bonus credits may pay for; −1 is unlimited'),
+  ),
+  avatar_url: v.nullish(v.pipe(v.string(), v.description('Of the picture; null for none'))),
+  created_at: Time,
+  updated_at: Time,
 });
 export type User = v.InferOutput<typeof User>;
 
-/** `data` of login, sign-up and session: `token` and `access_token` are the same string. */
+/** The person as `GET` and `PATCH /users/me` carry them: `User` and what only they themselves see. */
+export const Profile = v.object({
+  ...User.entries,
+  email_confirmed: v.boolean(),
+  has_password: v.pipe(
+    v.boolean(),
+    v.description('False for an account that signs in by links only, until it chooses a password'),
+  ),
+  pending_email: v.pipe(
+    v.nullable(v.string()),
+    v.description('The address that a change waits to be confirmed for; null for none'),
+  ),
+  preferred_dashboard: v.nullable(v.picklist(['standard', 'elite'])),
+  onboarding_completed_at: v.nullable(Time),
+  notify_run_finished: v.pipe(v.boolean(), v.description('A mail when a run has ended')),
+  notify_low_balance: v.pipe(v.boolean(), v.description('A mail when few credits are left')),
+});
+export type Profile = v.InferOutput<typeof Profile>;
+
+/** `PATCH /users/me`: any of these fields. */
+export const ProfileChange = v.strictObject({
+  name: v.optional(Name),
+  preferred_dashboard: v.optional(v.nullable(v.picklist(['standard', 'elite']))),
+  notify_run_finished: v.optional(v.boolean('This field is not valid.')),
+  notify_low_balance: v.optional(v.boolean('This field is not valid.')),
+});
+export type ProfileChange = v.InferOutput<typeof ProfileChange>;
+
+/** What `PUT /users/me/avatar` takes: the picture itself as the body, at most so many bytes. */
+export const avatarLimits = {
+  bytes: 256 * 1024,
+  mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
+} as const;
+
+/**
+ * `data` of login, refresh, exchange and session: `token` and `access_token` are the same string.
+ * `GET /auth/session` answers null when the request carries no session: asking is no error, and a
+ * visitor's console stays clean.
+ */
 export const SessionReply = v.object({
-  token: v.string(),
-  access_token: v.string(),
-  /** ISO time at which the access token ends. */
-  expires_at: v.string(),
-  /** Seconds until then. */
-  expires_in: v.number(),
+  token: v.pipe(
+    v.string(),
+    v.description('The access token, a JWT; to be sent as `Authorization: Bearer …`'),
+  ),
+  access_token: v.pipe(v.string(), v.description('The same as `token`')),
+  expires_at: v.pipe(Time, v.description('When the access token ends; ISO 8601 in UTC')),
+  expires_in: v.pipe(v.number(), v.description('Seconds until the access token ends')),
   user: User,
 });
 export type SessionReply = v.InferOutput<typeof SessionReply>;
 
-/**
- * `data` of `GET /auth/session`. Null when the request carries no session: asking is no error, and a
- * visitor's console stays clean. A 401 means the same.
- */
-export const SessionState = v.nullable(SessionReply);
+const PendingToken = v.pipe(
+  v.string(),
+  v.description(
+    'Stands for the address where a mail to it is asked for once more, and for nothing else',
+  ),
+);
 
-/** `data` of sign-up. With `needsEmailVerification` there is no session yet. */
+/**
+ * `data` of sign-up. With `needsEmailVerification` there is no session yet; `pending_token` then
+ * stands for the address in `POST /auth/resend-confirmation` and gives no right to anything else.
+ */
 export const SignupReply = v.union([
-  v.object({ needsEmailVerification: v.literal(true) }),
+  v.object({ needsEmailVerification: v.literal(true), pending_token: PendingToken }),
   v.object({ ...SessionReply.entries, needsEmailVerification: v.optional(v.literal(false)) }),
 ]);
 export type SignupReply = v.InferOutput<typeof SignupReply>;
 
-/** `data` of logout. */
-export const LogoutReply = v.object({ ok: v.literal(true) });
+/** `data` of calls that have nothing to tell: logout, a mail that is on its way, a change that is done. */
+export const DoneReply = v.object({ ok: v.literal(true) });
+
+// --- links in mails ---
+
+/** `POST /auth/resend-confirmation`: the address, or what sign-up answered in its place. */
+export const ResendRequest = v.union([
+  v.strictObject({ email: Email, redirect: Redirect }),
+  v.strictObject({ pending_token: v.pipe(PendingToken, v.maxLength(2_000)), redirect: Redirect }),
+]);
 
 /**
- * The refusals of these calls: problem code, status, the title a screen shows, and the sentence in
- * `message`. Sentences and their key words are the specification's.
+ * The path when it is one of this site, else null: no scheme, no host, no backslash or control
+ * character that a browser would read as one. Anyone can write a path into a link or a request.
  */
-export const identityProblems = {
-  'email-in-use': {
-    status: 409,
-    title: 'Email already in use',
-    message: 'An account with this email already exists. Try signing in instead.',
-  },
-  'invalid-email': {
-    status: 400,
-    title: 'Invalid email address',
-    message: 'Please enter a valid email address.',
-  },
-  'password-too-short': {
-    status: 400,
-    title: 'Password too short',
-    message: 'Password must be at least 8 characters long.',
-  },
-  'password-too-weak': {
-    status: 400,
-    title: 'Password too weak',
-    message: 'Please choose a stronger password with uppercase, lowercase, and numbers.',
-  },
-  'rate-limited': {
-    status: 429,
-    title: 'Too many attempts',
-    message: 'Please wait a moment before trying again.',
-  },
-  'wrong-credentials': {
-    status: 401,
-    title: 'Login failed',
-    message: 'Login failed. Please check your credentials.',
-  },
-  'authentication-required': {
-    status: 401,
-    title: 'Authentication required',
-    message: 'Authentication required',
-  },
-} as const;
+export function ownPath(candidate: string | undefined, origin: string): string | null {
+  if (!candidate || !candidate.startsWith('/') || /^\/[/\\]|[\\\p{Cc}]/u.test(candidate))
+    return null;
+  if (!URL.canParse(candidate, origin)) return null;
+  const url = new URL(candidate, origin);
+  // `/.//host` resolves to a path that begins with two slashes, which is a host to whoever reads it next.
+  if (url.origin !== new URL(origin).origin || url.pathname.startsWith('//')) return null;
+  return `${url.pathname}${url.search}${url.hash}`;
+}
+
+/** `POST /auth/magic-link`. With a PKCE challenge the link answers a code for the verifier's holder. */
+export const MagicLinkRequest = v.strictObject({
+  email: Email,
+  redirect: Redirect,
+  remember_me: RememberMe,
+  code_challenge: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[\w-]{43}$/, 'This field is not valid.'),
+      v.description('PKCE: the SHA-256 of a verifier, in base64url. The link then answers a code'),
+    ),
+  ),
+  code_challenge_method: v.optional(v.literal('S256', 'Only S256 is supported.')),
+});
+export type MagicLinkRequest = v.InferOutput<typeof MagicLinkRequest>;
+
+/** `POST /auth/password/reset-request`. */
+export const ResetLinkRequest = v.strictObject({ email: Email });
+
+/** The kinds of link that a mail carries, as in `/auth/link/{kind}#{token}` and `POST /auth/links/{kind}`. */
+export const linkKinds = ['confirm', 'magic', 'reset', 'email', 'undo'] as const;
+export type LinkKind = (typeof linkKinds)[number];
+
+const OpaqueToken = v.pipe(
+  v.string('This link is not valid.'),
+  v.regex(/^[\w-]{43}$/, 'This link is not valid.'),
+  v.description('From a link: 256 random bits in base64url'),
+);
+
+/** `POST /auth/links/{kind}`. */
+export const LinkRequest = v.strictObject({ token: OpaqueToken });
+
+/** `data` of `POST /auth/links/{kind}`: the page to go to, a path of this site. */
+export const LinkReply = v.object({
+  redirect: v.pipe(v.string(), v.description('The page to go to, a path of this site')),
+  /**
+   * Whose account the link leads into: anyone can send a link of their own account to somebody else,
+   * who has to be able to see that it is not theirs. Whole, because a masked one can be imitated, and
+   * whoever has the link could read it in the mail.
+   */
+  email: v.optional(v.string()),
+});
+export type LinkReply = v.InferOutput<typeof LinkReply>;
+
+const LinkJws = v.pipe(
+  v.string(),
+  v.maxLength(2_000),
+  v.description('Of the pair behind the `#` of the address that a link leads to; works once'),
+);
+
+/** `POST /auth/exchange`: the one-time pair of a link, or its code with the verifier. */
+export const ExchangeRequest = v.union([
+  v.strictObject({ access_token: LinkJws, refresh_token: LinkJws }),
+  v.strictObject({
+    code: OpaqueToken,
+    code_verifier: v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z0-9._~-]{43,128}$/, 'This field is not valid.'),
+      v.description('PKCE: what the challenge was made from'),
+    ),
+  }),
+]);
+
+// --- password and address ---
+
+/** `POST /auth/password/reset`: the ticket that the reset link was exchanged for. */
+export const PasswordResetRequest = v.strictObject({ token: OpaqueToken, password: NewPassword });
+
+const CurrentPassword = v.pipe(
+  v.string('Password is required'),
+  v.nonEmpty('Password is required'),
+  v.maxLength(identityLengths.passwordMax, 'Password must be at most 256 characters'),
+);
+
+/** `POST /auth/password/change`. */
+export const PasswordChangeRequest = v.strictObject({
+  current_password: CurrentPassword,
+  new_password: NewPassword,
+});
+
+/** `POST /auth/email/change`. */
+export const EmailChangeRequest = v.strictObject({ email: Email, password: CurrentPassword });
+
+/** `POST /auth/reauthenticate`: proves again who is there, for five minutes. */
+export const ReauthenticateRequest = v.strictObject({ password: CurrentPassword });
+
+/** `DELETE /users/me`: the password, unless the person has proved who they are in the last five minutes. */
+export const DeleteAccountRequest = v.strictObject({ password: v.optional(CurrentPassword) });
+
+/** The form of a new password that is typed twice. */
+export const NewPasswordForm = v.pipe(
+  v.strictObject({
+    password: NewPassword,
+    confirmPassword: RepeatedPassword,
+  }),
+  v.forward(
+    v.partialCheck(
+      [['password'], ['confirmPassword']],
+      (form) => form.password === form.confirmPassword,
+      'Passwords do not match',
+    ),
+    ['confirmPassword'],
+  ),
+);
+
+// --- sessions ---
+
+/** One row of `GET /auth/sessions`, newest use first. */
+export const SessionRow = v.object({
+  id: v.pipe(v.string(), v.description('Of the session: `ses_` and 26 characters')),
+  current: v.pipe(v.boolean(), v.description('The one that asks')),
+  device: v.pipe(
+    v.string(),
+    v.description('Such as `Firefox on Linux`; empty when the browser did not say'),
+  ),
+  address: v.pipe(v.string(), v.description('The network address that it was begun from')),
+  method: v.pipe(
+    v.picklist(['password', 'confirm', 'magic', 'reset', 'signup']),
+    v.description('How it was begun'),
+  ),
+  remembered: v.pipe(
+    v.boolean(),
+    v.description('Kept for up to 30 days, instead of until the browser closes'),
+  ),
+  created_at: Time,
+  last_used_at: Time,
+  expires_at: v.pipe(Time, v.description('When it ends without further use; ISO 8601 in UTC')),
+});
+export type SessionRow = v.InferOutput<typeof SessionRow>;
+
+/** `data` of `POST /auth/sessions/end-others`. */
+export const EndedReply = v.object({
+  ended: v.pipe(v.number(), v.description('Sessions that were ended')),
+});
+
+/** `data` of every `DELETE`. */
+export const DeletedReply = v.object({
+  id: v.pipe(v.string(), v.description('Of what is gone')),
+  deleted: v.literal(true),
+});
+
+// --- export ---
+
+/** `data` of `GET /users/me/export`: everything kept about the person, as tables of rows and as CSV. */
+export const ExportReply = v.object({
+  exported_at: Time,
+  tables: v.pipe(
+    v.record(v.string(), v.array(v.record(v.string(), v.unknown()))),
+    v.description('Rows by the name of their table'),
+  ),
+  csv: v.pipe(
+    v.record(v.string(), v.string()),
+    v.description('The same tables: the content of a CSV file by its name'),
+  ),
+});
+export type ExportReply = v.InferOutput<typeof ExportReply>;

@@ -1,140 +1,266 @@
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type postgres from 'postgres';
-import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
-import { answerData, createRouter, parseBody } from '#services/platform/http.ts';
+import { callerOfAddress, networkOf } from '#services/platform/client-address.ts';
+import { answer, bodyOf } from '#services/platform/endpoints.ts';
+import { createRouter } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
-import { Problem } from '#services/platform/problem.ts';
-import { identityProblems, LoginRequest, policyVersion, SignupRequest } from './contract.ts';
-import type { SessionReply, User } from './contract.ts';
-import { hashPassword, verifyPassword } from './passwords.ts';
-import { beginSession, endSession, sessionLives, useSession } from './sessions.ts';
-import type { Tokens } from './tokens.ts';
-import { createUser, describeUser, findUser, findUserByEmail } from './users.ts';
-import type { Account } from './users.ts';
+import type { RateLimitName } from '#services/platform/limits.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { ownPath, policyVersion } from './contract.ts';
+import type { SessionReply, SignupReply } from './contract.ts';
+import { identityEndpoints } from './endpoints.ts';
+import { linkRoutes } from './link-routes.ts';
+import type { LinkDependencies } from './link-routes.ts';
+import { mailAccountExists, mailLink } from './mailed-links.ts';
+import type { AskedLink } from './mailed-links.ts';
+import { identityBodyOf, refuseCommonPassword } from './new-password.ts';
+import { passwordRoutes } from './password-routes.ts';
+import type { PasswordDependencies } from './password-routes.ts';
+import { hashPassword, needsRehash, verifyPassword } from './passwords.ts';
+import { identityProblem } from './problems.ts';
+import { browserNonce } from './session-cookie.ts';
+import { signIn } from './sign-in.ts';
+import type { SlowDown } from './slow-down.ts';
+import { createUser, findUserByEmail, insertUser, normalizedEmail } from './users.ts';
+import type { Account, NewAccount } from './users.ts';
 
-export type IdentityDependencies = {
-  sql: postgres.Sql;
-  tokens: Tokens;
-  publicUrl: string;
-  /** Runs that a person began this month. */
-  runsThisMonth: (userId: string) => Promise<number>;
-  monthlyLimits: Readonly<Record<string, number>>;
-  clock: () => number;
-};
-
-/** A valid token whose session has not ended. */
-export function authenticator({
-  sql,
-  tokens,
-}: Pick<IdentityDependencies, 'sql' | 'tokens'>): Authenticate {
-  return async (bearer) => {
-    const claims = await tokens.verify(bearer);
-    return claims && (await sessionLives(sql, claims.sessionId)) ? claims : null;
+export type IdentityDependencies = LinkDependencies &
+  PasswordDependencies & {
+    sealer: Sealer;
+    slowDown: SlowDown;
+    requireEmailConfirmation: boolean;
+    /** Whether sign-up says that an address has an account, as the specification has it. */
+    signupDisclosesAccounts: boolean;
   };
-}
 
+/** The ways in: signing up, signing in, asking for a link, and what links and new passwords do. */
 export function identityRoutes(dependencies: IdentityDependencies, authenticate: Authenticate) {
-  const { sql } = dependencies;
+  const { tokens, publicUrl } = dependencies;
   return createRouter()
-    .post('/auth/signup', async (context) => {
-      const request = await parseBody(context, SignupRequest);
-      const account = await createUser(sql, {
-        email: request.email,
-        name: request.name,
-        passwordHash: await hashPassword(request.password),
-        termsVersion: policyVersion,
+    .post('/auth/signup', async (context) =>
+      answer(context, identityEndpoints['POST /auth/signup'], await signUp(dependencies, context)),
+    )
+    .post('/auth/login', async (context) =>
+      answer(context, identityEndpoints['POST /auth/login'], await logIn(dependencies, context)),
+    )
+    .post('/auth/resend-confirmation', async (context) => {
+      const endpoint = identityEndpoints['POST /auth/resend-confirmation'];
+      const request = await identityBodyOf(context, endpoint);
+      const email =
+        'email' in request ? request.email : await tokens.verifyPending(request.pending_token);
+      await askForLink(dependencies, context, 'link', email, {
+        kind: 'confirm',
+        redirect: ownPath(request.redirect, publicUrl),
       });
-      const session = await signIn(dependencies, context, account, false);
-      return answerData(context, { ...session, needsEmailVerification: false }, 201);
+      return answer(context, endpoint, { ok: true });
     })
-    .post('/auth/login', async (context) => {
-      const request = await parseBody(context, LoginRequest);
-      const account = await findUserByEmail(sql, request.email);
-      const correct = await verifyPassword(request.password, account?.password_hash ?? null);
-      if (!account || !correct) {
-        const { status, message } = identityProblems['wrong-credentials'];
-        throw new Problem(status, 'wrong-credentials', message);
-      }
-      return answerData(context, await signIn(dependencies, context, account, request.remember));
+    .post('/auth/magic-link', async (context) => {
+      const endpoint = identityEndpoints['POST /auth/magic-link'];
+      const request = await identityBodyOf(context, endpoint);
+      await askForLink(dependencies, context, 'link', request.email, {
+        kind: 'magic',
+        redirect: ownPath(request.redirect, publicUrl),
+        remembered: request.remember_me,
+        code_challenge: request.code_challenge ?? null,
+      });
+      return answer(context, endpoint, { ok: true });
     })
-    .get('/auth/session', async (context) => {
-      refuseCrossSite(context);
-      const token = getCookie(context, cookieName(dependencies.publicUrl));
-      const session = token === undefined ? null : await useSession(sql, token);
-      const account = session && (await findUser(sql, session.userId));
-      if (!session || !account) return answerData(context, null);
-      return answerData(context, await describeSession(dependencies, account, session.id));
+    .post('/auth/password/reset-request', async (context) => {
+      const endpoint = identityEndpoints['POST /auth/password/reset-request'];
+      const { email } = await identityBodyOf(context, endpoint);
+      await askForLink(dependencies, context, 'reset', email, { kind: 'reset' });
+      return answer(context, endpoint, { ok: true });
     })
-    .post('/auth/logout', async (context) => {
-      refuseCrossSite(context);
-      const name = cookieName(dependencies.publicUrl);
-      const token = getCookie(context, name);
-      if (token !== undefined) await endSession(sql, token);
-      deleteCookie(context, name, cookieAttributes(dependencies.publicUrl));
-      return answerData(context, { ok: true });
-    })
-    .get('/users/me', requireUser(authenticate), async (context) => {
-      const account = await findUser(sql, context.get('userId'));
-      if (!account) throw new Problem(401, 'authentication-required', 'Authentication required');
-      return answerData(context, await describePerson(dependencies, account));
-    });
+    .route('/', linkRoutes(dependencies))
+    .route('/', passwordRoutes(dependencies, authenticate));
 }
 
-async function signIn(
+// --- signing up ---
+
+async function signUp(
   dependencies: IdentityDependencies,
   context: HttpContext,
-  account: Account,
-  remember: boolean,
-): Promise<SessionReply> {
-  const { sql, publicUrl } = dependencies;
-  const { session, token, cookieSeconds } = await beginSession(sql, account.id, remember);
-  setCookie(context, cookieName(publicUrl), token, {
-    ...cookieAttributes(publicUrl),
-    ...(cookieSeconds === null ? {} : { maxAge: cookieSeconds }),
-  });
-  return describeSession(dependencies, account, session.id);
-}
-
-async function describeSession(
-  dependencies: IdentityDependencies,
-  account: Account,
-  sessionId: string,
-): Promise<SessionReply> {
-  const { token, expiresAt } = await dependencies.tokens.sign(account.id, sessionId);
-  return {
-    token,
-    access_token: token,
-    expires_at: expiresAt.toISOString(),
-    expires_in: Math.round((expiresAt.getTime() - dependencies.clock()) / 1000),
-    user: await describePerson(dependencies, account),
-  };
-}
-
-async function describePerson(
-  { runsThisMonth, monthlyLimits }: IdentityDependencies,
-  account: Account,
-): Promise<User> {
-  const used = await runsThisMonth(account.id);
-  return describeUser(account, used, monthlyLimits[account.subscription_tier] ?? 0);
-}
-
-/** `__Host-` needs https; over http, which is loopback only, browsers refuse it. */
-function cookieName(publicUrl: string): string {
-  return publicUrl.startsWith('https:') ? '__Host-refresh' : 'sf_refresh';
-}
-
-function cookieAttributes(publicUrl: string) {
-  return {
-    httpOnly: true,
-    sameSite: 'Lax',
-    path: '/',
-    secure: publicUrl.startsWith('https:'),
+): Promise<SignupReply> {
+  const { pool, rateLimits, publicUrl, productName, tokens } = dependencies;
+  const request = await identityBodyOf(context, identityEndpoints['POST /auth/signup']);
+  refuseCommonPassword(request.password, request, { productName, field: 'password' });
+  const address = context.get('address');
+  await rateLimits.take('signup', callerOfAddress(address), { address });
+  const isNeutral = !dependencies.signupDisclosesAccounts;
+  const browser = browserNonce(context, publicUrl);
+  const confirm = {
+    kind: 'confirm',
+    browser,
+    redirect: ownPath(request.redirect, publicUrl),
   } as const;
+  const account: NewAccount = {
+    email: request.email,
+    name: request.name,
+    passwordHash: await hashPassword(request.password),
+    termsVersion: policyVersion,
+    signupBrowser: browser,
+  };
+  if (isNeutral) {
+    dependencies.afterwards.begin(async () => signUpQuietly(dependencies, account, confirm));
+  } else {
+    const created = await createUser(pool, account);
+    await noteCreated(dependencies, created);
+    if (!demandsProof(dependencies)) {
+      const how = { method: 'signup', remembered: false } as const;
+      const session = await signIn(dependencies, context, created, how);
+      return { ...session, needsEmailVerification: false };
+    }
+    await mailLink(dependencies, created.id, confirm);
+  }
+  const pendingToken = await tokens.signPending(normalizedEmail(request.email));
+  return { needsEmailVerification: true, pending_token: pendingToken };
 }
 
-/** Cookies speak only for pages of our own. */
-function refuseCrossSite(context: HttpContext): void {
-  if (context.req.header('sec-fetch-site') === 'cross-site')
-    throw new Problem(403, 'cross-site', 'This call is answered to our own pages only.');
+/**
+ * Whether nobody signs in before the address is proved. Where it is not demanded, an address counts as
+ * proved no sooner either: the first proof still takes the account from whoever signed up with a
+ * stranger's address. A neutral sign-up demands it always, since a session at once would tell.
+ */
+function demandsProof({
+  requireEmailConfirmation,
+  signupDisclosesAccounts,
+}: IdentityDependencies): boolean {
+  return requireEmailConfirmation || !signupDisclosesAccounts;
+}
+
+/** After an answer that is the same whether or not the address had an account already. */
+async function signUpQuietly(
+  dependencies: IdentityDependencies,
+  account: NewAccount,
+  confirm: AskedLink,
+): Promise<void> {
+  const created = await insertUser(dependencies.pool, account);
+  if (created) {
+    await noteCreated(dependencies, created);
+    await mailLink(dependencies, created.id, confirm);
+    return;
+  }
+  const owner = await findUserByEmail(dependencies.sql, account.email);
+  if (owner) await mailAccountExists(dependencies, owner);
+}
+
+async function noteCreated(
+  { sealer, audit }: IdentityDependencies,
+  { id }: Account,
+): Promise<void> {
+  await sealer.createDataKey('account', id, id);
+  await audit({ actor: id, action: 'account.created', subject: id, userId: id });
+}
+
+// --- signing in ---
+
+/**
+ * Every limit comes before the hash, and nothing that is answered or that takes time tells whether
+ * there is an account before the password was right. Where sign-up does not tell it, that the address
+ * waits to be confirmed is not told either: whoever signs up with a stranger's address and then in
+ * with the same password would learn whether there was an account before.
+ */
+async function logIn(
+  dependencies: IdentityDependencies,
+  context: HttpContext,
+): Promise<SessionReply> {
+  const request = await bodyOf(context, identityEndpoints['POST /auth/login']);
+  await limitLogin(dependencies, context, normalizedEmail(request.email));
+  const account = await findUserByEmail(dependencies.sql, request.email);
+  const isRight = await verifyPassword(request.password, account?.password_hash ?? null);
+  const reason = refusalOf(account, isRight, demandsProof(dependencies));
+  if (account === null || reason !== null) {
+    await noteRefused(dependencies, context, account, reason ?? 'unknown');
+    throw identityProblem(
+      reason === 'not-confirmed' && dependencies.signupDisclosesAccounts
+        ? 'email-not-confirmed'
+        : 'wrong-credentials',
+    );
+  }
+  await renewHash(dependencies, account, request.password);
+  const how = { method: 'password', remembered: request.remember_me } as const;
+  return signIn(dependencies, context, account, how);
+}
+
+type LoginRefusal = 'unknown' | 'no-password' | 'wrong-password' | 'erasing' | 'not-confirmed';
+
+function refusalOf(
+  account: Account | null,
+  isRight: boolean,
+  mustBeProved: boolean,
+): LoginRefusal | null {
+  if (account === null) return 'unknown';
+  if (account.password_hash === null) return 'no-password';
+  if (!isRight) return 'wrong-password';
+  if (account.erasing_at !== null) return 'erasing';
+  return mustBeProved && account.email_confirmed_at === null ? 'not-confirmed' : null;
+}
+
+async function limitLogin(
+  { rateLimits, slowDown }: IdentityDependencies,
+  context: HttpContext,
+  email: string,
+): Promise<void> {
+  const address = context.get('address');
+  const caller = callerOfAddress(address);
+  await rateLimits.take('login-address', caller, { address });
+  await rateLimits.take('login', `${caller} ${email}`, { address });
+  await slowDown.wait(await rateLimits.count('login-account', email, { address }));
+}
+
+/** Parameters are raised over time; the password is at hand only now. */
+async function renewHash(
+  { sql }: IdentityDependencies,
+  { id, password_hash: stored }: Account,
+  password: string,
+): Promise<void> {
+  if (stored === null || !needsRehash(stored)) return;
+  await sql`
+    update users set password_hash = ${await hashPassword(password)}
+    where id = ${id} and password_hash = ${stored}`;
+}
+
+async function noteRefused(
+  { audit }: IdentityDependencies,
+  context: HttpContext,
+  account: Account | null,
+  reason: LoginRefusal,
+): Promise<void> {
+  await audit({
+    actor: 'anonymous',
+    action: 'login.refused',
+    subject: account?.id ?? 'unknown',
+    ...(account === null ? {} : { userId: account.id }),
+    detail: { reason, network: networkOf(context.get('address')) },
+  });
+}
+
+// --- asking for a link ---
+
+/**
+ * The same for every address: limits, a nonce for the browser, an answer. Whether there is an account
+ * to write to is looked up after the answer, so that the time it takes tells nothing.
+ */
+async function askForLink(
+  dependencies: IdentityDependencies,
+  context: HttpContext,
+  limit: RateLimitName,
+  email: string | null,
+  ask: Omit<AskedLink, 'browser'>,
+): Promise<void> {
+  const { sql, rateLimits, publicUrl, afterwards } = dependencies;
+  const address = context.get('address');
+  const caller = callerOfAddress(address);
+  await rateLimits.take('mail-address', caller, { address });
+  if (email !== null) {
+    const mailbox = normalizedEmail(email);
+    await rateLimits.take(limit, `${caller} ${mailbox}`, { address });
+    await rateLimits.take('mail-account', mailbox, { address });
+  }
+  const nonce = browserNonce(context, publicUrl);
+  // The holder of a verifier needs no nonce: the link then gives nothing to anybody else.
+  const browser = typeof ask.code_challenge === 'string' ? null : nonce;
+  afterwards.begin(async () => {
+    const account = email === null ? null : await findUserByEmail(sql, email);
+    if (account) await mailLink(dependencies, account.id, { ...ask, browser });
+  });
 }

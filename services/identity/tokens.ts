@@ -1,81 +1,176 @@
-import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, randomUUID } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
-import { newId } from '#services/platform/ids.ts';
+import type { JWK, JWTPayload } from 'jose';
 
 /**
- * Access tokens: signed by EdDSA, ten minutes, bound to a session. The first key signs, all verify,
- * so that keys can be rotated while tokens live.
+ * Signed tokens (RFC 8725, RFC 9068): EdDSA only, by keys of our own only, and each kind with a type
+ * and an audience of its own, so that none can be used in the place of another. The first key signs
+ * and all of them verify, so that keys can be rotated while tokens live.
  */
 export type AccessClaims = { userId: string; sessionId: string; expiresAt: Date };
 
 export type Tokens = {
+  /** An access token: ten minutes, bound to a session. */
   sign(userId: string, sessionId: string): Promise<{ token: string; expiresAt: Date }>;
   /** Null for anything that is not a valid access token of ours. */
   verify(token: string): Promise<AccessClaims | null>;
+  /** What a link in a mail hands to the browser; both stand for the ticket, for one minute. */
+  signLinkPair(ticket: LinkTicket): Promise<{ access: string; refresh: string }>;
+  /** Null unless both are valid and belong together. */
+  verifyLinkPair(access: string, refresh: string): Promise<LinkTicket | null>;
+  /** Stands for an address that waits to be confirmed, and gives no right to anything else. */
+  signPending(email: string): Promise<string>;
+  verifyPending(token: string): Promise<string | null>;
+  /** The public halves of all keys that verify, for others who check our tokens. */
+  jwks(): { keys: JWK[] };
 };
 
-const accessTokenSeconds = 600;
+/** A row of `auth_link` and the person it signs in. */
+export type LinkTicket = { id: string; userId: string };
+
+/** One kind of token: what its header and its audience say, and how long it lasts. */
+type Kind = { typ: string; path: string; seconds: number; claims: readonly string[] };
+
+const access: Kind = {
+  typ: 'at+jwt',
+  path: '',
+  seconds: 600,
+  claims: ['sub', 'sid'],
+};
+const linkAccess: Kind = {
+  typ: 'link-access+jwt',
+  path: '/auth/exchange',
+  seconds: 60,
+  claims: ['sub'],
+};
+const linkRefresh: Kind = { ...linkAccess, typ: 'link-refresh+jwt' };
+const pending: Kind = {
+  typ: 'pending+jwt',
+  path: '/auth/resend-confirmation',
+  seconds: 86_400,
+  claims: ['email'],
+};
+
+/** Machines that sign and verify may differ by so much; a token from further ahead is refused. */
+const clockSkewSeconds = 5;
+
+export const rememberedTokens = 10_000;
 
 export function createTokens(options: {
   /** Ed25519 seeds, 32 bytes each. */
   keys: readonly Buffer[];
-  /** Issuer and audience: the public address of this installation. */
+  /** Issuer, and with a path the audience: the public address of this installation. */
   publicUrl: string;
   clock: () => number;
+  /** How many verified access tokens are known without looking at their signature again. */
+  remember?: number;
 }): Tokens {
-  const { publicUrl, clock } = options;
+  const { publicUrl, clock, remember = rememberedTokens } = options;
   const pairs = options.keys.map(keyPair);
   const signing = pairs[0];
   if (!signing) throw new Error('JWT_KEYS: at least one key is needed');
   const byId = new Map(pairs.map((pair) => [pair.id, pair.publicKey]));
+  /** Oldest first, as the clock lets them end; what a token says never changes, only the time does. */
+  const verified = new Map<string, AccessClaims>();
+
+  /** A signature costs more to look at than most of what is asked for with it. */
+  function remembered(token: string): AccessClaims | null {
+    const claims = verified.get(token);
+    if (claims === undefined || claims.expiresAt.getTime() > clock()) return claims ?? null;
+    verified.delete(token);
+    return null;
+  }
+
+  function rememberVerified(token: string, claims: AccessClaims): void {
+    verified.set(token, claims);
+    if (verified.size <= remember) return;
+    const [oldest] = verified.keys();
+    if (oldest !== undefined) verified.delete(oldest);
+  }
+
+  async function sign(kind: Kind, claims: JWTPayload): Promise<{ token: string; endsAt: number }> {
+    const issued = Math.floor(clock() / 1000);
+    const endsAt = issued + kind.seconds;
+    const token = await new SignJWT({ jti: randomUUID(), ...claims })
+      .setProtectedHeader({ alg: 'EdDSA', typ: kind.typ, kid: signing!.id })
+      .setIssuer(publicUrl)
+      .setAudience(`${publicUrl}${kind.path}`)
+      .setIssuedAt(issued)
+      .setExpirationTime(endsAt)
+      .sign(signing!.privateKey);
+    return { token, endsAt };
+  }
+
+  async function verify(kind: Kind, token: string): Promise<JWTPayload | null> {
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        ({ kid }) => {
+          const key = byId.get(kid ?? '');
+          if (!key) throw new errors.JWKSNoMatchingKey();
+          return key;
+        },
+        {
+          algorithms: ['EdDSA'],
+          typ: kind.typ,
+          issuer: publicUrl,
+          audience: `${publicUrl}${kind.path}`,
+          requiredClaims: ['exp', 'iat', 'jti', ...kind.claims],
+          currentDate: new Date(clock()),
+        },
+      );
+      return (payload.iat ?? Infinity) > clock() / 1000 + clockSkewSeconds ? null : payload;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return null;
+      throw error;
+    }
+  }
+
   return {
     async sign(userId, sessionId) {
-      const issued = Math.floor(clock() / 1000);
-      const token = await new SignJWT({ sid: sessionId })
-        .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: signing.id })
-        .setIssuer(publicUrl)
-        .setAudience(publicUrl)
-        .setSubject(userId)
-        .setJti(newId('ses', clock()))
-        .setIssuedAt(issued)
-        .setExpirationTime(issued + accessTokenSeconds)
-        .sign(signing.privateKey);
-      return { token, expiresAt: new Date((issued + accessTokenSeconds) * 1000) };
+      const { token, endsAt } = await sign(access, { sub: userId, sid: sessionId });
+      return { token, expiresAt: new Date(endsAt * 1000) };
     },
     async verify(token) {
-      try {
-        const { payload } = await jwtVerify(
-          token,
-          ({ kid }) => {
-            const key = byId.get(kid ?? '');
-            if (!key) throw new errors.JWKSNoMatchingKey();
-            return key;
-          },
-          {
-            algorithms: ['EdDSA'],
-            typ: 'at+jwt',
-            issuer: publicUrl,
-            audience: publicUrl,
-            requiredClaims: ['sub', 'sid', 'exp', 'iat', 'jti'],
-            currentDate: new Date(clock()),
-          },
-        );
-        const { sub, sid, exp } = payload;
-        if (typeof sub !== 'string' || typeof sid !== 'string' || exp === undefined) return null;
-        return { userId: sub, sessionId: sid, expiresAt: new Date(exp * 1000) };
-      } catch (error) {
-        if (error instanceof errors.JOSEError) return null;
-        throw error;
-      }
+      const known = remembered(token);
+      if (known !== null) return known;
+      const payload = await verify(access, token);
+      const { sub, sid, exp } = payload ?? {};
+      if (typeof sub !== 'string' || typeof sid !== 'string' || exp === undefined) return null;
+      const claims = { userId: sub, sessionId: sid, expiresAt: new Date(exp * 1000) };
+      rememberVerified(token, claims);
+      return claims;
     },
+    async signLinkPair({ id, userId }) {
+      const claims = { jti: id, sub: userId };
+      const { token } = await sign(linkAccess, claims);
+      return { access: token, refresh: (await sign(linkRefresh, claims)).token };
+    },
+    async verifyLinkPair(accessToken, refreshToken) {
+      const first = await verify(linkAccess, accessToken);
+      const second = await verify(linkRefresh, refreshToken);
+      if (!first || !second || first.jti !== second.jti || first.sub !== second.sub) return null;
+      const { jti, sub } = first;
+      return jti === undefined || sub === undefined ? null : { id: jti, userId: sub };
+    },
+    async signPending(email) {
+      return (await sign(pending, { email })).token;
+    },
+    async verifyPending(token) {
+      const email = (await verify(pending, token))?.['email'];
+      return typeof email === 'string' ? email : null;
+    },
+    jwks: () => ({ keys: pairs.map(publicJwk) }),
   };
 }
 
 // PKCS #8 of an Ed25519 private key is this prefix and the seed (RFC 8410).
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-function keyPair(seed: Buffer): { id: string; privateKey: KeyObject; publicKey: KeyObject } {
+type KeyPair = { id: string; privateKey: KeyObject; publicKey: KeyObject };
+
+function keyPair(seed: Buffer): KeyPair {
   const privateKey = createPrivateKey({
     key: Buffer.concat([pkcs8Prefix, seed]),
     format: 'der',
@@ -87,4 +182,14 @@ function keyPair(seed: Buffer): { id: string; privateKey: KeyObject; publicKey: 
     .digest('base64url')
     .slice(0, 16);
   return { id, privateKey, publicKey };
+}
+
+/** How a signing key is called in the header of its tokens, in the key set and by operators. */
+export function signingKeyId(seed: Buffer): string {
+  return keyPair(seed).id;
+}
+
+function publicJwk({ id, publicKey }: KeyPair): JWK {
+  const { kty, crv, x } = publicKey.export({ format: 'jwk' });
+  return { kty, crv, x, kid: id, alg: 'EdDSA', use: 'sig' } as JWK;
 }

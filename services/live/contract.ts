@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Balance } from '#services/credits/contract.ts';
 import { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
+import { Time } from '#services/platform/contract.ts';
 
 /**
  * The messages of `GET /api/stream`. A fact is absolute: merging it twice or late changes nothing,
@@ -8,7 +9,8 @@ import { Optimization, OptimizationSummary } from '#services/optimizations/contr
  */
 export const Snapshot = v.object({
   balance: Balance,
-  runs: v.array(OptimizationSummary),
+  runs: v.pipe(v.array(OptimizationSummary), v.description('The 20 newest')),
+  /** The one that is watched. */
   run: v.optional(Optimization),
 });
 export type Snapshot = v.InferOutput<typeof Snapshot>;
@@ -23,6 +25,15 @@ const factTypes = [
   'DebtIncurred',
   'DebtSettled',
   'RevocationDeferred',
+  'LotClaimed',
+  'LotReinstated',
+  'DebtCancelled',
+  'DebtSettlementReversed',
+  'CashRefundRequested',
+  'CashRefundConfirmed',
+  'CashRefundFailed',
+  'CreditsConsumed',
+  'AccountClosed',
   'OptimizationCreated',
   'ProcessingStarted',
   'CallStarted',
@@ -48,38 +59,73 @@ const factTypes = [
 
 /**
  * `account`: the patch is a Balance. `run`: it merges into the `council` of the watched run.
- * `run_row`: it merges into that run's row in lists.
+ * `run_row`: it merges into that run's row in lists; `hidden` takes the row out, or brings it back.
  */
 export const Fact = v.object({
   type: v.picklist(factTypes),
-  /** When it occurred, ISO 8601. */
-  at: v.string(),
-  stream: v.string(),
-  version: v.number(),
-  entity: v.object({ kind: v.picklist(['account', 'run', 'run_row']), id: v.string() }),
-  patch: v.record(v.string(), v.unknown()),
+  at: v.pipe(Time, v.description('When it occurred, ISO 8601 in UTC')),
+  stream: v.pipe(v.string(), v.description('What its `version` counts in')),
+  version: v.pipe(
+    v.number(),
+    v.description(
+      'Of the stream, from 1: a fact that is not above the one last heard changes nothing',
+    ),
+  ),
+  entity: v.object({
+    kind: v.picklist(['account', 'run', 'run_row']),
+    id: v.pipe(v.string(), v.description('Of the person or of the run')),
+  }),
+  patch: v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.description(
+      'Absolute values: of `account` a Balance, of `run_row` fields of that row in lists, of `run` parts of `council`',
+    ),
+  ),
 });
 export type Fact = v.InferOutput<typeof Fact>;
 export type FactType = Fact['type'];
 
 /** Text as it streams: `text` begins at character `offset` of what the call has said so far. */
 export const Delta = v.object({
-  run: v.string(),
-  /** Null for calls that belong to no seat. */
-  seat: v.nullable(v.string()),
-  slot: v.string(),
-  attempt: v.number(),
-  offset: v.number(),
-  text: v.string(),
-  /** 0–100: how much of a usual reply has arrived. */
-  progress: v.number(),
+  run: v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters')),
+  seat: v.pipe(v.nullable(v.string()), v.description('Null for calls that belong to no seat')),
+  slot: v.pipe(v.string(), v.description('Which call of the run it is')),
+  attempt: v.pipe(v.number(), v.description('The number of the try, from 1')),
+  offset: v.pipe(
+    v.number(),
+    v.description('Characters of the call before `text`, in UTF-16 units'),
+  ),
+  text: v.pipe(v.string(), v.description('What was written since')),
+  progress: v.pipe(v.number(), v.description('0–100: how much of a usual reply has arrived')),
 });
 export type Delta = v.InferOutput<typeof Delta>;
 
 export const Bye = v.object({
-  reason: v.picklist(['token', 'session', 'drain', 'overflow']),
-  retry_ms: v.number(),
+  reason: v.pipe(
+    v.picklist(['token', 'session', 'drain', 'overflow']),
+    v.description(
+      '`token`: it expires, refresh it first; `session`: signed out, do not come back; `drain`: the process stops; `overflow`, which this version does not send: begin without the last id',
+    ),
+  ),
+  retry_ms: v.pipe(v.number(), v.description('Milliseconds to wait before connecting again')),
 });
 export type Bye = v.InferOutput<typeof Bye>;
 
-export const Stale = v.object({ name: v.string() });
+/** `GET /stream`: which run to watch in full. */
+export const StreamQuery = v.strictObject({
+  optimization: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'),
+      v.description('The run to watch in full; without it the balance and the list are told of'),
+    ),
+  ),
+});
+
+/**
+ * Figures of the person that follow the events by a moment have moved: `run_usage` or
+ * `credit_analytics`. At most once a second each; it has no id, and is not repeated.
+ */
+export const Stale = v.object({
+  name: v.pipe(v.string(), v.description('`run_usage` or `credit_analytics`: ask for it again')),
+});

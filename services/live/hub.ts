@@ -30,7 +30,12 @@ export type FactSource = {
 };
 
 /** One encoded message of the stream; the same buffer for all who get it. */
-export type Message = { bytes: Uint8Array; cursor: Cursor | null };
+export type Message = {
+  bytes: Uint8Array;
+  cursor: Cursor | null;
+  /** What it tells, for whoever puts it into other words; null of a delta, a ping and a bye. */
+  fact: Fact | null;
+};
 
 export type Subscription = {
   /** The next messages; waits for the first. Empty when the subscription has ended. */
@@ -56,6 +61,8 @@ export type Hub = {
   watched(): string[];
   /** To everyone who watches `id`. */
   broadcast(id: string, bytes: Uint8Array): void;
+  /** To every stream of one person. */
+  tell(userId: string, bytes: Uint8Array): void;
   drain(): void;
   close(): Promise<void>;
 };
@@ -78,7 +85,8 @@ export async function createHub(options: {
   log: Log;
 }): Promise<Hub> {
   const { pool, wake, sources, log } = options;
-  const subscribers = new Set<Subscriber>();
+  const subscribers = createSubscribers();
+  let isDraining = false;
   const owners = createOwners(sources);
   const stopping = new AbortController();
   const epoch = await readEpoch(pool);
@@ -95,17 +103,19 @@ export async function createHub(options: {
   }).catch((error: unknown) => {
     // Without its reader a hub would show a frozen picture: everyone is sent to another process.
     log.error({ err: error }, 'The live reader has stopped');
-    for (const subscriber of subscribers) endWith(subscriber, { reason: 'drain', retry_ms: 1000 });
+    drain();
   });
 
   /** Never rejects: the hub reads on, whatever one event or one lost connection does. */
   async function deliver(event: RecordedEvent): Promise<void> {
-    let theirs = [...subscribers];
-    if (theirs.length === 0) return;
+    if (subscribers.isEmpty()) return;
+    // Until it is known whose it is, it may be everyone's.
+    let theirs = subscribers.all();
     try {
       const found = await owners.of(event.streamId);
-      theirs = theirs.filter((one) => one.userId === found?.owner);
-      if (!found || theirs.length === 0) return;
+      if (!found) return;
+      theirs = subscribers.of(found.owner);
+      if (theirs.size === 0) return;
       const encoded = encodedFacts(epoch, event, await found.source.factsOf(event));
       for (const subscriber of theirs) {
         const message = encoded(subscriber.watching);
@@ -118,6 +128,12 @@ export async function createHub(options: {
       );
       for (const subscriber of theirs) overflow(subscriber);
     }
+  }
+
+  /** Whoever comes while the process ends is sent on, too: a connection that is kept may still ask. */
+  function drain(): void {
+    isDraining = true;
+    for (const subscriber of subscribers.all()) endWith(subscriber, drained());
   }
 
   return {
@@ -134,7 +150,8 @@ export async function createHub(options: {
         ended: false,
       };
       subscribers.add(subscriber);
-      return subscriptionOf(subscriber, () => subscribers.delete(subscriber));
+      if (isDraining) endWith(subscriber, drained());
+      return subscriptionOf(subscriber, () => subscribers.remove(subscriber));
     },
     async *factsBetween({ userId, watching }, from, to) {
       let cursor = from;
@@ -151,25 +168,62 @@ export async function createHub(options: {
         cursor = page.cursor;
       }
     },
-    watched: () =>
-      [...new Set([...subscribers].map((one) => one.watching))].filter((id) => id !== null),
+    watched: () => subscribers.watched(),
     broadcast(id, bytes) {
-      for (const subscriber of subscribers)
-        if (subscriber.watching === id) offer(subscriber, { bytes, cursor: null });
+      for (const subscriber of subscribers.watching(id))
+        offer(subscriber, { bytes, cursor: null, fact: null });
     },
-    drain() {
-      for (const subscriber of subscribers)
-        endWith(subscriber, {
-          reason: 'drain',
-          retry_ms: Math.round(Math.random() * liveLimits.drainSpreadMs),
-        });
+    tell(userId, bytes) {
+      for (const subscriber of subscribers.of(userId))
+        offer(subscriber, { bytes, cursor: null, fact: null });
     },
+    drain,
     async close() {
       stopping.abort();
-      for (const subscriber of subscribers) endWith(subscriber, null);
+      for (const subscriber of subscribers.all()) endWith(subscriber, null);
       await reading;
     },
   };
+}
+
+/** By person and by what they watch, so that an event costs what those whom it concerns cost. */
+function createSubscribers() {
+  const all = new Set<Subscriber>();
+  const byUser = new Map<string, Set<Subscriber>>();
+  const byWatched = new Map<string, Set<Subscriber>>();
+  const none: ReadonlySet<Subscriber> = new Set();
+  return {
+    isEmpty: () => all.size === 0,
+    all: (): ReadonlySet<Subscriber> => all,
+    of: (userId: string): ReadonlySet<Subscriber> => byUser.get(userId) ?? none,
+    watching: (id: string): ReadonlySet<Subscriber> => byWatched.get(id) ?? none,
+    watched: () => [...byWatched.keys()],
+    add(subscriber: Subscriber) {
+      all.add(subscriber);
+      addTo(byUser, subscriber.userId, subscriber);
+      if (subscriber.watching !== null) addTo(byWatched, subscriber.watching, subscriber);
+    },
+    remove(subscriber: Subscriber) {
+      all.delete(subscriber);
+      removeFrom(byUser, subscriber.userId, subscriber);
+      if (subscriber.watching !== null) removeFrom(byWatched, subscriber.watching, subscriber);
+    },
+  };
+}
+
+function addTo<Member>(sets: Map<string, Set<Member>>, key: string, member: Member): void {
+  const members = sets.get(key) ?? new Set<Member>();
+  sets.set(key, members.add(member));
+}
+
+function removeFrom<Member>(sets: Map<string, Set<Member>>, key: string, member: Member): void {
+  const members = sets.get(key);
+  members?.delete(member);
+  if (members?.size === 0) sets.delete(key);
+}
+
+function drained(): Bye {
+  return { reason: 'drain', retry_ms: Math.round(Math.random() * liveLimits.drainSpreadMs) };
 }
 
 function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription {
@@ -194,7 +248,7 @@ function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription
       subscriber.start = cursor;
     },
     push(bytes) {
-      offer(subscriber, { bytes, cursor: null });
+      offer(subscriber, { bytes, cursor: null, fact: null });
     },
     end(bye) {
       endWith(subscriber, bye);
@@ -229,7 +283,7 @@ function overflow(subscriber: Subscriber): void {
 
 function endWith(subscriber: Subscriber, bye: Bye | null): void {
   if (subscriber.ended) return;
-  if (bye) subscriber.queue.push({ bytes: encode('bye', bye), cursor: null });
+  if (bye) subscriber.queue.push({ bytes: encode('bye', bye), cursor: null, fact: null });
   subscriber.ended = true;
   awaken(subscriber);
 }
@@ -260,7 +314,7 @@ function encodedFacts(
       ...body,
     };
     const cursor = { transactionId: event.transactionId, globalPosition: event.globalPosition };
-    const message = { bytes: encode('fact', fact, idOf(epoch, cursor)), cursor };
+    const message = { bytes: encode('fact', fact, idOf(epoch, cursor)), cursor, fact };
     made.set(body, message);
     return message;
   };

@@ -5,9 +5,20 @@ export const liveLimits = {
   queueMessages: 500,
   /** A connection that takes nothing for so long is closed. */
   drainedWithinMs: 30_000,
+  /** So much of what waits is written in one piece. */
+  chunkBytes: 65_536,
   pingEveryMs: 25_000,
+  /** Streams say it in so many groups, one after the other, and not all in one turn. */
+  pingGroups: 25,
+  /** Streams that are open at a time in one process; one more is refused, and none is closed for it. */
+  openPerPerson: 20,
+  openPerAddress: 200,
+  /** When there are as many, one has to be closed first: after so long it may be tried again. */
+  openRetrySeconds: 10,
   /** How often it is asked whether the sessions of open streams have ended. */
   sessionsEveryMs: 500,
+  /** How often it is asked how far the read models are that open streams wait for. */
+  staleEveryMs: 1_000,
   /** A stream ends up to this long before its token does, so that not all end at once. */
   tokenSpreadMs: 60_000,
   drainSpreadMs: 2_000,

@@ -1,14 +1,22 @@
+import { ServerResponse } from 'node:http';
 import type pg from 'pg';
-import * as v from 'valibot';
 import { compareCursors, endOfLog, lastPosition } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
 import { callerOf } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
-import { createRouter, notFound, parseQuery } from '#services/platform/http.ts';
+import { callerOfAddress } from '#services/platform/client-address.ts';
+import { queryOf } from '#services/platform/endpoints.ts';
+import { createRouter, notFound } from '#services/platform/http.ts';
+import type { HttpContext } from '#services/platform/http.ts';
+import type { RateLimits } from '#services/platform/rate-limits.ts';
+import { liveEndpoints } from './endpoints.ts';
 import { cursorOf, encode, idOf } from './hub.ts';
-import type { Hub, Subscription } from './hub.ts';
+import type { Hub, Message, Subscription } from './hub.ts';
 import type { Bye, Snapshot } from './contract.ts';
 import { liveLimits } from './limits.ts';
+import type { OpenStreams } from './open-streams.ts';
+import { createPulse } from './pulse.ts';
+import type { Pulse } from './pulse.ts';
 import type { SessionWatch } from './session-watch.ts';
 
 /**
@@ -20,6 +28,10 @@ export type StreamDependencies = {
   pool: pg.Pool;
   hub: Hub;
   sessions: SessionWatch;
+  openStreams: OpenStreams;
+  rateLimits: RateLimits;
+  /** A connection that takes nothing for so long is closed. */
+  drainedWithinMs: number;
   /** Read together with its place in the log. `watching` is the caller's own. */
   snapshot: (
     userId: string,
@@ -30,37 +42,43 @@ export type StreamDependencies = {
   clock: () => number;
 };
 
-const StreamQuery = v.object({
-  optimization: v.optional(v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'))),
-});
-
 export function streamRoutes(dependencies: StreamDependencies, authenticate: Authenticate) {
+  const { hub, sessions, openStreams, rateLimits, drainedWithinMs } = dependencies;
+  const pulse = createPulse(liveLimits.pingEveryMs, liveLimits.pingGroups);
   return createRouter().get('/stream', async (context) => {
+    const address = context.get('address');
+    await rateLimits.take('streams-address', callerOfAddress(address));
     const caller = await callerOf(authenticate, context.req.header('authorization'));
-    const watching = parseQuery(context, StreamQuery).optimization ?? null;
+    await rateLimits.take('streams', caller.userId);
+    const watching = queryOf(context, liveEndpoints['GET /stream']).optimization ?? null;
     if (watching !== null && (await dependencies.ownerOf(watching)) !== caller.userId)
       throw notFound('Failed to get optimization');
     const who = { userId: caller.userId, watching };
     const lastEventId = context.req.header('last-event-id');
     const endsAt = caller.expiresAt.getTime() - Math.random() * liveLimits.tokenSpreadMs;
-    const body = streamBody(() => {
-      const subscription = dependencies.hub.subscribe(who);
-      return {
-        subscription,
-        messages: messagesOf(dependencies, who, subscription, lastEventId),
-        endsInMs: Math.max(0, endsAt - dependencies.clock()),
-        unwatch: dependencies.sessions.watch(caller.sessionId, () =>
-          subscription.end(bye('session')),
-        ),
-        onFailure: (error: unknown) =>
-          context.get('log').error({ err: error }, 'A stream could not go on'),
-      };
-    });
-    return context.body(body, 200, {
+    const headers = {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
       'X-Accel-Buffering': 'no',
-    });
+    };
+    // The answer to HEAD has no body, so nobody would read or cancel it: nothing is opened for it.
+    if (context.req.method === 'HEAD') return context.body(null, 200, headers);
+    const leave = openStreams.open({ userId: caller.userId, address });
+    const body = streamBody(
+      () => {
+        const subscription = hub.subscribe(who);
+        return {
+          subscription,
+          messages: messagesOf(dependencies, who, subscription, lastEventId),
+          endsInMs: Math.max(0, endsAt - dependencies.clock()),
+          unwatch: sessions.watch(caller.sessionId, () => subscription.end(bye('session'))),
+          onFailure: (error: unknown) =>
+            context.get('log').error({ err: error }, 'A stream could not go on'),
+        };
+      },
+      { pulse, drainedWithinMs, leave, cut: cutOf(context) },
+    );
+    return context.body(body, 200, headers);
   });
 }
 
@@ -88,8 +106,32 @@ async function* messagesOf(
       continue;
     }
     if (messages.length === 0) return;
-    for (const { bytes } of messages) yield bytes;
+    yield* chunksOf(messages);
   }
+}
+
+/**
+ * What waits, in pieces of a bounded size. A message that is alone, as nearly all are, goes out as the
+ * buffer that everybody else is sent, too.
+ */
+function* chunksOf(messages: readonly Message[]): Generator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let size = 0;
+  for (const { bytes } of messages) {
+    if (waiting.length > 0 && size + bytes.byteLength > liveLimits.chunkBytes) {
+      yield joined(waiting);
+      waiting = [];
+      size = 0;
+    }
+    waiting.push(bytes);
+    size += bytes.byteLength;
+  }
+  if (waiting.length > 0) yield joined(waiting);
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [only, ...others] = pieces;
+  return only !== undefined && others.length === 0 ? only : Buffer.concat(pieces);
 }
 
 /** Known, at most a day old, not from the future, and cheaper than a snapshot. */
@@ -129,36 +171,57 @@ type Opened = {
   onFailure: (error: unknown) => void;
 };
 
+type Bounds = {
+  pulse: Pulse;
+  drainedWithinMs: number;
+  /** Gives the stream's place back. */
+  leave: () => void;
+  /** Ends the connection at once, whatever waits to be sent. */
+  cut: () => void;
+};
+
 /**
- * The messages as a response body, with heartbeats, an end, and a bound on how long it may stall.
- * Nothing is opened before somebody reads: the body of an answer to HEAD is neither read nor
- * cancelled, and would keep what it holds for ever.
+ * The messages as a response body, with heartbeats, an end, and a bound on how long it may stall. One
+ * that is not read at all is given up after the same time.
  */
-function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
+function streamBody(
+  open: () => Opened,
+  { pulse, drainedWithinMs, leave, cut }: Bounds,
+): ReadableStream<Uint8Array> {
   const ping = encode('ping', {});
-  let opened: (Opened & { timers: NodeJS.Timeout[] }) | null = null;
+  let opened: (Opened & { close: () => void }) | null = null;
   let stalled: NodeJS.Timeout | undefined;
   let cancelled = false;
   const begin = () => {
     const all = open();
-    const { subscription, endsInMs } = all;
-    return {
-      ...all,
-      timers: [
-        setInterval(() => subscription.push(ping), liveLimits.pingEveryMs),
-        setTimeout(() => subscription.end(bye('token')), endsInMs),
-      ],
+    const { subscription, endsInMs, unwatch } = all;
+    const still = pulse.join(() => subscription.push(ping));
+    const expiry = setTimeout(() => subscription.end(bye('token')), endsInMs);
+    const close = () => {
+      clearTimeout(expiry);
+      still();
+      unwatch();
+      subscription.end(null);
     };
+    return { ...all, close };
   };
   const end = () => {
     clearTimeout(stalled);
-    if (opened === null) return;
-    for (const timer of opened.timers) clearTimeout(timer);
-    opened.unwatch();
-    opened.subscription.end(null);
+    opened?.close();
+    leave();
+  };
+  /** Nobody asks for more until the last is taken; a connection that takes nothing is let go. */
+  const untilTaken = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    stalled = setTimeout(() => {
+      cancelled = true;
+      end();
+      controller.close();
+      cut();
+    }, drainedWithinMs).unref();
   };
   return new ReadableStream<Uint8Array>(
     {
+      start: untilTaken,
       async pull(controller) {
         clearTimeout(stalled);
         opened ??= begin();
@@ -171,11 +234,7 @@ function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
             return;
           }
           controller.enqueue(next.value);
-          // Nobody asks for more until this is taken; a connection that takes nothing is let go.
-          stalled = setTimeout(() => {
-            end();
-            controller.error(new Error('The client takes nothing'));
-          }, liveLimits.drainedWithinMs);
+          untilTaken(controller);
         } catch (error) {
           if (cancelled) return;
           // To the client it is an end like any other, after which it connects again.
@@ -191,6 +250,16 @@ function streamBody(open: () => Opened): ReadableStream<Uint8Array> {
     },
     { highWaterMark: 0 },
   );
+}
+
+/** A call that was made inside this process has no connection. */
+function cutOf(context: HttpContext): () => void {
+  const bindings: unknown = context.env;
+  const isOverSocket = typeof bindings === 'object' && bindings !== null && 'outgoing' in bindings;
+  const outgoing = isOverSocket ? bindings.outgoing : null;
+  return () => {
+    if (outgoing instanceof ServerResponse) outgoing.destroy();
+  };
 }
 
 function bye(reason: Bye['reason']): Bye {

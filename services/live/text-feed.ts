@@ -18,17 +18,17 @@ export function startTextFeed(options: {
   log: Log;
 }): TextFeed {
   const { pool, sealer, hub, log } = options;
-  /** By call: characters handed out so far. */
-  const sent = new Map<string, number>();
+  /** By run and call: characters handed out so far. */
+  const sent = new Map<string, Map<string, number>>();
   let since = new Date(0);
   let reading: Promise<void> | null = null;
 
   const read = async () => {
     const watched = hub.watched();
-    if (watched.length === 0) {
-      sent.clear();
-      return;
-    }
+    // What nobody watches any more is forgotten, so this holds no more than what is watched.
+    const stillWatched = new Set(watched);
+    for (const runId of sent.keys()) if (!stillWatched.has(runId)) sent.delete(runId);
+    if (watched.length === 0) return;
     const { rows } = await pool.query<LiveTextRow & { changed: Date }>(
       `select run_id, slot, attempt, user_id, chars, progress, tail, changed from live_text
        where run_id = any($1) and changed > $2`,
@@ -37,7 +37,9 @@ export function startTextFeed(options: {
     for (const row of rows) {
       const opened = await sealer.open(row.tail, tailPlace({ runId: row.run_id, slot: row.slot }));
       if ('erased' in opened) continue;
-      const delta = deltaOf(row, opened.text, sent);
+      const ofRun = sent.get(row.run_id) ?? new Map<string, number>();
+      sent.set(row.run_id, ofRun);
+      const delta = deltaOf(row, opened.text, ofRun);
       if (delta) hub.broadcast(row.run_id, encode('delta', delta));
     }
     // A row that was committed late may carry an earlier time; what was sent is known by its length.
@@ -69,7 +71,7 @@ function deltaOf(
   tail: string,
   sent: Map<string, number>,
 ): Delta | null {
-  const key = `${row.run_id} ${row.slot} ${row.attempt}`;
+  const key = `${row.slot} ${row.attempt}`;
   const known = sent.get(key) ?? 0;
   if (row.chars <= known && sent.has(key)) return null;
   const fresh = Math.min(row.chars - known, tail.length);

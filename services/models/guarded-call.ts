@@ -1,6 +1,28 @@
 import { ModelFailure, unknownUsage } from './model.ts';
-import type { ModelPart, ModelReply, ModelRequest, UsageRecord } from './model.ts';
+import type { ModelPart, ModelReply, ModelRequest, Provider, UsageRecord } from './model.ts';
 import { failureOf } from './transport.ts';
+
+/**
+ * A provider behind an SDK, which is loaded for its first call: all of them together take seconds of
+ * work, which is spared whoever calls no model. Loading is none of a call's time.
+ *
+ * @param connect loads the SDK and makes its client
+ * @param partsOf translates the vendor's stream; it yields text parts and one reply
+ */
+export function sdkProvider<Client>(
+  name: string,
+  connect: () => Promise<Client>,
+  partsOf: (client: Client, request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelPart>,
+): Provider {
+  let client: Promise<Client> | null = null;
+  return {
+    name,
+    async *call(request) {
+      const connected = await (client ??= connect());
+      yield* guardedCall(name, request, (signal) => partsOf(connected, request, signal));
+    },
+  };
+}
 
 /**
  * What every adapter's call has in common: one signal for abort and deadline, every error turned

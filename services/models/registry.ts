@@ -14,6 +14,16 @@ export const providerDefinitions: readonly ProviderDefinition[] = [
   mistral,
 ];
 
+/** Whoever calls models loads all SDKs before the first call, so that none is held up. */
+export async function loadSdks(): Promise<void> {
+  await Promise.all([
+    import('openai'),
+    import('@anthropic-ai/sdk'),
+    import('@google/genai'),
+    import('@mistralai/mistralai'),
+  ]);
+}
+
 /** The part of the environment that decides who answers for a model. */
 export type RegistrySettings = {
   mode: 'local' | 'production';

@@ -1,4 +1,5 @@
 import type { ClaimFixed, Scores, Seat, Stance } from './events.ts';
+import { precision, reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
 import type { Review } from './ranking.ts';
 
@@ -209,11 +210,6 @@ export function bandOf(score: number | null, { bands }: Metric): Scores['agreeme
   return score >= bands.contested ? 'contested' : 'split';
 }
 
-/** `value` ≥ `limit`, where a sum of weights may miss an exact limit by its last digits. */
-export function reaches(value: number, limit: number): boolean {
-  return value >= limit - precision;
-}
-
 function deservesCap({ claim, counts, ...poll }: ClaimPoll, { cap }: Metric): boolean {
   const large = reaches(minorityShare(poll), cap.minorityShare);
   return counts && claim.importance >= cap.importance && large;
@@ -232,5 +228,3 @@ function sameWeight(one: Camp, other: Camp): boolean {
 function roundHalfUp(value: number): number {
   return Math.floor(value + 0.5 + precision);
 }
-
-const precision = 1e-9;

@@ -85,7 +85,8 @@ export function flattenMarkdown(text: string): string {
     .trim();
 }
 
-const maximumScrubPasses = 4;
+/** Marks may stand behind one another, as in `> - # `; each pass takes one of each kind. */
+const maximumScrubPasses = 32;
 
 // A name and its version words, without the full stop that may follow.
 const modelNames =

@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import type { Wire } from '#services/platform/contract.ts';
 import type { RunView } from './view.ts';
 
 /**
@@ -13,9 +15,38 @@ export const optimizationLimits = {
   rows: 20,
   row: 300,
   title: 120,
+  search: 200,
+  /** A search opens the texts of so many runs, the newest. */
+  searchedRuns: 1000,
   pageSize: 10,
   pageSizeMost: 100,
 } as const;
+
+const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
+const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
+const SeatId = v.pipe(
+  v.string(),
+  v.description('Of a seat: a place at the table, which a model has'),
+);
+const Simulated = v.pipe(v.boolean(), v.description('The simulator plays the model'));
+const Seconds = v.pipe(
+  v.number(),
+  v.description('Seconds that a run of this strategy usually takes'),
+);
+const RunsThisMonth = v.pipe(
+  v.number(),
+  v.description('Runs of this month, as `GET /optimizations/usage` counts them'),
+);
+const BonusRuns = v.pipe(
+  v.number(),
+  v.description(
+    'Runs a month that bonus credits may pay for; −1 is unlimited. Others are never blocked',
+  ),
+);
+const AsOf = v.pipe(
+  Time,
+  v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
+);
 
 export const challengeTypes = [
   'business_strategy',
@@ -39,9 +70,13 @@ const strategyIds = [
   'fast',
   'comprehensive',
 ] as const;
-export const StrategyId = v.picklist(strategyIds, 'Choose one of the listed strategies');
+export const StrategyId = v.pipe(
+  v.picklist(strategyIds, 'Choose one of the listed strategies'),
+  v.description('The id of a strategy; `GET /optimizations/strategies` tells of each'),
+);
 
-const rows = (what: string) =>
+/** A list of short texts; those that are empty are left out. */
+export const Rows = (what: 'objectives' | 'constraints') =>
   v.pipe(
     v.array(
       v.pipe(
@@ -79,16 +114,82 @@ export const CreateOptimizationRequest = v.strictObject({
     ),
     '',
   ),
-  objectives: v.optional(rows('objectives'), []),
-  constraints: v.optional(rows('constraints'), []),
+  objectives: v.optional(Rows('objectives'), []),
+  constraints: v.optional(Rows('constraints'), []),
   strategy: StrategyId,
   challenge_type: v.optional(ChallengeType, 'business_strategy'),
-  /** Seats without a real key may be simulated; only ever possible in local mode. */
-  allow_simulated: v.optional(v.boolean()),
-  /** The ended run that this one asks again. */
-  retry_of: v.optional(v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'))),
+  allow_simulated: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description('Seats without a real key may be simulated; only ever possible in local mode'),
+    ),
+  ),
+  retry_of: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'),
+      v.description('The ended run that this one asks again'),
+    ),
+  ),
+  recipe_id: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^rec_[0-9a-z]{26}$/, 'Not a recipe id'),
+      v.description(
+        'The recipe that it was begun from, which counts it; one that is not there counts nothing',
+      ),
+    ),
+  ),
 });
 export type CreateOptimizationRequest = v.InferOutput<typeof CreateOptimizationRequest>;
+
+export const runSorts = ['newest', 'oldest', 'credits'] as const;
+export type RunSort = (typeof runSorts)[number];
+
+const runStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
+
+/** `GET /optimizations`: which runs, in which order, and which page of them. */
+export const RunsQuery = v.strictObject({
+  page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page, from 1')), '1'),
+  limit: v.optional(
+    v.pipe(WholeText(1, optimizationLimits.pageSizeMost), v.description('Rows of a page')),
+    String(optimizationLimits.pageSize),
+  ),
+  status: v.optional(v.picklist(runStatuses, 'Choose one of the listed statuses')),
+  strategy: v.optional(StrategyId),
+  sort: v.optional(v.picklist(runSorts, 'Choose one of the listed orders'), 'newest'),
+  q: v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.maxLength(
+        optimizationLimits.search,
+        `Search for at most ${optimizationLimits.search} characters`,
+      ),
+      v.description('Words that all stand in the title or the question'),
+    ),
+    '',
+  ),
+});
+export type RunsQuery = v.InferOutput<typeof RunsQuery>;
+
+/** `PATCH /optimizations/{id}`. */
+export const RenameRequest = v.strictObject({
+  title: v.pipe(
+    v.string('Enter a title'),
+    v.trim(),
+    v.nonEmpty('Enter a title'),
+    v.maxLength(
+      optimizationLimits.title,
+      `The title may have at most ${optimizationLimits.title} characters`,
+    ),
+  ),
+});
+export type RenameRequest = v.InferOutput<typeof RenameRequest>;
+
+/** `DELETE /optimizations/{id}`. */
+export const DeletedReply = v.object({ id: RunId, deleted: v.literal(true) });
+export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 /** `POST /optimizations/estimate`. */
 export const EstimateRequest = v.strictObject({
@@ -100,27 +201,87 @@ export type EstimateRequest = v.InferOutput<typeof EstimateRequest>;
 
 export const Estimate = v.object({
   strategy: StrategyId,
-  /** USD, of the models. */
-  cost: v.nullable(v.number()),
-  credits: v.number(),
-  typical_seconds: v.number(),
-  /** True when the seats are simulated: the dollars are what real models would cost. */
-  simulated: v.boolean(),
+  cost: v.pipe(
+    v.nullable(v.number()),
+    v.description('USD that the models will cost, roughly; null when a price is unknown'),
+  ),
+  credits: v.pipe(
+    v.number(),
+    v.description('Credits that are held when it starts; no more is charged'),
+  ),
+  typical_seconds: Seconds,
+  simulated: v.pipe(
+    v.boolean(),
+    v.description('True when the seats are simulated: the dollars are what real models would cost'),
+  ),
 });
 export type Estimate = v.InferOutput<typeof Estimate>;
 export const EstimateReply = v.object({ estimate: Estimate });
 
+/** `GET /optimizations/usage`: the runs of this UTC month against the limit of the plan. */
+export const Usage = v.object({
+  current_month: v.pipe(
+    v.number(),
+    v.description(
+      'Runs whose credits were held in this month (UTC), less those that gave all of them back',
+    ),
+  ),
+  limit: BonusRuns,
+  percentage: v.pipe(
+    v.nullable(v.number()),
+    v.description('0–100, whole, rounded down: `current_month` of the limit; null without a limit'),
+  ),
+  month: v.pipe(v.string(), v.description('The calendar month in UTC, like `2026-11`')),
+  resets_at: v.pipe(
+    Time,
+    v.description(
+      'When the count begins anew: the first moment of the next month, ISO 8601 in UTC',
+    ),
+  ),
+  bonus_used: v.pipe(
+    v.number(),
+    v.description(
+      "Of the month's runs, those that bonus credits pay for, wholly or partly: what the limit blocks",
+    ),
+  ),
+  as_of: AsOf,
+});
+export type Usage = v.InferOutput<typeof Usage>;
+
+/** `GET /users/me/stats`: how a person's runs went, over all time but for `optimizations_used`. */
+export const DashboardStats = v.object({
+  optimizations_used: RunsThisMonth,
+  optimizations_limit: BonusRuns,
+  success_rate: v.pipe(
+    v.nullable(v.number()),
+    v.description('Completed among completed and failed, 0–1; null before the first of either'),
+  ),
+  completed_optimizations: v.pipe(v.number(), v.description('Runs, over all time')),
+  failed_optimizations: v.pipe(v.number(), v.description('Runs, over all time')),
+  average_cost_per_optimization: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      'Credits that a completed run was charged, to one decimal; null before the first',
+    ),
+  ),
+  as_of: AsOf,
+});
+export type DashboardStats = v.InferOutput<typeof DashboardStats>;
+
 const StrategySeat = v.object({
-  seat: v.string(),
-  model: v.string(),
+  seat: SeatId,
+  model: v.pipe(v.string(), v.description('The id of the model')),
   name: v.string(),
-  simulated: v.boolean(),
+  simulated: Simulated,
 });
 export const Strategy = v.object({
   id: StrategyId,
   name: v.string(),
   description: v.string(),
-  costTier: v.number(),
+  costTier: v.pipe(
+    v.number(),
+    v.description('1 (least) to 5: how much a run costs beside other strategies'),
+  ),
   models: v.object({
     strategic: v.array(v.string()),
     risk: v.array(v.string()),
@@ -129,26 +290,30 @@ export const Strategy = v.object({
   biasDetection: v.boolean(),
   parallelExecution: v.boolean(),
   recommended: v.boolean(),
-  credits: v.number(),
+  credits: v.pipe(
+    v.number(),
+    v.description('Credits that are held when a run starts; no more is charged'),
+  ),
   seats: v.array(StrategySeat),
-  typical_seconds: v.number(),
-  available: v.boolean(),
-  /** Names of models that no key serves. */
-  missing: v.array(v.string()),
+  typical_seconds: Seconds,
+  available: v.pipe(v.boolean(), v.description('Every model of it can be seated')),
+  missing: v.pipe(v.array(v.string()), v.description('Names of models that no key serves')),
   /**
    * Who would answer for the models of a run, those that extract, write and verify included: names of
    * providers and endpoints, each once. The text of a question goes to these, and stays on this
    * machine where `simulated` says so.
    */
-  providers: v.array(v.object({ name: v.string(), simulated: v.boolean() })),
-  simulated: v.boolean(),
-  /** What this strategy names but this version does not do. */
-  not_in_this_version: v.array(v.string()),
+  providers: v.array(v.object({ name: v.string(), simulated: Simulated })),
+  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
+  not_in_this_version: v.pipe(
+    v.array(v.string()),
+    v.description('What this strategy names but this version does not do'),
+  ),
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
 export const StrategiesReply = v.object({ strategies: v.array(Strategy) });
 
-export const RunStatus = v.picklist(['pending', 'processing', 'completed', 'failed', 'cancelled']);
+export const RunStatus = v.picklist(runStatuses);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
 
 export const ProgressStep = v.picklist([
@@ -174,90 +339,153 @@ export const SeatStatus = v.picklist([
 export type SeatStatus = v.InferOutput<typeof SeatStatus>;
 
 const SeatProgress = v.object({
-  id: v.string(),
-  seat: v.string(),
-  name: v.string(),
+  id: v.pipe(v.string(), v.description('The run and the seat')),
+  seat: SeatId,
+  name: v.pipe(v.string(), v.description('Of the model')),
   provider: v.string(),
-  role: v.picklist(['strategic', 'risk', 'implementation']),
+  role: v.pipe(
+    v.picklist(['strategic', 'risk', 'implementation']),
+    v.description('What the seat is asked to look at'),
+  ),
   status: SeatStatus,
-  progress: v.number(),
+  progress: v.pipe(v.number(), v.description('0–100: how much of its part the seat has done')),
   currentStep: v.nullable(ProgressStep),
-  costCents: v.nullable(v.number()),
-  latencyMs: v.nullable(v.number()),
-  confidence: v.nullable(v.number()),
-  attempt: v.number(),
-  simulated: v.boolean(),
-  reason: v.nullable(v.string()),
+  costCents: v.pipe(
+    v.nullable(v.number()),
+    v.description("US cents that the seat's calls have cost; null while unknown"),
+  ),
+  latencyMs: v.pipe(
+    v.nullable(v.number()),
+    v.description("Milliseconds that the seat's newest call took; null while unknown"),
+  ),
+  confidence: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      '0–100, whole: how sure the others can be of its answer; null until it is scored',
+    ),
+  ),
+  attempt: v.pipe(
+    v.number(),
+    v.description('The number of the newest try, from 1; 0 before the first'),
+  ),
+  simulated: Simulated,
+  reason: v.pipe(
+    v.nullable(v.string()),
+    v.description('In words, why it has no answer; null otherwise'),
+  ),
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 
 const Credits = v.object({
-  price: v.number(),
-  reserved: v.number(),
-  charged: v.nullable(v.number()),
-  refunded: v.nullable(v.number()),
-  settlement: v.picklist(['none', 'held', 'pending', 'settled']),
+  price: v.pipe(
+    v.number(),
+    v.description('Credits that are held when it starts; no more is charged'),
+  ),
+  reserved: v.pipe(v.number(), v.description('Credits that are held for it now')),
+  charged: v.pipe(
+    v.nullable(v.number()),
+    v.description('Credits that it cost in the end; null until it is settled'),
+  ),
+  refunded: v.pipe(
+    v.nullable(v.number()),
+    v.description('Credits that were given back of what had been taken; null until it is settled'),
+  ),
+  settlement: v.pipe(
+    v.picklist(['none', 'held', 'pending', 'settled']),
+    v.description('`held` while it runs, `pending` once it ended and its charge is not taken yet'),
+  ),
 });
 
 /** What lists show of a run. */
 export const OptimizationSummary = v.object({
-  id: v.string(),
+  id: RunId,
   title: v.string(),
-  description: v.string(),
+  description: v.pipe(v.string(), v.description('The first 200 characters of the question')),
   status: RunStatus,
   strategy: StrategyId,
   challenge_type: ChallengeType,
-  progress: v.number(),
-  agreement_score: v.nullable(v.number()),
-  confidence_score: v.nullable(v.number()),
-  cost: v.nullable(v.number()),
-  cost_is_minimum: v.boolean(),
+  progress: v.pipe(v.number(), v.description('0–100, whole; 100 only at the end')),
+  agreement_score: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      '0–100, whole: how far the models agree; null until it is scored, and when it could not be',
+    ),
+  ),
+  confidence_score: v.pipe(v.nullable(v.number()), v.description('0–1; null while unknown')),
+  cost: v.pipe(
+    v.nullable(v.number()),
+    v.description('USD that the models have cost; null while unknown'),
+  ),
+  cost_is_minimum: v.pipe(
+    v.boolean(),
+    v.description('A call whose cost is unknown is not in `cost`'),
+  ),
   credits: Credits,
-  simulated: v.boolean(),
-  simulated_seats: v.number(),
-  created_at: v.string(),
-  createdAt: v.string(),
-  ended_at: v.nullable(v.string()),
+  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
+  simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
+  created_at: Time,
+  createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
+  ended_at: v.nullable(Time),
 });
 export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
 
 export const OptimizationList = v.object({
   data: v.array(OptimizationSummary),
-  pagination: v.object({
-    page: v.number(),
-    limit: v.number(),
-    total: v.number(),
-    total_pages: v.number(),
-  }),
+  pagination: Pagination,
 });
 export type OptimizationList = v.InferOutput<typeof OptimizationList>;
 
 const Side = v.object({
   stance: v.string(),
-  seats: v.array(v.string()),
+  seats: v.pipe(v.array(v.string()), v.description('Seats that hold it')),
   /** Verbatim from one of these seats' answers. */
   quote: v.nullable(v.object({ seat: v.string(), text: v.string() })),
 });
 const Disagreement = v.object({
-  about: v.string(),
+  about: v.pipe(v.string(), v.description('`decision`, or the id of a claim')),
   text: v.string(),
   sides: v.array(Side),
-  settled_by: v.nullable(v.string()),
+  settled_by: v.pipe(
+    v.nullable(v.string()),
+    v.description('In words, what would settle it; null when nobody said'),
+  ),
 });
 export type Disagreement = v.InferOutput<typeof Disagreement>;
 
 export const BiasAnalysis = v.object({
-  agreement_score: v.nullable(v.number()),
-  agreement_band: v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),
-  agreement_capped: v.boolean(),
-  /** Why there is no score, or what was not measured, in words. */
-  agreement_note: v.nullable(v.string()),
-  two_camps: v.boolean(),
-  clear_winner: v.nullable(v.boolean()),
+  agreement_score: v.pipe(
+    v.nullable(v.number()),
+    v.description('0–100, whole: how far the models agree; null when it could not be scored'),
+  ),
+  agreement_band: v.pipe(
+    v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),
+    v.description('The score in a word; null without one'),
+  ),
+  agreement_capped: v.pipe(
+    v.boolean(),
+    v.description('Held at 60, because a third or more contest a decisive claim'),
+  ),
+  agreement_note: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why there is no score, or what was not measured, in words'),
+  ),
+  two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
+  clear_winner: v.pipe(
+    v.nullable(v.boolean()),
+    v.description('One answer stands clearly first; null when that cannot be told'),
+  ),
   disagreement_areas: v.array(Disagreement),
-  consensus_points: v.array(v.object({ claim_id: v.string(), text: v.string() })),
-  model_confidence_scores: v.record(v.string(), v.number()),
-  uncertainty_factors: v.array(v.object({ kind: v.string(), text: v.string() })),
+  consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
+  model_confidence_scores: v.pipe(
+    v.record(v.string(), v.number()),
+    v.description('0–100, whole, by seat: how sure the others can be of its answer'),
+  ),
+  uncertainty_factors: v.array(
+    v.object({
+      kind: v.pipe(v.string(), v.description('Stable, for programs')),
+      text: v.pipe(v.string(), v.description('The same in words')),
+    }),
+  ),
   minority_report: v.nullable(
     v.object({
       seat: v.string(),
@@ -267,37 +495,65 @@ export const BiasAnalysis = v.object({
     }),
   ),
   indicators: v.array(
-    v.object({ id: v.string(), name: v.string(), value: v.nullable(v.string()), note: v.string() }),
+    v.object({
+      id: v.pipe(v.string(), v.description('Of what is measured; stable')),
+      name: v.string(),
+      value: v.pipe(v.nullable(v.string()), v.description('With its unit; null when not measured')),
+      note: v.pipe(v.string(), v.description('What it tells, and what it does not')),
+    }),
   ),
 });
 export type BiasAnalysis = v.InferOutput<typeof BiasAnalysis>;
 
 export const Evolution = v.object({
-  id: v.string(),
+  id: RunId,
   current_step: ProgressStep,
-  progress_percentage: v.number(),
-  step_details: v.string(),
-  estimated_completion: v.nullable(v.number()),
-  start_time: v.nullable(v.string()),
-  models_queried: v.number(),
-  models_completed: v.number(),
-  can_cancel: v.boolean(),
+  progress_percentage: v.pipe(v.number(), v.description('0–100, whole; 100 only at the end')),
+  step_details: v.pipe(v.string(), v.description('The step in words')),
+  estimated_completion: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      'Seconds that are usually left; null when the run is not under way, or takes longer than usual',
+    ),
+  ),
+  start_time: v.pipe(
+    v.nullable(Time),
+    v.description('When it was started, ISO 8601 in UTC; null before'),
+  ),
+  models_queried: v.pipe(v.number(), v.description('Seats that were asked')),
+  models_completed: v.pipe(v.number(), v.description('Seats that have answered')),
+  can_cancel: v.pipe(v.boolean(), v.description('Until the recommendation is being written')),
   bias: v.nullable(BiasAnalysis),
 });
 export type Evolution = v.InferOutput<typeof Evolution>;
 
-const Cited = v.object({ text: v.string(), claim_ids: v.array(v.string()) });
+const Cited = v.object({
+  text: v.string(),
+  claim_ids: v.pipe(
+    v.array(v.string()),
+    v.description('Claims of this run that the text stands on'),
+  ),
+});
 export const RunResult = v.object({
-  heading: v.picklist(['recommendation', 'best_single_answer']),
-  decision: v.string(),
+  heading: v.pipe(
+    v.picklist(['recommendation', 'best_single_answer']),
+    v.description('`best_single_answer` when no recommendation passed its checks'),
+  ),
+  decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   sections: v.array(v.object({ heading: v.string(), blocks: v.array(Cited) })),
   next_steps: v.array(Cited),
-  dissent: v.array(v.object({ claim_id: v.string(), text: v.string() })),
+  dissent: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
   uncertainties: v.array(v.string()),
-  /** `two` models verified it, `one`, or `none`: "not independently verified". */
-  verified: v.picklist(['two', 'one', 'none']),
-  /** The seat that wrote the best single answer, when that is what this is. */
-  seat: v.nullable(v.string()),
+  verified: v.pipe(
+    v.picklist(['two', 'one', 'none']),
+    v.description(
+      'Models that verified it: `two`, `one`, or `none`, which is "not independently verified"',
+    ),
+  ),
+  seat: v.pipe(
+    v.nullable(v.string()),
+    v.description('The seat that wrote the best single answer, when that is what this is'),
+  ),
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
 
@@ -309,13 +565,31 @@ export const Optimization = v.object({
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
   models: v.array(SeatProgress),
-  metadata: v.object({ models: v.array(v.string()) }),
-  insights_count: v.number(),
+  metadata: v.object({
+    models: v.pipe(
+      v.array(v.string()),
+      v.description('Ids of the models, in the order of their seats'),
+    ),
+  }),
+  insights_count: v.pipe(
+    v.number(),
+    v.description('Points of agreement, of disagreement and of uncertainty together'),
+  ),
   evolution: Evolution,
   result: v.nullable(RunResult),
-  /** In words, when the run failed or was cancelled. */
-  ended_because: v.nullable(v.string()),
+  ended_because: v.pipe(
+    v.nullable(v.string()),
+    v.description('In words, when the run failed or was cancelled'),
+  ),
   /** The run's parts by key, to which the stream's facts are applied (`view.ts`). */
-  council: v.custom<RunView>((value) => typeof value === 'object' && value !== null),
+  council: v.pipe(
+    v.custom<RunView>((value) => typeof value === 'object' && value !== null),
+    v.metadata({
+      wire: {
+        type: 'object',
+        description: "The run's parts by key; the facts of the stream are patches of it.",
+      },
+    } satisfies Wire),
+  ),
 });
 export type Optimization = v.InferOutput<typeof Optimization>;

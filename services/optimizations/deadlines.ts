@@ -36,5 +36,11 @@ export function timeLeft(state: RunState, now: number): number {
     : Math.max(leastMs, Date.parse(state.hardAt) - now);
 }
 
+/** From when on (ISO 8601 UTC) a run that was hidden at `hiddenAt` no longer comes back. */
+export function forgottenFrom(hiddenAt: string): string {
+  return new Date(Date.parse(hiddenAt) + hiddenForMs).toISOString();
+}
+
+const hiddenForMs = 30 * 86_400_000;
 const lateMs = 30_000;
 const leastMs = 1000;

@@ -27,11 +27,10 @@ export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise
   };
 }
 
-function rowPatch(
-  event: OptimizationEvent,
-  texts: EventTexts,
-  at: string,
-): Partial<OptimizationSummary> | null {
+/** `hidden` is told when it changes: true takes the row out of lists, false brings it back. */
+type RowPatch = Partial<OptimizationSummary> & { hidden?: boolean };
+
+function rowPatch(event: OptimizationEvent, texts: EventTexts, at: string): RowPatch | null {
   switch (event.type) {
     case 'OptimizationCreated': {
       const { seats, strategy, challengeType, price, createdAt } = event.data;
@@ -67,6 +66,10 @@ function rowPatch(
       return ended('cancelled', event.data, at);
     case 'OptimizationRenamed':
       return { title: texts['title'] ?? erased };
+    case 'OptimizationHidden':
+      return { hidden: true };
+    case 'OptimizationRestored':
+      return { hidden: false };
     case 'CallStarted':
     case 'CallLost':
     case 'CallSucceeded':
@@ -79,8 +82,6 @@ function rowPatch(
     case 'DraftChecked':
     case 'SynthesisJudged':
     case 'RunConcluded':
-    case 'OptimizationHidden':
-    case 'OptimizationRestored':
       return null;
   }
 }

@@ -1,6 +1,7 @@
-import { minorityOf, minorityShare, reaches } from './agreement.ts';
+import { minorityOf, minorityShare } from './agreement.ts';
 import type { ClaimPoll, Poll } from './agreement.ts';
 import type { Ledger, Scores, Seat } from './events.ts';
+import { reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
 import type { Review } from './ranking.ts';
 

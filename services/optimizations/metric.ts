@@ -97,3 +97,14 @@ export const agreementV1: Metric = {
   confidence: { q: 0.5, support: 0.3, stated: 0.2, shrinkage: 0.5 },
   bias: { residualDegrees: 3, verbosityAnswers: 5 },
 };
+
+/**
+ * `value` ≥ `limit`, where a sum may miss an exact limit by its last digits: which digits those are
+ * depends on the order of its terms, and no order of seats may decide anything.
+ */
+export function reaches(value: number, limit: number): boolean {
+  return value >= limit - precision;
+}
+
+/** Figures nearer to each other than this are the same figure. */
+export const precision = 1e-9;

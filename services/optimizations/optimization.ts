@@ -2,11 +2,11 @@ import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { retryableFailures } from '#services/models/model.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
-import { isLate } from './deadlines.ts';
+import { forgottenFrom, isLate } from './deadlines.ts';
 import type { CallOutcome, OptimizationEvent, Slot } from './events.ts';
 import { owedSlots } from './owed.ts';
 import { reactions } from './reactions.ts';
-import { evolve, freshCall, initialState, isClosed, isOpen } from './run-state.ts';
+import { evolve, freshCall, initialState, isOpen } from './run-state.ts';
 import type { CallState, Known, OpenState, RunState } from './run-state.ts';
 import { claimsSlot, modelOf, parseSlot, stageOf } from './slots.ts';
 import type { Stage } from './slots.ts';
@@ -76,7 +76,7 @@ export function decide(command: OptimizationCommand, state: RunState): Optimizat
 function record(command: OptimizationCommand, state: RunState): OptimizationEvent[] {
   if (command.type === 'Create')
     return state.stage === 'none' ? [{ type: 'OptimizationCreated', data: command.data }] : [];
-  if (state.stage === 'none') throw new Problem(404, 'not-found', 'Failed to get optimization');
+  if (state.stage === 'none') throw noSuchRun();
   switch (command.type) {
     case 'Start':
       return start(command, state);
@@ -95,9 +95,7 @@ function record(command: OptimizationCommand, state: RunState): OptimizationEven
     case 'Hide':
       return hide(command, state);
     case 'Restore':
-      return isClosed(state) && state.hidden
-        ? [{ type: 'OptimizationRestored', data: { at: command.now } }]
-        : [];
+      return restore(command, state);
     case 'Rename':
       return command.same
         ? []
@@ -301,11 +299,22 @@ function close(command: CommandOf<'Close'>, state: Known): OptimizationEvent[] {
 }
 
 function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
-  if (state.hidden) return [];
+  if (state.hiddenAt !== null) return [];
   const hidden: OptimizationEvent = { type: 'OptimizationHidden', data: { at: command.now } };
   if (state.stage === 'draft') return [conclude(state, 'cancelled', null, 'person'), hidden];
   if (state.stage === 'closed') return [hidden];
   throw new Problem(409, 'running', 'The run is still going on; cancel it first.');
+}
+
+/** What was hidden so long ago that its texts may be gone is no longer there to come back. */
+function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent[] {
+  if (state.hiddenAt === null) return [];
+  if (command.now >= forgottenFrom(state.hiddenAt)) throw noSuchRun();
+  return [{ type: 'OptimizationRestored', data: { at: command.now } }];
+}
+
+function noSuchRun(): Problem {
+  return new Problem(404, 'not-found', 'Failed to get optimization');
 }
 
 /** The call of a slot that the state waits for; null when the state owes no such call. */
@@ -326,7 +335,7 @@ function retryDelayMs(attempt: number): number {
 /** As the command bus runs it. */
 export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
   name: 'optimization',
-  version: 1,
+  version: 2,
   initialState,
   decide,
   evolve,

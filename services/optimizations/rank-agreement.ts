@@ -1,3 +1,4 @@
+import { reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
 import { ranksOf } from './ranking.ts';
 import type { Review } from './ranking.ts';
@@ -69,7 +70,7 @@ export function hasTwoCamps(
   metric: Metric,
 ): boolean {
   const agreement = rankAgreement(taus, metric);
-  if (agreement === null || agreement >= metric.clearWinner.rankAgreement) return false;
+  if (agreement === null || reaches(agreement, metric.clearWinner.rankAgreement)) return false;
   const reviewers = taus.map((_, reviewer) => reviewer);
   // The last reviewer always stands in the second camp, so that no division is tried twice.
   for (let set = 1; set < 2 ** (taus.length - 1); set += 1) {
@@ -92,13 +93,13 @@ function areCamps(
   const weightOf = (camp: readonly number[]) =>
     camp.reduce((sum, reviewer) => sum + weights[reviewer]!, 0);
   const [one, other] = [weightOf(first), weightOf(second)];
-  if (Math.min(one, other) / (one + other) < camps.share) return false;
+  if (!reaches(Math.min(one, other) / (one + other), camps.share)) return false;
   const within = [meanTau(taus, first, first), meanTau(taus, second, second)];
   const between = meanTau(taus, first, second);
   return (
-    within.every((tau) => tau !== null && tau >= camps.within) &&
+    within.every((tau) => tau !== null && reaches(tau, camps.within)) &&
     between !== null &&
-    between <= camps.between
+    reaches(-between, -camps.between)
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Ballot, Rubric } from './events.ts';
+import { reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
 import { maximumSeats } from './schedule.ts';
 
@@ -197,8 +198,9 @@ export function judgeWinner(
     clearWinnerReason,
   });
   if (!soleFirst) return no('tied_orders');
-  if (margin < rules.margin) return no('narrow_margin');
-  if (rankAgreement !== null && rankAgreement < rules.rankAgreement) return no('no_rank_agreement');
+  if (!reaches(margin, rules.margin)) return no('narrow_margin');
+  if (rankAgreement !== null && !reaches(rankAgreement, rules.rankAgreement))
+    return no('no_rank_agreement');
   return { clearWinner: true, clearWinnerReason: 'clear' };
 }
 

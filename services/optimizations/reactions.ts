@@ -1,4 +1,5 @@
 import type { JobSpec } from '#services/platform/command.ts';
+import { forgottenFrom } from './deadlines.ts';
 import type { OptimizationEvent } from './events.ts';
 import { owedSlots, retryTime } from './owed.ts';
 import type { RunState } from './run-state.ts';
@@ -34,16 +35,18 @@ export function reactions(event: OptimizationEvent, streamId: string, state: Run
         : [];
     case 'RunConcluded':
       return [settleJob(runId)];
+    case 'OptimizationCompleted':
+    case 'OptimizationFailed':
+    case 'OptimizationCancelled':
+      return [notifyJob(runId)];
+    case 'OptimizationHidden':
+      return [forgetJob(runId, event.data.at)];
     case 'OptimizationCreated':
     case 'CallStarted':
     case 'CallSucceeded':
     case 'CallCostRecorded':
     case 'SoftPassed':
     case 'ReviewsClosed':
-    case 'OptimizationCompleted':
-    case 'OptimizationFailed':
-    case 'OptimizationCancelled':
-    case 'OptimizationHidden':
     case 'OptimizationRestored':
     case 'OptimizationRenamed':
       return [];
@@ -81,6 +84,24 @@ export function owedJobs(runId: string, state: RunState): JobSpec[] {
 /** For a run that ended before its start was told, which leaves the hold without a settlement. */
 export function settleJob(runId: string): JobSpec {
   return { task: 'settle-run', payload: { runId }, key: `${runId}:settle` };
+}
+
+/** Whether anybody wants to be told is asked when it runs. */
+function notifyJob(runId: string): JobSpec {
+  return { task: 'notify-run', payload: { runId }, key: `${runId}:notify` };
+}
+
+/**
+ * When a run that was hidden at `hiddenAt` loses its texts. Restoring leaves the job, which then finds
+ * nothing to do; hiding again puts it off.
+ */
+export function forgetJob(runId: string, hiddenAt: string): JobSpec & { runAt: string } {
+  return {
+    task: 'forget-run',
+    payload: { runId },
+    key: `${runId}:forget`,
+    runAt: forgottenFrom(hiddenAt),
+  };
 }
 
 export function streamOf(runId: string): string {

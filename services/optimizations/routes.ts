@@ -1,31 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import * as v from 'valibot';
-import { costSince, ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
-import type { RunRow } from '#projections/optimization-list.ts';
+import { costSince, newestRuns, ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
+import type { RunChoice, RunRow } from '#projections/optimization-list.ts';
 import type { Holds } from '#services/credits/holds.ts';
 import { strategies } from '#services/models/strategies.ts';
 import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
 import type { CommandBus } from '#services/platform/command.ts';
-import {
-  answerData,
-  createRouter,
-  notFound,
-  parseBody,
-  parseQuery,
-  requireNoFields,
-} from '#services/platform/http.ts';
+import { answer, answerWhole, bodyOf, queryOf } from '#services/platform/endpoints.ts';
+import { createRouter, notFound, requireNoFields } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
 import { answerOnce } from '#services/platform/idempotency.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { IntegrityError } from '#services/platform/seal.ts';
+import type { RateLimits } from '#services/platform/rate-limits.ts';
+import { ErasedKeyError, IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { CreateOptimizationRequest, EstimateRequest, optimizationLimits } from './contract.ts';
-import type { Optimization, OptimizationList, OptimizationSummary } from './contract.ts';
+import { optimizationLimits } from './contract.ts';
+import type { Optimization, OptimizationList, OptimizationSummary, RunsQuery } from './contract.ts';
 import { createCommand, describeStrategy, estimate, knownStrategy } from './create.ts';
 import type { Seating } from './create.ts';
+import { optimizationEndpoints } from './endpoints.ts';
 import type { OptimizationEvent } from './events.ts';
 import { optimization } from './optimization.ts';
 import type { OptimizationCommand } from './optimization.ts';
@@ -43,18 +39,16 @@ export type OptimizationRouteDependencies = Seating & {
   bus: CommandBus;
   holds: Holds;
   readRun: ReadRun;
+  /** Counts a run for the recipe that it was begun from. */
+  recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
   /** What models may cost a day, over all people; null is no limit. */
   dailyCostLimitUsd: number | null;
   sealer: Sealer;
+  rateLimits: RateLimits;
   clock: () => number;
 };
-
-const PageQuery = v.object({
-  page: v.optional(whole(1, 100_000), '1'),
-  limit: v.optional(whole(1, optimizationLimits.pageSizeMost), String(optimizationLimits.pageSize)),
-});
 
 export function optimizationRoutes(
   dependencies: OptimizationRouteDependencies,
@@ -62,41 +56,47 @@ export function optimizationRoutes(
 ) {
   const { pool, sealer, registry, clock } = dependencies;
   const signedIn = requireUser(authenticate);
+  const takeTurn = async (userId: string) =>
+    dependencies.rateLimits.take('run-changes', userId, { userId });
   const texts = {
     sealer,
     afterErasure: async (runId: string) => detail(dependencies, runId),
   };
   return createRouter()
     .get('/optimizations/strategies', (context) =>
-      answerData(context, {
+      answer(context, optimizationEndpoints['GET /optimizations/strategies'], {
         strategies: strategies.map((strategy) => describeStrategy(registry, strategy)),
       }),
     )
     .post('/optimizations/estimate', signedIn, async (context) => {
-      const request = await parseBody(context, EstimateRequest);
+      const endpoint = optimizationEndpoints['POST /optimizations/estimate'];
+      const request = await bodyOf(context, endpoint);
       const now = new Date(clock()).toISOString();
-      return answerData(context, { estimate: estimate(registry, request, now) });
+      return answer(context, endpoint, { estimate: estimate(registry, request, now) });
     })
     .get('/optimizations', signedIn, async (context) => {
-      const { page, limit } = parseQuery(context, PageQuery);
-      context.header('Cache-Control', 'no-store');
-      return context.json(await listRuns(dependencies, context.get('userId'), page, limit));
+      const endpoint = optimizationEndpoints['GET /optimizations'];
+      const list = await listRuns(dependencies, context.get('userId'), queryOf(context, endpoint));
+      return answerWhole(context, endpoint, list);
     })
     .post('/optimizations', signedIn, async (context) => {
-      const body = await parseBody(context, CreateOptimizationRequest);
+      const endpoint = optimizationEndpoints['POST /optimizations'];
+      const body = await bodyOf(context, endpoint);
       const userId = context.get('userId');
       if (body.retry_of !== undefined) await ownRun(dependencies, context, body.retry_of);
       return answerOnce(
         context,
+        endpoint,
         {
           pool,
           route: 'POST /optimizations',
           body,
           newResourceId: () => newId('opt', clock()),
-          status: 201,
           texts,
         },
         async ({ resourceId: runId, commandId, fingerprint }) => {
+          // A draft costs nothing and stays: without a limit one person could fill the disk with them.
+          await dependencies.rateLimits.take('drafts', userId, { userId });
           const command = await createCommand(
             dependencies,
             sealer,
@@ -115,47 +115,113 @@ export function optimizationRoutes(
             },
             'http',
           );
+          if (body.recipe_id !== undefined)
+            await dependencies.recordRecipeUse({ recipeId: body.recipe_id, runId, userId });
           return detail(dependencies, runId);
         },
       );
     })
     .get('/optimizations/:id', signedIn, async (context) => {
       const run = await ownRun(dependencies, context, context.req.param('id'));
-      return answerData(context, describeRun(await withProgress(pool, run.view), clock()));
+      return answer(
+        context,
+        optimizationEndpoints['GET /optimizations/{id}'],
+        describeRun(await withProgress(pool, run.view), clock()),
+      );
+    })
+    .patch('/optimizations/:id', signedIn, async (context) => {
+      const endpoint = optimizationEndpoints['PATCH /optimizations/{id}'];
+      const body = await bodyOf(context, endpoint);
+      const { runId, view } = await ownRun(dependencies, context, context.req.param('id'));
+      const route = routeOf('PATCH', runId);
+      return answerOnce(
+        context,
+        endpoint,
+        { pool, route, body, newResourceId: () => runId, texts },
+        async () => {
+          await takeTurn(context.get('userId'));
+          const title = await sealedTitle(sealer, runId, body.title);
+          const same = view.title === body.title;
+          await ask(dependencies, context, runId, { type: 'Rename', title, same });
+          return detail(dependencies, runId);
+        },
+      );
+    })
+    .delete('/optimizations/:id', signedIn, async (context) => {
+      await requireNoFields(context);
+      const { runId } = await ownRun(dependencies, context, context.req.param('id'), 'hidden too');
+      return answerOnce(
+        context,
+        optimizationEndpoints['DELETE /optimizations/{id}'],
+        {
+          pool,
+          route: routeOf('DELETE', runId),
+          body: {},
+          newResourceId: () => runId,
+        },
+        async () => {
+          await takeTurn(context.get('userId'));
+          await ask(dependencies, context, runId, { type: 'Hide', now: isoNow(clock) });
+          return { id: runId, deleted: true as const };
+        },
+      );
+    })
+    .post('/optimizations/:id/restore', signedIn, async (context) => {
+      await requireNoFields(context);
+      const { runId } = await ownRun(dependencies, context, context.req.param('id'), 'hidden too');
+      const route = routeOf('POST', runId, '/restore');
+      return answerOnce(
+        context,
+        optimizationEndpoints['POST /optimizations/{id}/restore'],
+        { pool, route, body: {}, newResourceId: () => runId, texts },
+        async () => {
+          await takeTurn(context.get('userId'));
+          await ask(dependencies, context, runId, { type: 'Restore', now: isoNow(clock) });
+          return detail(dependencies, runId);
+        },
+      );
     })
     .post('/optimizations/:id/process', signedIn, async (context) => {
       await requireNoFields(context);
       const { runId, state } = await ownRun(dependencies, context, context.req.param('id'));
+      const userId = context.get('userId');
       return answerOnce(
         context,
+        optimizationEndpoints['POST /optimizations/{id}/process'],
         {
           pool,
           route: `POST /optimizations/${runId}/process`,
           body: {},
           newResourceId: () => runId,
-          status: 202,
           texts,
         },
         async () => {
-          await processRun(dependencies, context.get('userId'), runId, state);
+          // A repeat for a run that has begun starts nothing and takes none of the turns of runs.
+          if (state.stage === 'draft')
+            await dependencies.rateLimits.take('runs', userId, { userId });
+          else await takeTurn(userId);
+          await processRun(dependencies, userId, runId, state);
           return detail(dependencies, runId);
         },
       );
     })
     .post('/optimizations/:id/cancel', signedIn, async (context) => {
       await requireNoFields(context);
-      const { runId } = await ownRun(dependencies, context, context.req.param('id'));
+      const { runId, state } = await ownRun(dependencies, context, context.req.param('id'));
       return answerOnce(
         context,
+        optimizationEndpoints['POST /optimizations/{id}/cancel'],
         {
           pool,
           route: `POST /optimizations/${runId}/cancel`,
           body: {},
           newResourceId: () => runId,
-          status: 202,
           texts,
         },
         async () => {
+          // Nobody is kept from ending what goes on; to ask again for what has ended is a repeat.
+          if (state.stage === 'settling' || state.stage === 'closed')
+            await takeTurn(context.get('userId'));
           await cancelRun(dependencies, runId);
           return detail(dependencies, runId);
         },
@@ -222,8 +288,51 @@ export async function cancelRun(
   dependencies: Pick<OptimizationRouteDependencies, 'bus' | 'clock'>,
   runId: string,
 ): Promise<void> {
-  const now = new Date(dependencies.clock()).toISOString();
+  const now = isoNow(dependencies.clock);
   await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], 'http');
+}
+
+/** Where a key of a call that is about one run belongs to. */
+function routeOf(method: string, runId: string, rest = ''): string {
+  return `${method} /optimizations/${runId}${rest}`;
+}
+
+/**
+ * A command whose repeat finds nothing to do: what is hidden is not hidden again. Each has an id of
+ * its own, because a run may be hidden, restored and hidden once more.
+ */
+async function ask(
+  { bus }: Pick<OptimizationRouteDependencies, 'bus'>,
+  context: HttpContext,
+  runId: string,
+  command: OptimizationCommand,
+): Promise<void> {
+  const commandId = randomUUID();
+  await bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
+    optimization,
+    {
+      streamId: streamOf(runId),
+      command,
+      commandId,
+      fingerprint: commandId,
+      actor: context.get('userId'),
+      correlationId: runId,
+    },
+    'http',
+  );
+}
+
+async function sealedTitle(sealer: Sealer, runId: string, title: string): Promise<string> {
+  try {
+    return await sealer.seal(runId, { stream: streamOf(runId), field: 'title' }, title);
+  } catch (error) {
+    if (error instanceof ErasedKeyError) throw noSuchRun();
+    throw error;
+  }
+}
+
+function isoNow(clock: () => number): string {
+  return new Date(clock()).toISOString();
 }
 
 /** @throws Problem 404, the same for a run that does not exist and for another person's */
@@ -231,11 +340,12 @@ async function ownRun(
   { pool, readRun }: Pick<OptimizationRouteDependencies, 'pool' | 'readRun'>,
   context: HttpContext,
   runId: string | undefined,
+  which: 'shown' | 'hidden too' = 'shown',
 ): Promise<OpenRun> {
   if (runId === undefined || !idPattern('opt').test(runId)) throw noSuchRun();
   if ((await ownerOfRun(pool, runId)) !== context.get('userId')) throw noSuchRun();
   const run = await readRun(runId);
-  if (!run || run.view.hidden) throw noSuchRun();
+  if (!run || (run.view.hidden && which === 'shown')) throw noSuchRun();
   return run;
 }
 
@@ -260,20 +370,78 @@ export async function withProgress(client: Queryable, view: RunView): Promise<Ru
   return withStreamed(view, rows);
 }
 
+type ListDependencies = Pick<OptimizationRouteDependencies, 'sealer' | 'readRun'> & {
+  pool: Queryable;
+};
+
 export async function listRuns(
-  dependencies: Pick<OptimizationRouteDependencies, 'sealer' | 'readRun'> & { pool: Queryable },
+  dependencies: ListDependencies,
   userId: string,
-  page: number,
-  limit: number,
+  query: RunsQuery,
 ): Promise<OptimizationList> {
-  const { rows, total } = await readRunPage(dependencies.pool, userId, {
-    offset: (page - 1) * limit,
-    limit,
-  });
+  const { page, limit, q } = query;
+  const offset = (page - 1) * limit;
+  const choice = {
+    status: query.status ?? null,
+    strategy: query.strategy ?? null,
+    sort: query.sort,
+  };
+  const found = q === '' ? null : await searchRuns(dependencies, userId, choice, q);
+  const { rows, total } = found
+    ? { rows: found.slice(offset, offset + limit), total: found.length }
+    : await readRunPage(dependencies.pool, userId, { ...choice, offset, limit });
   return {
     data: await Promise.all(rows.map((row) => describeRow(dependencies, row))),
     pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },
   };
+}
+
+/**
+ * Titles and questions are sealed, so no database can search them: they are opened a few at a time,
+ * of a person's newest runs, and nothing of them is kept.
+ */
+async function searchRuns(
+  { pool, sealer }: ListDependencies,
+  userId: string,
+  choice: RunChoice & { sort: RunsQuery['sort'] },
+  q: string,
+): Promise<RunRow[]> {
+  const words = plain(q).split(/\s+/);
+  const rows = await newestRuns(pool, userId, { ...choice, most: optimizationLimits.searchedRuns });
+  const found: RunRow[] = [];
+  for (let at = 0; at < rows.length; at += openedAtOnce) {
+    const some = rows.slice(at, at + openedAtOnce);
+    const texts = await Promise.all(
+      some.map(async ({ run_id, title, challenge }) => {
+        const stream = streamOf(run_id);
+        const all = await Promise.all([
+          readable(sealer, stream, 'title', title),
+          readable(sealer, stream, 'challenge', challenge),
+        ]);
+        return plain(all.join('\n'));
+      }),
+    );
+    found.push(...some.filter((_, index) => words.every((word) => texts[index]?.includes(word))));
+  }
+  return found;
+}
+
+const openedAtOnce = 100;
+
+/** Without case, and with one form of each letter. */
+function plain(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}
+
+/** Nothing where the text was erased or damaged. */
+async function readable(
+  sealer: Sealer,
+  stream: string,
+  field: string,
+  sealed: string,
+): Promise<string> {
+  const found = await sealer.open(sealed, { stream, field }).catch(nullWhenDamaged);
+  return found !== null && 'text' in found ? found.text : '';
 }
 
 /** A run that goes on is folded, for its progress; an ended one is its row. */
@@ -336,13 +504,3 @@ function nullWhenDamaged(error: unknown): null {
 }
 
 const unreadable = 'Unreadable';
-
-function whole(least: number, most: number) {
-  return v.pipe(
-    v.string(),
-    v.regex(/^\d{1,6}$/, `Enter a whole number from ${least} to ${most}`),
-    v.transform(Number),
-    v.minValue(least, `Enter a whole number from ${least} to ${most}`),
-    v.maxValue(most, `Enter a whole number from ${least} to ${most}`),
-  );
-}

@@ -37,7 +37,8 @@ type Created = {
   seats: readonly Seat[];
   plan: Plan;
   seed: string;
-  hidden: boolean;
+  /** Since when the run is out of sight, ISO 8601 UTC; null while it is in the lists. */
+  hiddenAt: string | null;
 };
 
 type Called = { calls: Readonly<Record<Slot, CallState>> };
@@ -80,10 +81,6 @@ export function isOpen(state: RunState): state is OpenState {
   return 'runDeadlineAt' in state;
 }
 
-export function isClosed(state: RunState): state is At<'closed'> {
-  return state.stage === 'closed';
-}
-
 /** A call that nobody has begun. */
 export const freshCall: CallState = {
   attempts: 0,
@@ -108,7 +105,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       seats,
       plan,
       seed,
-      hidden: false,
+      hiddenAt: null,
     };
   }
   if (state.stage === 'none') return state;
@@ -220,9 +217,9 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
           }
         : state;
     case 'OptimizationHidden':
-      return { ...state, hidden: true };
+      return { ...state, hiddenAt: event.data.at };
     case 'OptimizationRestored':
-      return { ...state, hidden: false };
+      return { ...state, hiddenAt: null };
     case 'ReviewsClosed':
     case 'DraftChecked':
     case 'OptimizationRenamed':
@@ -232,7 +229,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
 
 function createdPart(state: Known): Created {
   const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = state;
-  const { seats, plan, seed, hidden } = state;
+  const { seats, plan, seed, hiddenAt } = state;
   return {
     userId,
     challengeType,
@@ -243,7 +240,7 @@ function createdPart(state: Known): Created {
     seats,
     plan,
     seed,
-    hidden,
+    hiddenAt,
   };
 }
 

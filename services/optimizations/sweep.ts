@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/log.ts';
 import type { RunState } from './run-state.ts';
-import { owedJobs, streamOf } from './reactions.ts';
+import { forgetJob, owedJobs, streamOf } from './reactions.ts';
 import { addJob, issue } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
@@ -29,6 +29,48 @@ export async function sweepRuns(
 /** A younger run is not looked at: its jobs are being made. */
 const settledInMs = 30_000;
 const forgottenTextSeconds = 900;
+
+/**
+ * Looks after runs that were deleted and whose texts still have their key: each has a job that erases
+ * it when the time has come, and gets one again when it has none. All runs have to be looked through,
+ * and a month is long, so that only one call in an hour does it; the others resolve with 0.
+ *
+ * @returns what looks, once, and resolves with how many jobs it added
+ */
+export function createHiddenSweep({
+  pool,
+  clock,
+  log,
+}: Pick<OptimizationDependencies, 'pool' | 'clock' | 'log'>): () => Promise<number> {
+  let dueAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const now = clock();
+    if (now < dueAt) return 0;
+    const { rows } = await pool.query<{ run_id: string }>(
+      `select run_id from optimization_list join data_key on key_id = run_id
+       where hidden and not exists (
+         select from graphile_worker.jobs
+         where key = run_id || ':forget' and (attempts < max_attempts or locked_at is not null))
+       order by run_id limit $1`,
+      [hiddenAtOnce],
+    );
+    let added = 0;
+    for (const { run_id: runId } of rows) {
+      const state = await snapshotOf(pool, runId);
+      // Restored since, or never seen by the store; either owes nothing.
+      if (!state || !('hiddenAt' in state) || state.hiddenAt === null) continue;
+      await addJob(pool, forgetJob(runId, state.hiddenAt));
+      added += 1;
+    }
+    if (added > 0) log.warn({ count: added }, 'Deleted runs had no job to erase them; now they do');
+    // A full page has a next one, in which those are no more that have a job now.
+    if (rows.length < hiddenAtOnce || added === 0) dueAt = now + hiddenEveryMs;
+    return added;
+  };
+}
+
+const hiddenEveryMs = 3_600_000;
+const hiddenAtOnce = 1_000;
 
 async function nudge(
   dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'>,

@@ -9,23 +9,26 @@ import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelReply, Provider, UsageRecord } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { strategyOf } from '#services/models/strategies.ts';
+import type { Audit } from '#services/platform/audit.ts';
 import type { CommandBus, JobSpec } from '#services/platform/command.ts';
-import { uuidV5 } from '#services/platform/ids.ts';
+import { derivedId, uuidV5 } from '#services/platform/ids.ts';
 import type { Log } from '#services/platform/log.ts';
+import type { QueueMail } from '#services/platform/mail.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { createSemaphore } from '#services/platform/semaphore.ts';
 import type { Semaphore } from '#services/platform/semaphore.ts';
 import { prepareCall, TextErased } from './calls.ts';
 import type { CheckedCall, PreparedCall } from './calls.ts';
-import { deadlineLength, isLate, timeLeft } from './deadlines.ts';
+import { deadlineLength, forgottenFrom, isLate, timeLeft } from './deadlines.ts';
 import type { OptimizationEvent, Slot } from './events.ts';
+import { finishedLetter, finishedRun } from './finished-letter.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { optimization } from './optimization.ts';
 import type { CallResult, OptimizationCommand } from './optimization.ts';
 import type { RunState } from './run-state.ts';
 import { nextAttempt } from './owed.ts';
-import { streamOf, settleJob } from './reactions.ts';
+import { forgetJob, streamOf, settleJob } from './reactions.ts';
 import { modelOf } from './slots.ts';
 import type { ReadRun, ReadState } from './read-run.ts';
 import type { OpenRun } from './run-texts.ts';
@@ -41,7 +44,12 @@ export type OptimizationDependencies = {
   readRun: ReadRun;
   readState: ReadState;
   sealer: Sealer;
+  audit: Audit;
   registry: ModelRegistry;
+  queueMail: QueueMail;
+  /** Of a person who wants a mail when a run has ended; null for everybody else. */
+  noticeAddress: (userId: string) => Promise<string | null>;
+  publicUrl: string;
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   /** Milliseconds since the epoch. */
@@ -68,7 +76,9 @@ export function optimizationTasks(dependencies: OptimizationDependencies): {
     control: {
       'start-run': (payload) => startRun(dependencies, v.parse(RunPayload, payload).runId),
       'settle-run': (payload) => settleRun(dependencies, v.parse(RunPayload, payload).runId),
+      'notify-run': (payload) => notifyRun(dependencies, v.parse(RunPayload, payload).runId),
       'stage-deadline': (payload) => stageDeadline(dependencies, v.parse(StagePayload, payload)),
+      'forget-run': (payload) => forgetRun(dependencies, v.parse(RunPayload, payload).runId),
       'run-deadline': (payload) => runDeadline(dependencies, v.parse(DeadlinePayload, payload)),
     },
     calls: {
@@ -152,7 +162,10 @@ export async function issueStart(
 }
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */
-async function settleRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
+export async function settleRun(
+  dependencies: Pick<OptimizationDependencies, 'bus' | 'holds' | 'readState'>,
+  runId: string,
+): Promise<void> {
   const state = await dependencies.readState(runId);
   if (state.stage !== 'settling' && state.stage !== 'closed') return;
   const { userId, conclusion } = state;
@@ -165,6 +178,53 @@ async function settleRun(dependencies: OptimizationDependencies, runId: string):
   if (state.stage === 'closed') return;
   await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
 }
+
+/**
+ * One mail when a run has ended, whoever asks and however often: its id is derived from the run's.
+ * What was erased is not written about.
+ */
+async function notifyRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
+  const run = await dependencies.readRun(runId);
+  const finished = run ? finishedRun(run.view) : null;
+  if (!run || finished === null || !('userId' in run.state)) return;
+  const { userId } = run.state;
+  const to = await dependencies.noticeAddress(userId);
+  if (to === null) return;
+  const letter = finishedLetter(finished, dependencies.publicUrl);
+  const id = derivedId('mai', runId, 'finished');
+  try {
+    await dependencies.queueMail({ id, userId, to, kind: 'run-finished', letter });
+  } catch (error) {
+    if (!(error instanceof ErasedKeyError)) throw error;
+  }
+}
+
+/**
+ * The texts of a run that has been hidden for 30 days are erased with its key. What a restored run or
+ * one that was hidden again later left of this job finds nothing to do.
+ */
+async function forgetRun(
+  dependencies: Pick<OptimizationDependencies, 'pool' | 'readState' | 'sealer' | 'audit' | 'clock'>,
+  runId: string,
+): Promise<void> {
+  const { pool, readState, sealer, audit } = dependencies;
+  const state = await readState(runId);
+  if (!('userId' in state) || state.hiddenAt === null) return;
+  if (isoNow(dependencies) < forgottenFrom(state.hiddenAt)) {
+    // The queue goes by the clock of the database; where that is ahead of ours, the job comes again.
+    const later = new Date(dependencies.clock() + askAgainMs).toISOString();
+    const job = forgetJob(runId, state.hiddenAt);
+    await addJob(pool, { ...job, runAt: job.runAt > later ? job.runAt : later });
+    return;
+  }
+  const { rowCount } = await pool.query('select from data_key where key_id = $1', [runId]);
+  if (rowCount === 0) return;
+  // Before the key goes: a process that dies in between says it twice rather than never.
+  await audit({ actor, action: 'run.forgotten', subject: runId, userId: state.userId });
+  await sealer.eraseKey(runId);
+}
+
+const askAgainMs = 3_600_000;
 
 // ── deadlines ───────────────────────────────────────────────────────────────────────────────────
 

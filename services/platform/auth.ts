@@ -21,8 +21,13 @@ export function requireUser(authenticate: Authenticate): MiddlewareHandler<HttpE
 
 /** @throws Problem 401 */
 export async function callerOf(authenticate: Authenticate, header: string | undefined) {
-  const bearer = /^Bearer ([\w.~+/=-]+)$/i.exec(header ?? '')?.[1];
+  const bearer = bearerOf(header);
   const caller = bearer === undefined ? null : await authenticate(bearer);
   if (!caller) throw authenticationRequired();
   return caller;
+}
+
+/** The token of an `Authorization` header; undefined when it holds none. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer ([\w.~+/=-]+)$/i.exec(header ?? '')?.[1];
 }

@@ -1,16 +1,57 @@
 import * as v from 'valibot';
 
+/**
+ * How a value looks on the wire, for the description, where its schema cannot tell: a JSON Schema as
+ * the metadata of a schema, such as `{ wire: { type: 'object' } }`. (No builder is called in a comment
+ * here: the pages' build marks every call of one, and its mark would end the comment.)
+ */
+export type Wire = { wire: Readonly<Record<string, unknown>> };
+
+/** A time in an answer. */
+export const Time = v.pipe(
+  v.string(),
+  v.metadata({ wire: { type: 'string', format: 'date-time' } } satisfies Wire),
+  v.description('A time, ISO 8601 in UTC'),
+);
+
+/** Which page of a list that is read by pages an answer is. */
+export const Pagination = v.object({
+  page: v.pipe(v.number(), v.description('The page that this is, from 1')),
+  limit: v.pipe(v.number(), v.description('Rows of a full page')),
+  total: v.pipe(v.number(), v.description('Rows of all pages')),
+  total_pages: v.pipe(v.number(), v.description('Pages; 0 when there is nothing')),
+});
+
+/** A whole number in a query, where everything is a text. */
+export const WholeText = (
+  least: number,
+  most: number,
+  words: { notWhole?: string; tooSmall?: string; tooLarge?: string } = {},
+) => {
+  const usual = `Enter a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.string(),
+    v.regex(/^\d{1,9}$/, words.notWhole ?? usual),
+    v.transform(Number),
+    v.minValue(least, words.tooSmall ?? usual),
+    v.maxValue(most, words.tooLarge ?? usual),
+    v.metadata({ wire: { type: 'integer', minimum: least, maximum: most } } satisfies Wire),
+  );
+};
+
 /** The shape of every refusal (RFC 9457), `application/problem+json`. */
 export const ProblemReply = v.looseObject({
-  type: v.string(),
-  title: v.string(),
-  status: v.number(),
-  detail: v.string(),
-  /** The sentence for people; the same as `detail`. */
-  message: v.string(),
-  code: v.string(),
+  type: v.pipe(v.string(), v.description('A URI for the kind of problem')),
+  title: v.pipe(v.string(), v.description('The heading that people read')),
+  status: v.pipe(v.number(), v.description('The HTTP status once more')),
+  detail: v.pipe(v.string(), v.description('The sentence for people')),
+  message: v.pipe(
+    v.string(),
+    v.description('`detail`, or a sentence with the key words that older clients look for'),
+  ),
+  code: v.pipe(v.string(), v.description('Stable; this is what to compare with')),
   errors: v.array(v.object({ field: v.string(), message: v.string() })),
-  request_id: v.string(),
+  request_id: v.pipe(v.string(), v.description('Names the call in our log')),
 });
 export type ProblemReply = v.InferOutput<typeof ProblemReply>;
 
@@ -25,3 +66,72 @@ export const ReadyReply = v.object({
   }),
 });
 export type ReadyReply = v.InferOutput<typeof ReadyReply>;
+
+/**
+ * What can be asked of the API, as values: the route parses with them and answers by them, the
+ * description (`services/openapi.ts`) is generated from them, and the browser's client takes its types
+ * from them. Each slice lists its own in `endpoints.ts`; `services/endpoints.ts` holds them all.
+ */
+/** `cookie`: whoever has the session's cookie. `service`: another service with a token of its own. */
+export type Access = 'everyone' | 'cookie' | 'person' | 'service';
+
+type Schema = v.GenericSchema;
+
+export type Endpoint = {
+  /** One line, for the description. */
+  summary: string;
+  /** What the line leaves out, as Markdown. */
+  description?: string;
+  access: Access;
+  /** The fields of the path, each a text; only named when they have to look like something. */
+  path?: Schema;
+  query?: Schema;
+  /** JSON; an endpoint without it takes `{}` or nothing. */
+  body?: Schema;
+  /** What is sent where it is not JSON: media types. */
+  sends?: readonly string[];
+  /** Of the answer when all went well. */
+  status: 200 | 201 | 202;
+  /** What stands in the answer's `data`. */
+  reply?: Schema;
+  /** The answer as it is, for what does not stand in `data`. */
+  whole?: Schema;
+  /** Media types of an answer that is not JSON, or need not be. */
+  files?: readonly string[];
+  /** Refusals of its own, beyond those that follow from what it takes. */
+  refuses?: readonly (401 | 402 | 403 | 404 | 409 | 413 | 415 | 503)[];
+  /** An answer carries an `ETag`; asking with it as `If-None-Match` is answered 304 while it holds. */
+  isConditional?: true;
+  /** An `Idempotency-Key` makes a repeat harmless. */
+  isRepeatable?: true;
+};
+
+/** By method and path, fields of the path in braces: `GET /optimizations/{id}`. */
+export type EndpointName = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
+export type EndpointList = Readonly<Record<EndpointName, Endpoint>>;
+
+/** `GET /health`: the process lives. */
+export const HealthReply = v.object({ status: v.literal('ok'), version: v.string() });
+
+/** Whether there is somebody to talk to, and what about. */
+export const platformEndpoints = {
+  'GET /openapi.json': {
+    summary: 'This description',
+    access: 'everyone',
+    status: 200,
+    whole: v.looseObject({ openapi: v.literal('3.1.0') }),
+  },
+  'GET /health': {
+    summary: 'The process lives',
+    access: 'everyone',
+    status: 200,
+    reply: HealthReply,
+  },
+  'GET /ready': {
+    summary: 'It can do its work; 503 with the same answer when it cannot',
+    access: 'everyone',
+    status: 200,
+    reply: ReadyReply,
+    refuses: [503],
+  },
+} as const satisfies EndpointList;

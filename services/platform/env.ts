@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
+import { rateLimits as limitsByName } from './limits.ts';
 import { localKeys, type LocalKeys } from './local-keys.ts';
 
 /**
@@ -46,6 +47,8 @@ export type Env = {
   /** Origins that may call the API from a browser besides our own. */
   corsOrigins: readonly string[];
   trustedProxyHops: number;
+  /** Where API processes reach one another, and nobody else does. */
+  peerHost: string;
   /** Absolute path. */
   dataDir: string;
   /** Null means the embedded Postgres in `dataDir`. */
@@ -80,13 +83,18 @@ export type Env = {
   rateLimits: 'off' | Readonly<Record<string, RateLimitRule>>;
   /** Calls to models that one worker process has open at once. */
   callSlots: number;
+  /** Null means that nothing can be bought. */
   stripe: {
     secretKey: string;
     webhookSecrets: readonly string[];
     automaticTax: boolean;
+    /** Where a fake listens (local mode); null is Stripe itself. */
+    url: string | null;
   } | null;
   apiProcesses: number;
   workerProcesses: number;
+  /** Of Node's pool in each process that is started; null leaves it to `supervise.ts`. */
+  poolThreads: number | null;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** Tests only. */
   testPostgres: 'embedded' | 'testcontainers';
@@ -107,6 +115,10 @@ export class SettingsError extends Error {
     this.lines = lines;
   }
 }
+
+/** What the sandbox's Stripe is called with and signs with. They open nothing else. */
+export const sandboxStripeKey = 'sk_test_sandbox';
+export const sandboxWebhookSecret = 'whsec_sandbox';
 
 /** Variables as they come from a shell or a file. */
 export type EnvSource = Readonly<Record<string, string | undefined>>;
@@ -130,6 +142,7 @@ export function readEnv(source: EnvSource): Env {
     allowPublicSandbox: values.ALLOW_PUBLIC_SANDBOX,
     port: values.PORT,
     host: values.HOST,
+    peerHost: values.PEER_HOST,
     publicUrl: values.PUBLIC_URL ?? `http://${hostInUrl(values.HOST)}:${values.PORT}`,
     corsOrigins: values.CORS_ORIGINS,
     trustedProxyHops: values.TRUSTED_PROXY_HOPS,
@@ -155,16 +168,10 @@ export function readEnv(source: EnvSource): Env {
     monthlyLimits: values.MONTHLY_LIMITS,
     rateLimits: values.RATE_LIMITS,
     callSlots: values.CALL_SLOTS,
-    stripe:
-      values.STRIPE_SECRET_KEY === undefined
-        ? null
-        : {
-            secretKey: values.STRIPE_SECRET_KEY,
-            webhookSecrets: values.STRIPE_WEBHOOK_SECRET,
-            automaticTax: values.STRIPE_AUTOMATIC_TAX,
-          },
+    stripe: stripeOf(values, mode),
     apiProcesses: values.API_PROCESSES,
     workerProcesses: values.WORKER_PROCESSES,
+    poolThreads: values.UV_THREADPOOL_SIZE ?? null,
     logLevel: values.LOG_LEVEL,
     testPostgres: values.TEST_POSTGRES,
     chromiumPath: values.CHROMIUM_PATH ?? null,
@@ -190,8 +197,8 @@ export function loadEnv(directory: string = process.cwd()): Env {
   const keys = keysIn(env.dataDir);
   return {
     ...env,
-    dataKeys: env.dataKeys.length > 0 ? env.dataKeys : [keys.dataKey],
-    jwtKeys: env.jwtKeys.length > 0 ? env.jwtKeys : [keys.jwtKey],
+    dataKeys: env.dataKeys.length > 0 ? env.dataKeys : keys.data,
+    jwtKeys: env.jwtKeys.length > 0 ? env.jwtKeys : keys.jwt,
   };
 }
 
@@ -310,6 +317,10 @@ const rateLimits = v.pipe(
         return NEVER;
       }
       const [, name = '', off, calls = '', unit = ''] = match;
+      if (!Object.hasOwn(limitsByName, name)) {
+        addIssue({ message: `names no limit; there are ${Object.keys(limitsByName).join(', ')}` });
+        return NEVER;
+      }
       rules[name] =
         off === 'off' ? 'off' : { limit: Number(calls), windowSeconds: secondsOf[unit] ?? 1 };
     }
@@ -325,6 +336,7 @@ const envSchema = v.object({
   ALLOW_PUBLIC_SANDBOX: boolean(false),
   PORT: v.optional(wholeNumber(0, 65_535), '3000'),
   HOST: v.optional(v.string(), '127.0.0.1'),
+  PEER_HOST: v.optional(v.string(), '127.0.0.1'),
   PUBLIC_URL: v.optional(originUrl),
   CORS_ORIGINS: origins,
   TRUSTED_PROXY_HOPS: v.optional(wholeNumber(0, 10), '0'),
@@ -372,8 +384,10 @@ const envSchema = v.object({
   STRIPE_SECRET_KEY: v.optional(secret),
   STRIPE_WEBHOOK_SECRET: commaSeparated,
   STRIPE_AUTOMATIC_TAX: boolean(false),
+  STRIPE_URL: v.optional(originUrl),
   API_PROCESSES: v.optional(wholeNumber(1, 64), '1'),
   WORKER_PROCESSES: v.optional(wholeNumber(1, 64), '1'),
+  UV_THREADPOOL_SIZE: v.optional(wholeNumber(1, 1024)),
   LOG_LEVEL: v.optional(
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',
@@ -413,7 +427,30 @@ function productionLines(values: Values): string[] {
   if (values.SANDBOX_URL !== undefined) {
     lines.push('SANDBOX_URL must not be set in production mode');
   }
+  // The key would be sent there, and payments be believed that nobody made.
+  if (values.STRIPE_URL !== undefined) {
+    lines.push('STRIPE_URL must not be set in production mode');
+  }
   return lines;
+}
+
+/** A key of one's own means Stripe itself, in local mode as well: it is never sent to a fake. */
+function stripeOf(values: Values, mode: Mode): Env['stripe'] {
+  const automaticTax = values.STRIPE_AUTOMATIC_TAX;
+  if (values.STRIPE_SECRET_KEY !== undefined)
+    return {
+      secretKey: values.STRIPE_SECRET_KEY,
+      webhookSecrets: values.STRIPE_WEBHOOK_SECRET,
+      automaticTax,
+      url: null,
+    };
+  if (mode === 'production' || values.STRIPE_URL === undefined) return null;
+  return {
+    secretKey: sandboxStripeKey,
+    webhookSecrets: [sandboxWebhookSecret],
+    automaticTax,
+    url: values.STRIPE_URL,
+  };
 }
 
 /** A sandbox with a known demo account must not face a network by accident. */

@@ -1,6 +1,8 @@
 import type pg from 'pg';
-import { answerData, createRouter } from './http.ts';
+import { platformEndpoints } from './contract.ts';
 import type { ReadyReply } from './contract.ts';
+import { answer } from './endpoints.ts';
+import { answerData, createRouter } from './http.ts';
 import { healthLimits } from './limits.ts';
 
 export type HealthDependencies = {
@@ -16,7 +18,10 @@ export type HealthDependencies = {
 export function healthRoutes(dependencies: HealthDependencies) {
   return createRouter()
     .get('/health', (context) =>
-      answerData(context, { status: 'ok', version: dependencies.version }),
+      answer(context, platformEndpoints['GET /health'], {
+        status: 'ok',
+        version: dependencies.version,
+      }),
     )
     .get('/ready', async (context) => {
       const checks = await readiness(dependencies);
@@ -41,7 +46,10 @@ async function readiness({
     // An unreachable database is what this call exists to tell, not a fault of it.
     .catch(() => null);
   const row = found?.rows[0];
-  const lag = row ? await readerLagMs() : Number.POSITIVE_INFINITY;
+  // The connection may be lost between the two questions: then nobody knows the lag.
+  const lag = row
+    ? await readerLagMs().catch(() => Number.POSITIVE_INFINITY)
+    : Number.POSITIVE_INFINITY;
   return {
     database: word(row !== undefined),
     migrations: word(row?.migrated === true),

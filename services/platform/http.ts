@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { matchedRoutes } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ProblemReply } from './contract.ts';
@@ -10,7 +11,16 @@ import type { Log } from './log.ts';
 import { Problem } from './problem.ts';
 
 /** What every route shares: a request id, parsing at the edge, one envelope and one shape of refusal. */
-export type HttpVariables = { requestId: string; log: Log; userId: string; sessionId: string };
+export type HttpVariables = {
+  requestId: string;
+  log: Log;
+  /** The caller's network address, as far as trusted proxies tell; 'unknown' without a socket. */
+  address: string;
+  userId: string;
+  sessionId: string;
+  /** Of the service that calls, where services and not people do. */
+  serviceId: string;
+};
 export type HttpEnv = { Variables: HttpVariables };
 export type HttpContext = Context<HttpEnv>;
 
@@ -18,15 +28,13 @@ export function createRouter(): Hono<HttpEnv> {
   return new Hono<HttpEnv>({ strict: false });
 }
 
-/** The request id stands in the log, in the problem and in the header. */
+/** The request id stands in the log, in the problem and in a header (`security-headers.ts`). */
 export function requestLog(log: Log): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const started = performance.now();
     const requestId = randomUUID();
     context.set('requestId', requestId);
     context.set('log', log.child({ request_id: requestId }));
-    context.header('X-Request-Id', requestId);
-    context.header('X-Content-Type-Options', 'nosniff');
     await next();
     context.get('log').info(
       {
@@ -51,10 +59,26 @@ export async function parseBody<Schema extends v.GenericSchema>(
   schema: Schema,
 ): Promise<v.InferOutput<Schema>> {
   const text = await readText(context);
-  const type = context.req.header('content-type') ?? '';
-  if (text !== '' && !/^application\/json\b/i.test(type))
-    throw new Problem(415, 'unsupported-media-type', 'Send JSON (Content-Type: application/json).');
+  if (text !== '' && !isJsonType(context.req.header('content-type') ?? '')) throw notJson();
   return parseInput(schema, text === '' ? {} : parseJson(text));
+}
+
+/** For whatever is not read by `parseBody`. @throws Problem 415 for a body that is not JSON by its type */
+export function requireJsonType(context: HttpContext): void {
+  const type = context.req.header('content-type');
+  const hasBody =
+    Number(context.req.header('content-length') ?? 0) > 0 ||
+    context.req.header('transfer-encoding') !== undefined;
+  if (type === undefined ? hasBody : !isJsonType(type)) throw notJson();
+}
+
+/** `application/json` itself and no relative of it, such as `application/json-patch+json`. */
+function isJsonType(type: string): boolean {
+  return /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i.test(type.trim());
+}
+
+function notJson(): Problem {
+  return new Problem(415, 'unsupported-media-type', 'Send JSON (Content-Type: application/json).');
 }
 
 /** For calls that take nothing: no body and `{}` are the same, and anything else is a mistake. */
@@ -69,6 +93,34 @@ export function parseQuery<Schema extends v.GenericSchema>(
   schema: Schema,
 ): v.InferOutput<Schema> {
   return parseInput(schema, context.req.query());
+}
+
+/**
+ * A query is a mistake on every route but these, and so is a key that comes twice. What a route that
+ * takes one knows is up to its schema. @param routes method and pattern, such as `GET /api/stream`
+ */
+export function refuseUnknownQueries(routes: readonly string[]): MiddlewareHandler<HttpEnv> {
+  const withQuery: ReadonlySet<string> = new Set(routes);
+  return async (context, next) => {
+    const values = Object.entries(context.req.queries());
+    const named = matchedRoutes(context).filter(({ path }) => !path.endsWith('*'));
+    const takesQuery = named.some(({ method, path }) => withQuery.has(`${method} ${path}`));
+    const isWrong = values.some(([, all]) => !takesQuery || all.length > 1);
+    if (isWrong && named.length > 0) {
+      const message = takesQuery ? 'A field came twice.' : 'This call takes no query.';
+      throw new Problem(400, 'validation', message, { errors: [{ field: '', message }] });
+    }
+    await next();
+  };
+}
+
+/** Addresses that nobody needs. */
+export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    if (context.req.url.length > httpLimits.addressLength)
+      throw new Problem(414, 'address-too-long', 'The address of the request is too long.');
+    await next();
+  };
 }
 
 /** @throws Problem 400 `validation` with a sentence for each field, which repeats no value. */
@@ -93,16 +145,17 @@ export function parseInput<Schema extends v.GenericSchema>(
 
 /** A key that is missing reads as undefined, so that the field's own sentence says it is required. */
 function withEveryKey(schema: v.GenericSchema, input: unknown): unknown {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  if (!isObject || !('entries' in schema)) return input;
+  if (!('entries' in schema)) return input;
+  // A list has no fields, and would pass for an object of which every field is optional.
+  if (Array.isArray(input)) return null;
+  if (typeof input !== 'object' || input === null) return input;
   const keys = Object.keys(schema.entries as object);
   return { ...Object.fromEntries(keys.map((key) => [key, undefined])), ...input };
 }
 
-/** The name of a key that nobody asked for is what was sent, too: it is told only when it is a name. */
+/** The name of a key that nobody asked for is what was sent, too, and is not told. */
 function fieldOf(issue: v.BaseIssue<unknown>): string {
-  const path = v.getDotPath(issue) ?? '';
-  return /^[\w.-]{1,64}$/.test(path) ? path : '';
+  return issue.expected === 'never' ? '' : (v.getDotPath(issue) ?? '');
 }
 
 /** Our schemas carry their own sentences; the library's would repeat what was sent. */
@@ -113,20 +166,31 @@ function sentenceOf(issue: v.BaseIssue<unknown>): string {
 }
 
 async function readText(context: HttpContext): Promise<string> {
-  const length = Number(context.req.header('content-length') ?? 0);
-  if (length > httpLimits.bodyBytes) throw tooLarge();
-  const { body } = context.req.raw;
-  if (!body) return '';
-  return decoded(await bytesOf(body as AsyncIterable<Uint8Array>)).trim();
+  return decoded(await readBytes(context, httpLimits.bodyBytes)).trim();
 }
 
-async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+/**
+ * The body as it is, for what is not JSON. Nothing beyond the limit is kept, also where no length was
+ * told. @throws Problem 413, or what `tooLarge` makes
+ */
+export async function readBytes(
+  context: HttpContext,
+  maxBytes: number,
+  tooLarge: () => Problem = () =>
+    new Problem(413, 'too-large', `The request may have at most ${maxBytes / 1000} kB.`),
+): Promise<Buffer> {
+  if (Number(context.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const { body } = context.req.raw;
+  if (!body) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of body) {
+    // Not cancelled when it is left early: that would cut the connection before the answer is heard.
+    for await (const chunk of (body as ReadableStream<Uint8Array>).values({
+      preventCancel: true,
+    })) {
       size += chunk.byteLength;
-      if (size > httpLimits.bodyBytes) throw tooLarge();
+      if (size > maxBytes) throw tooLarge();
       chunks.push(chunk);
     }
   } catch (error) {
@@ -147,21 +211,26 @@ function decoded(bytes: Buffer): string {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function tooLarge(): Problem {
-  return new Problem(
-    413,
-    'too-large',
-    `The request may have at most ${httpLimits.bodyBytes / 1000} kB.`,
-  );
-}
-
 function parseJson(text: string): unknown {
+  if (depthOf(text) > httpLimits.jsonDepth)
+    throw new Problem(400, 'validation', 'The body is nested too deeply.');
   try {
     return JSON.parse(text, (_key, value: unknown) => storable(value));
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw new Problem(400, 'validation', 'The body is not valid JSON.');
   }
+}
+
+/** How deep brackets stand in one another outside of texts, told before anything is built of them. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g)) {
+    if (token === '[' || token === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (token === ']' || token === '}') depth -= 1;
+  }
+  return deepest;
 }
 
 /** What Postgres and the event store can hold. Half a pair of surrogates becomes the sign for unknown. */
@@ -190,13 +259,13 @@ export function answerError(error: unknown, context: HttpContext): Response {
 }
 
 export function answerProblem(problem: Problem, context: HttpContext): Response {
-  const { retryAfterSeconds, errors, members } = problem.extras;
+  const { title, detail, retryAfterSeconds, errors, members } = problem.extras;
   if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
   const reply: ProblemReply = {
     type: `/problems/${problem.code}`,
-    title: titles[problem.status] ?? 'Request failed',
+    title: title ?? titles[problem.status] ?? 'Request failed',
     status: problem.status,
-    detail: problem.message,
+    detail: detail ?? problem.message,
     message: problem.message,
     code: problem.code,
     errors: [...(errors ?? [])],
@@ -224,6 +293,7 @@ const titles: Readonly<Record<number, string>> = {
   404: 'Not found',
   409: 'Conflict',
   413: 'Too large',
+  414: 'The address is too long',
   415: 'Unsupported media type',
   429: 'Too many requests',
   500: 'Internal error',

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
-import type pg from 'pg';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type pg from 'pg';
+import type * as v from 'valibot';
+import type { Endpoint } from './contract.ts';
 import { answerData } from './http.ts';
 import type { HttpContext } from './http.ts';
 import { uuidV5 } from './ids.ts';
@@ -10,8 +12,8 @@ import { ErasedKeyError } from './seal.ts';
 import type { Sealer } from './seal.ts';
 
 /**
- * One effect for one `Idempotency-Key` of one person and route, for 24 hours. The row, with the id of
- * what will be made, is committed before anything happens, so a repeat after a crash goes on with the
+ * One effect for one `Idempotency-Key` of one person or service and one route, for 24 hours. The row,
+ * with the id of what will be made, is committed before anything happens, so a repeat after a crash goes on with the
  * same object instead of making a second one. A refusal leaves no row: asking again decides anew.
  */
 export type Attempt = {
@@ -22,38 +24,44 @@ export type Attempt = {
   fingerprint: string;
 };
 
-type OnceOptions = {
+type Answered = Endpoint & { reply: v.GenericSchema };
+
+type OnceOptions<Data> = {
   pool: pg.Pool;
   /** Method and path pattern, with the object's id where the path has one. */
   route: string;
   /** What the client sent, after parsing. */
   body: unknown;
+  /** Whose key it is: the person's who calls, unless a service does. */
+  owner?: string;
   newResourceId: () => string;
-  status: ContentfulStatusCode;
   /**
    * For answers that hold a person's text: they are kept sealed under the data key of the object.
    * `afterErasure` answers a repeat when that key is gone.
    */
-  texts?: { sealer: Sealer; afterErasure: (resourceId: string) => Promise<unknown> };
+  texts?: { sealer: Sealer; afterErasure: (resourceId: string) => Promise<Data> };
+  /** For answers that hold a secret: nothing is kept of them, and a repeat makes the answer anew. */
+  remake?: (resourceId: string) => Promise<Data>;
 };
 
-export async function answerOnce(
+export async function answerOnce<Of extends Answered>(
   context: HttpContext,
-  options: OnceOptions,
-  work: (attempt: Attempt) => Promise<unknown>,
+  { status }: Of,
+  options: OnceOptions<v.InferInput<Of['reply']>>,
+  work: (attempt: Attempt) => Promise<v.InferInput<Of['reply']>>,
 ): Promise<Response> {
-  const { pool, route, body, newResourceId, status } = options;
-  const userId = context.get('userId');
+  const { pool, route, body, newResourceId } = options;
+  const owner = options.owner ?? context.get('userId');
   const key = context.req.header('idempotency-key');
   if (key === undefined) {
     const resourceId = newResourceId();
-    const commandId = uuidV5(userId, route, resourceId);
+    const commandId = uuidV5(owner, route, resourceId);
     const attempt = { resourceId, commandId, fingerprint: commandId };
     return answerData(context, await work(attempt), status);
   }
   if (!/^[\x21-\x7e]{1,128}$/.test(key))
     throw new Problem(400, 'validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
-  const place = [userId, route, key] as const;
+  const place = [owner, route, key] as const;
   const commandId = uuidV5(...place);
   const fingerprint = fingerprintOf(key, body);
   const claim = await claimKey(pool, { place, fingerprint, newResourceId });
@@ -74,7 +82,7 @@ export async function answerOnce(
   }
 }
 
-type Place = readonly [userId: string, route: string, key: string];
+type Place = readonly [owner: string, route: string, key: string];
 
 /**
  * Keyed by the Idempotency-Key, which is kept for a day only: what stays in the events for good says
@@ -105,12 +113,13 @@ async function giveUp(
   );
 }
 
-/** As JSON. Null when the text was erased while the answer was made. */
+/** As JSON. Null when it holds a secret, or the text was erased while the answer was made. */
 async function answerToKeep(
-  { texts }: OnceOptions,
+  { texts, remake }: OnceOptions<unknown>,
   resourceId: string,
   data: unknown,
 ): Promise<string | null> {
+  if (remake) return null;
   const json = JSON.stringify(data);
   if (!texts) return json;
   try {
@@ -122,9 +131,10 @@ async function answerToKeep(
 }
 
 async function keptAnswer(
-  { texts }: OnceOptions,
+  { texts, remake }: OnceOptions<unknown>,
   { resourceId, body }: { resourceId: string; body: unknown },
 ): Promise<unknown> {
+  if (remake) return remake(resourceId);
   if (!texts) return body;
   if (typeof body !== 'string') return texts.afterErasure(resourceId);
   const opened = await texts.sealer.open(body, answerPlace(resourceId));

@@ -5,7 +5,18 @@ import { createHash, randomBytes } from 'node:crypto';
  * creation time), and UUIDv5 for the ids of commands and messages, which must be the same each time
  * the same thing is asked.
  */
-export type IdPrefix = 'usr' | 'opt' | 'lot' | 'pur' | 'rec' | 'ses';
+export type IdPrefix =
+  | 'usr'
+  | 'opt'
+  | 'lot'
+  | 'pur'
+  | 'rec'
+  | 'ses'
+  | 'lnk'
+  | 'mai'
+  | 'svc'
+  | 'con'
+  | 'ref';
 
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -19,17 +30,36 @@ export function idPattern(prefix: IdPrefix): RegExp {
   return new RegExp(`^${prefix}_[${crockford}]{26}$`);
 }
 
+/** When a fresh id was made, in milliseconds since 1970; null for a derived one. */
+export function timeOfId(id: string): number | null {
+  const digits = id.slice(id.indexOf('_') + 1);
+  let value = 0n;
+  for (const letter of digits)
+    value = (value << 5n) | BigInt(Math.max(0, crockford.indexOf(letter)));
+  const hex = value.toString(16).padStart(32, '0');
+  return hex[12] === '7' ? Number.parseInt(hex.slice(0, 12), 16) : null;
+}
+
+/** The same id each time for what there may be only one of. It does not sort by time. */
+export function derivedId(prefix: IdPrefix, ...parts: string[]): string {
+  return `${prefix}_${base32(uuidV5Bytes(parts))}`;
+}
+
 /** UUIDv5 over the parts, joined by a separator that no part of ours contains (RFC 9562, 5.5). */
 export function uuidV5(...parts: (string | number)[]): string {
-  const digest = createHash('sha1').update(namespace).update(parts.join('\u001f')).digest();
-  const bytes = digest.subarray(0, 16);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
+  const hex = uuidV5Bytes(parts).toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 const namespace = Buffer.from('7e5f01d07e5f4b1d8e5f7e5f01d07e5f', 'hex');
+
+function uuidV5Bytes(parts: readonly (string | number)[]): Buffer {
+  const digest = createHash('sha1').update(namespace).update(parts.join('\u001f')).digest();
+  const bytes = digest.subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes;
+}
 
 function uuidV7Bytes(nowMs: number): Buffer {
   const bytes = randomBytes(16);

@@ -1,13 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The keys of local mode, one file each in `<data folder>/keys`, readable by their owner alone.
- * `data.key` wraps the keys that seal people's text: without it that text is lost, so it is created
- * once and never overwritten.
+ * The keys of local mode, one file for each kind in `<data folder>/keys`, readable by their owner
+ * alone. A line is a key, the newest first: it is the one in use, and the others still open or verify
+ * what they once wrapped or signed. `data.key` wraps the keys that seal people's text: without it that
+ * text is lost, so it is never overwritten but by a rotation.
  */
-export type LocalKeys = { dataKey: Buffer; jwtKey: Buffer };
+export type LocalKeyKind = 'data' | 'jwt';
+export type LocalKeys = Readonly<Record<LocalKeyKind, readonly Buffer[]>>;
 
 /**
  * Reads the keys of a data folder (absolute path), creating what is missing. 32 bytes each.
@@ -22,20 +35,38 @@ export function localKeys(dataDir: string): LocalKeys {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chmodSync(directory, 0o700);
   return {
-    dataKey: readOrCreate(join(directory, 'data.key')),
-    jwtKey: readOrCreate(join(directory, 'jwt.key')),
+    data: readOrCreate(pathOf(dataDir, 'data')),
+    jwt: readOrCreate(pathOf(dataDir, 'jwt')),
   };
 }
 
-function readOrCreate(path: string): Buffer {
-  return readKey(path) ?? createKey(path);
+/** Replaces the keys of one kind, newest first; a crash leaves either the old file or the new one. */
+export function replaceLocalKeys(
+  dataDir: string,
+  kind: LocalKeyKind,
+  keys: readonly Buffer[],
+): void {
+  const path = pathOf(dataDir, kind);
+  renameSync(writeDraft(path, keys), path);
+  syncFolder(join(dataDir, 'keys'));
 }
 
-function readKey(path: string): Buffer | null {
+function pathOf(dataDir: string, kind: LocalKeyKind): string {
+  return join(dataDir, 'keys', `${kind}.key`);
+}
+
+function readOrCreate(path: string): readonly Buffer[] {
+  return readKeys(path) ?? createKeys(path);
+}
+
+function readKeys(path: string): readonly Buffer[] | null {
   try {
-    const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-    if (key.length === 32) return key;
-    throw new Error(`${path} must hold 32 bytes in base64; restore it from a backup`);
+    const lines = readFileSync(path, 'utf8')
+      .trim()
+      .split(/\s*\n\s*/);
+    const keys = lines.map((line) => Buffer.from(line, 'base64'));
+    if (keys.every((key) => key.length === 32)) return keys;
+    throw new Error(`${path} must hold 32 bytes in base64 a line; restore it from a backup`);
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null;
     throw error;
@@ -46,20 +77,43 @@ function readKey(path: string): Buffer | null {
  * Two processes may start on a fresh folder at once. A link appears with its whole content or not at
  * all and fails when the name exists, so both end up with the key of whoever was first.
  */
-function createKey(path: string): Buffer {
-  const key = randomBytes(32);
-  const draft = `${path}.${process.pid}.draft`;
-  writeFileSync(draft, `${key.toString('base64')}\n`, { mode: 0o600 });
+function createKeys(path: string): readonly Buffer[] {
+  const keys = [randomBytes(32)];
+  const draft = writeDraft(path, keys);
   try {
     linkSync(draft, path);
-    return key;
+    return keys;
   } catch (error) {
     if (!isCode(error, 'EEXIST')) throw error;
-    const theirs = readKey(path);
+    const theirs = readKeys(path);
     if (theirs === null) throw error;
     return theirs;
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** On disk before anything is wrapped by what it holds. */
+function writeDraft(path: string, keys: readonly Buffer[]): string {
+  const draft = `${path}.${process.pid}.draft`;
+  rmSync(draft, { force: true });
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(file, keys.map((key) => `${key.toString('base64')}\n`).join(''));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return draft;
+}
+
+/** Which names a folder holds is on disk, too. */
+function syncFolder(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -33,6 +33,7 @@ const loggedFields = [
   'event_id',
   'event_type',
   'position',
+  'root',
   'command',
   'outcome',
   // work in the background

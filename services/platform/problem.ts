@@ -5,6 +5,10 @@
 export type FieldError = { field: string; message: string };
 
 export type ProblemExtras = {
+  /** A heading for the refusal; one for its status unless given. */
+  title?: string;
+  /** The sentence for the reply's `detail` where it differs from `message`. */
+  detail?: string;
   errors?: readonly FieldError[];
   /** Seconds for the Retry-After header. */
   retryAfterSeconds?: number;

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import type { Queryable } from '#db/connect.ts';
 import { sealLimits } from './limits.ts';
 
 /**
@@ -24,7 +25,7 @@ export type Sealer = {
    * The data key of a run or an account, made when it is missing, committed when this resolves; call
    * it before the first event that is sealed under it. Returns its id, which is the owner's.
    *
-   * @throws ErasedKeyError when it was erased: what is erased gets no second key.
+   * @throws ErasedKeyError when it was erased, or its person was: what is erased gets no second key.
    */
   createDataKey(kind: KeyKind, ownerId: string, userId: string): Promise<string>;
   /** @throws ErasedKeyError when the key was deleted, or never made. */
@@ -33,6 +34,8 @@ export type Sealer = {
   open(sealed: string, context: SealContext): Promise<Opened>;
   /** Deletes the key for ever and records that, in one statement. Other processes follow in seconds. */
   eraseKey(keyId: string): Promise<void>;
+  /** The same with all keys of a person, in one statement; from then on they get none any more. */
+  erasePerson(userId: string): Promise<void>;
   /** Wraps every key that an older master key wraps with the current one. Returns how many. */
   rewrapKeys(): Promise<number>;
 };
@@ -79,9 +82,9 @@ export function createSealer(options: SealerOptions): Sealer {
       const { rows } = await pool.query(
         `with made as (
            insert into data_key (key_id, kind, user_id, wrapped)
-           select $1, $2, $3, $4 where not exists (select from erasure where key_id = $1)
+           select $1, $2, $3, $4 where not exists (select from erasure where key_id in ($1, $3))
            on conflict (key_id) do nothing)
-         select from erasure where key_id = $1`,
+         select from erasure where key_id in ($1, $3)`,
         [ownerId, kind, userId, wrapped],
       );
       if (rows.length > 0) throw new ErasedKeyError(`The key of ${ownerId} was erased`);
@@ -115,6 +118,10 @@ export function createSealer(options: SealerOptions): Sealer {
       keys.forget(keyId);
     },
 
+    async erasePerson(userId) {
+      for (const keyId of await erasePersonKeys(pool, userId)) keys.forget(keyId);
+    },
+
     async rewrapKeys() {
       let rewrapped = 0;
       for (let after = ''; ;) {
@@ -137,6 +144,24 @@ export function createSealer(options: SealerOptions): Sealer {
       }
     },
   };
+}
+
+/**
+ * Deletes all keys of a person and records each, and the person even when there was none, because the
+ * record is what a restore goes by. Returns the ids of the keys.
+ */
+export async function erasePersonKeys(client: Queryable, userId: string): Promise<string[]> {
+  const { rows } = await client.query<{ key_id: string }>(
+    `with erased as (
+       delete from data_key where user_id = $1 or key_id = $1 returning key_id, kind),
+     recorded as (
+       insert into erasure (key_id, kind, user_id)
+       select key_id, kind, $1 from erased union select $1, 'account', $1
+       on conflict (key_id) do nothing)
+     select key_id from erased`,
+    [userId],
+  );
+  return rows.map((row) => row.key_id);
 }
 
 // --- boxes: nonce, ciphertext, tag ---

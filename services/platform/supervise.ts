@@ -229,8 +229,22 @@ export function processService(options: ProcessServiceOptions): Service {
 }
 
 function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
-  return fork(file, [], { env: { ...process.env, ...variables() } });
+  return fork(file, [], { env: environmentOf(variables()) });
 }
+
+/**
+ * Node hashes passwords and checks signatures on one pool of threads, which has four unless this variable
+ * says otherwise. As many hashes run at once (`identity/passwords.ts`), so a burst of logins would hold
+ * up every call that brings a token. The pool is made once, from what the process was started with.
+ */
+function environmentOf(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const all = { ...process.env, ...variables };
+  // An empty value is the same as none here, and one thread to Node.
+  return { ...all, UV_THREADPOOL_SIZE: all['UV_THREADPOOL_SIZE']?.trim() || String(poolThreads) };
+}
+
+/** Four times the hashes at once. The Dockerfile has the same figure. */
+const poolThreads = 16;
 
 /**
  * `cluster` keeps its settings for all forks, so they are set before each. The processes accept from
@@ -240,7 +254,7 @@ function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
 function forkSharing({ file, variables }: ProcessServiceOptions): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ exec: file, args: [] });
-  return cluster.fork({ ...process.env, ...variables() }).process;
+  return cluster.fork(environmentOf(variables())).process;
 }
 
 async function readyOf(child: ChildProcess): Promise<ReadyDetails> {

@@ -1,24 +1,67 @@
-import { SettingsError } from '#services/platform/env.ts';
+import { join } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { sandboxWebhookSecret, SettingsError } from '#services/platform/env.ts';
+import type { Env } from '#services/platform/env.ts';
 import { runProcess } from '#services/platform/lifecycle.ts';
+import { startMailCatcher } from './mail/mail-catcher.ts';
+import { createMailbox } from './mail/mailbox.ts';
+import { mailboxPages } from './mail/mailbox-pages.ts';
 import { startProviderSandbox } from './providers/provider-sandbox.ts';
 import { respond } from './responder/respond.ts';
+import { deliverTo } from './stripe/deliver.ts';
+import { startFakeStripe } from './stripe/fake-stripe.ts';
+import type { ListeningFakeStripe } from './stripe/fake-stripe.ts';
+import { stripePages } from './stripe/pages.ts';
 
 /**
- * The outside world as a process of its own, on loopback: the model providers in their wire formats.
- * It listens where SANDBOX_URL says, or on a free port, and tells the address to whoever started it.
+ * The outside world as a process of its own, on loopback: the model providers in their wire formats, a
+ * mail server that keeps what it takes, and a payment provider that moves no money. It listens where
+ * SANDBOX_URL, SMTP_URL and STRIPE_URL say, or on free ports, and tells the addresses to whoever
+ * started it.
  */
 await runProcess('sandbox', async ({ env, log, resources }) => {
   if (env.mode === 'production') {
     throw new SettingsError(['MODE must not be production: the sandbox serves local mode only']);
   }
+  const mailbox = createMailbox(join(env.dataDir, 'mail'));
+  const catcher = await startMailCatcher({
+    mailbox,
+    port: env.smtpUrl === null ? 0 : Number(new URL(env.smtpUrl).port),
+  });
+  resources.defer(async () => catcher.close());
+  const stripe = await payments(env);
+  if (stripe !== null) resources.defer(async () => stripe.close());
+  const pages = new Hono().route('/', mailboxPages(mailbox, env.productName));
+  if (stripe !== null) pages.route('/', stripePages(stripe, env.productName));
+  const showPages = getRequestListener(pages.fetch);
   const providers = await startProviderSandbox({
     respond,
     seed: env.sandboxSeed,
     personas: env.sandboxPersonas,
     profile: env.sandboxProfile,
+    pages: (request, response) => void showPages(request, response),
     port: env.sandboxUrl === null ? 0 : Number(new URL(env.sandboxUrl).port),
   });
   resources.defer(async () => providers.close());
   log.info({ address: providers.url }, 'sandbox listening');
-  return { url: providers.url };
+  stripe?.startDelivering();
+  return {
+    url: providers.url,
+    smtp_url: catcher.url,
+    ...(stripe === null ? {} : { stripe_url: stripe.url }),
+  };
 });
+
+/** Null when there is a key: then it is Stripe itself that takes payments. */
+async function payments(env: Env): Promise<ListeningFakeStripe | null> {
+  if (env.stripe !== null && env.stripe.url === null) return null;
+  return startFakeStripe({
+    folder: join(env.dataDir, 'stripe'),
+    clock: Date.now,
+    publicUrl: env.publicUrl,
+    webhookSecret: sandboxWebhookSecret,
+    deliver: deliverTo(env),
+    port: env.stripe === null ? 0 : Number(new URL(env.stripe.url ?? '').port),
+  });
+}

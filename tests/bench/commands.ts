@@ -99,6 +99,8 @@ const sample = {
     bonus: 0,
     other: 2,
     consumed: 0,
+    refundPending: 0,
+    refunded: 0,
     revoked: 0,
   },
 };

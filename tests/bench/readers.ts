@@ -69,7 +69,7 @@ async function fillLog(pool: pg.Pool, events: number): Promise<void> {
      select stream, position, 'emt:default', 'E',
        jsonb_build_object('lotId', 'lot_' || position, 'credits', 1, 'source', 'other',
          'paidMinor', null, 'currency', null, 'paymentKey', null,
-         'grantedAt', '2026-11-01T00:00:00.000Z', 'reason', 'trial',
+         'grantedAt', '2026-11-01T00:00:00.000Z', 'reason', 'operator',
          'balance', jsonb_build_object('available', position, 'held', 0, 'debt', 0,
            'purchased', 0, 'bonus', 0, 'other', position, 'consumed', 0, 'revoked', 0)),
        jsonb_build_object('occurredAt', '2026-11-01T00:00:00.000Z', 'hash', repeat('0', 64)),
@@ -133,7 +133,7 @@ async function underLoad(options: {
       userId: people[writer] ?? '',
       credits: 1,
       source: 'other',
-      reason: 'trial',
+      reason: 'operator',
       actor: 'bench',
       commandId: randomUUID(),
     });

@@ -6,16 +6,20 @@ import { startEmbeddedPostgres } from '#db/embedded.ts';
 import { migrate } from '#db/migrate.ts';
 import { projections } from '#projections/index.ts';
 import { createLog } from '#services/platform/log.ts';
+import { benchCalls } from './calls.ts';
 import { benchCommands } from './commands.ts';
+import { benchIdentity } from './identity.ts';
 import { benchReaders } from './readers.ts';
 import { benchRuns } from './runs.ts';
+import { benchStreams } from './streams.ts';
 
 /**
  * All benchmarks in one run, each beside its limit and its peers, on a Postgres of their own with
- * fsync on. `--quick` takes a tenth of the time and says little. Ratios within one run are what
+ * fsync on. `--quick` takes a tenth of the time and says little; a name runs that one alone. Ratios within one run are what
  * counts: the same machine runs server and clients.
  */
 const quick = process.argv.includes('--quick');
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const dataDir = mkdtempSync(join(tmpdir(), 'sevenfold-bench-'));
 // Postgres runs as another user when this runs as root.
 chmodSync(dataDir, 0o755);
@@ -36,16 +40,29 @@ try {
     `${cpus().length} cores, Node ${process.version}, Postgres 18 beside it, fsync on${quick ? ', quick' : ''}`,
   );
   const shared = { pool, ownerPool, functionName, log };
-  await benchRuns({
-    appUrl: server.appUrl,
-    dataDir,
-    pool,
-    log,
-    runs: quick ? 5 : 20,
-    facts: quick ? 20 : 200,
-  });
-  await benchCommands({ ...shared, durationMs: quick ? 300 : 3000, countFlushes: !quick });
-  await benchReaders({ ...shared, events: quick ? 50_000 : 500_000 });
+  const { appUrl } = server;
+  const benches = {
+    runs: async () =>
+      benchRuns({ appUrl, dataDir, pool, log, runs: quick ? 5 : 20, facts: quick ? 20 : 200 }),
+    streams: async () =>
+      benchStreams({
+        appUrl,
+        dataDir,
+        pool,
+        log,
+        watchers: quick ? 200 : 1000,
+        runs: 20,
+        rounds: quick ? 3 : 20,
+        idle: quick ? 500 : 5000,
+      }),
+    calls: async () => benchCalls({ appUrl, log, durationMs: quick ? 500 : 5000 }),
+    identity: async () => benchIdentity({ appUrl, log, logins: quick ? 20 : 200 }),
+    commands: async () =>
+      benchCommands({ ...shared, durationMs: quick ? 300 : 3000, countFlushes: !quick }),
+    readers: async () => benchReaders({ ...shared, events: quick ? 50_000 : 500_000 }),
+  };
+  for (const [name, bench] of Object.entries(benches))
+    if (named.length === 0 || named.includes(name)) await bench();
 } finally {
   await Promise.all([pool.end(), ownerPool.end()]);
   await server.stop();

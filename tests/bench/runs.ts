@@ -3,8 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type pg from 'pg';
+import { appendFunction } from '#db/append-function.ts';
+import { projections } from '#projections/index.ts';
+import type { ConsumeReply } from '#services/credits/contract.ts';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { issueServiceToken } from '#services/identity/service-tokens.ts';
+import { createCommandBus } from '#services/platform/command.ts';
 import type { Log } from '#services/platform/log.ts';
 import { createSupervisor, processService } from '#services/platform/supervise.ts';
+import { testPassword } from '#tests/support/password.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
 
 /**
@@ -29,6 +36,8 @@ export async function benchRuns(options: {
     SANDBOX_PROFILE: 'instant',
     PORT: String(port),
     LOG_LEVEL: 'error',
+    RATE_LIMITS: 'off',
+    REQUIRE_EMAIL_CONFIRMATION: 'false',
   };
   const service = (name: string, file: string) =>
     processService({
@@ -42,9 +51,9 @@ export async function benchRuns(options: {
       service('worker', 'worker.ts'),
       service('api', 'api.ts'),
     );
-    const client = await signIn(String(api?.['address']));
+    const client = await signIn(String(api?.['address']), options);
     await wholeRuns(client, pool, options.runs);
-    await commitToClient(client, options.facts);
+    await commitToClient(client, options);
   } finally {
     await supervisor.stop();
   }
@@ -52,17 +61,27 @@ export async function benchRuns(options: {
 
 type Client = {
   call: <Data>(method: string, path: string, body?: unknown) => Promise<Data>;
+  /** One credit, by another service. The balance afterwards. */
+  consume: () => Promise<number>;
   stream: (signal: AbortSignal) => Promise<Response>;
 };
 
-async function signIn(address: string): Promise<Client> {
-  let token = '';
-  const call: Client['call'] = async <Data>(method: string, path: string, body?: unknown) => {
+type Grants = { pool: pg.Pool; log: Log };
+
+/** With more credits than all of this takes. */
+async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
+  const send = async <Data>(
+    bearer: string,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<Data> => {
     const response = await fetch(`${address}/api${path}`, {
       method,
       headers: {
         'content-type': 'application/json',
-        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+        'idempotency-key': randomUUID(),
+        ...(bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -70,14 +89,38 @@ async function signIn(address: string): Promise<Client> {
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
     return data;
   };
-  const session = await call<{ token: string }>('POST', '/auth/signup', {
-    name: 'Bench',
-    email: `bench-${randomUUID()}@example.com`,
-    password: 'Passw0rd-1',
+  const { token, user } = await send<{ token: string; user: { id: string } }>(
+    '',
+    'POST',
+    '/auth/signup',
+    { name: 'Bench', email: `bench-${randomUUID()}@example.com`, password: testPassword },
+  );
+  const bus = createCommandBus({
+    pool,
+    functionName: appendFunction(projections).name,
+    clock: Date.now,
+    log,
   });
-  token = session.token;
+  const give = createGiveCredits(bus, Date.now);
+  await give({
+    userId: user.id,
+    credits: 1_000_000,
+    source: 'other',
+    reason: 'operator',
+    actor: 'bench',
+    commandId: randomUUID(),
+  });
+  await bus.close();
+  const service = { name: 'Bench', scope: 'credits:consume', dailyCap: 1_000_000 } as const;
+  const { secret } = await issueServiceToken(pool, { ...service, createdBy: 'bench' }, new Date());
   return {
-    call,
+    call: async <Data>(method: string, path: string, body?: unknown) =>
+      send<Data>(token, method, path, body),
+    async consume() {
+      const body = { user_id: user.id, credits: 1, reason: 'Bench' };
+      const { balance } = await send<ConsumeReply>(secret, 'POST', '/credits/consume', body);
+      return balance.available_credits;
+    },
     stream: async (signal) =>
       fetch(`${address}/api/stream`, { headers: { authorization: `Bearer ${token}` }, signal }),
   };
@@ -88,7 +131,6 @@ async function wholeRuns({ call }: Client, pool: pg.Pool, runs: number): Promise
   const commits: number[] = [];
   const jobs: number[] = [];
   for (let number = 0; number <= runs; number += 1) {
-    if (number % 3 === 0) await call('POST', '/credits/trial');
     const { id } = await call<{ id: string }>('POST', '/optimizations', {
       challenge: `Should I open a second workshop number ${number}, or raise my prices?`,
       strategy: 'balanced',
@@ -166,7 +208,11 @@ async function criticalPath(
   return { commits: new Set([...ends, ...begins, ...others]).size, jobs: ends.length + 1 };
 }
 
-async function commitToClient({ call, stream }: Client, facts: number): Promise<void> {
+async function commitToClient(
+  { consume, stream }: Client,
+  options: Grants & { facts: number },
+): Promise<void> {
+  const { facts } = options;
   const waiting = new Map<number, (at: number) => void>();
   const arrived = new Map<number, number>();
   const stop = new AbortController();
@@ -176,12 +222,12 @@ async function commitToClient({ call, stream }: Client, facts: number): Promise<
       if (event !== 'fact') return;
       const { type, patch } = JSON.parse(data) as {
         type: string;
-        patch: { total_credits: number };
+        patch: { available_credits: number };
       };
-      if (type !== 'CreditsGranted') return;
+      if (type !== 'CreditsConsumed') return;
       const now = performance.now();
-      arrived.set(patch.total_credits, now);
-      waiting.get(patch.total_credits)?.(now);
+      arrived.set(patch.available_credits, now);
+      waiting.get(patch.available_credits)?.(now);
     },
   });
   const reading = (async () => {
@@ -195,14 +241,14 @@ async function commitToClient({ call, stream }: Client, facts: number): Promise<
   })();
   await sleep(200);
   const others = await Promise.all(
-    Array.from({ length: 32 }, async () => signIn(response.url.replace(/\/api\/stream$/, ''))),
+    Array.from({ length: 32 }, async () =>
+      signIn(response.url.replace(/\/api\/stream$/, ''), options),
+    ),
   );
-  const idle = await measure(call, arrived, waiting, facts);
+  const idle = await measure(consume, arrived, waiting, facts);
   const load = new AbortController();
-  const noise = loopFor(facts * 60, 32, async (writer) =>
-    others[writer]?.call('POST', '/credits/trial'),
-  );
-  const busy = await measure(call, arrived, waiting, facts);
+  const noise = loopFor(facts * 60, 32, async (writer) => others[writer]?.consume());
+  const busy = await measure(consume, arrived, waiting, facts);
   await noise;
   load.abort();
   stop.abort();
@@ -228,7 +274,7 @@ async function commitToClient({ call, stream }: Client, facts: number): Promise<
 
 /** From sending a write to its fact: both ends are seen by this process. */
 async function measure(
-  call: Client['call'],
+  consume: Client['consume'],
   arrived: ReadonlyMap<number, number>,
   waiting: Map<number, (at: number) => void>,
   facts: number,
@@ -236,16 +282,13 @@ async function measure(
   const times: number[] = [];
   for (let number = 0; number < facts; number += 1) {
     const sent = performance.now();
-    const { total_credits: total } = await call<{ total_credits: number }>(
-      'POST',
-      '/credits/trial',
-    );
+    const left = await consume();
     const at =
-      arrived.get(total) ??
+      arrived.get(left) ??
       (await new Promise<number>((resolve) => {
-        waiting.set(total, resolve);
+        waiting.set(left, resolve);
       }));
-    waiting.delete(total);
+    waiting.delete(left);
     times.push(at - sent);
     await sleep(10);
   }

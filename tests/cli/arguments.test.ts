@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
-import { parseCall, UsageError } from '#services/cli/command.ts';
+import { userInfo } from 'node:os';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { operatorName, parseCall, UsageError } from '#services/cli/command.ts';
 import { amountOf, creditCommands, cutOf } from '#services/cli/credits.ts';
 import { projectionCommands } from '#services/cli/projections.ts';
 import { runCommands } from '#services/cli/run.ts';
@@ -35,6 +36,32 @@ describe('arguments are counted before anything is opened', () => {
     [['credits', 'balance', '--help']],
   ] as const)('%j is well called', ([noun, verb, ...args]) => {
     expect(() => parse(noun, verb, ...args)).not.toThrow();
+  });
+});
+
+test('a figure below zero is a figure and no option: the command says what it may be', () => {
+  const call = parse('credits', 'grant', 'ann@example.com', '-5', '--reason', '-1 star', '--json');
+  expect(call).toEqual({
+    positionals: ['ann@example.com', '-5'],
+    options: { reason: '-1 star', json: true },
+  });
+  const tooFew = new UsageError('The credits must be a whole number from 1 to 1000000');
+  expect(() => amountOf(call.positionals[1] ?? '')).toThrow(tooFew);
+  expect(() => parse('credits', 'grant', 'ann@example.com', '5', '-x')).toThrow(UsageError);
+});
+
+describe('whoever works at the command line is known by name', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  test.each([
+    ['olga', 'peter', 'operator:olga'],
+    [undefined, 'peter', 'operator:peter'],
+    ['', '', `operator:${userInfo().username}`],
+    [undefined, undefined, `operator:${userInfo().username}`],
+  ])('SUDO_USER %j, USER %j: %s', (sudo, user, operator) => {
+    vi.stubEnv('SUDO_USER', sudo);
+    vi.stubEnv('USER', user);
+    expect(operatorName()).toBe(operator);
   });
 });
 

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
+import { give } from '#tests/support/service.ts';
+import { variablesOf } from '#tests/support/variables.ts';
 
 let app: TestApp;
 let ann: Person;
@@ -12,7 +14,7 @@ let ann: Person;
 beforeAll(async () => {
   app = await createTestApp();
   ann = await app.signUp();
-  await app.data('/credits/trial', { method: 'POST', token: ann.token });
+  await give(app, ann.userId, 50);
 });
 afterAll(async () => app.close());
 
@@ -23,13 +25,12 @@ async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promi
   const path = fileURLToPath(import.meta.resolve('#services/cli/cli.ts'));
   const child = spawn(process.execPath, [path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env['PATH'],
+    env: variablesOf({
       DATABASE_URL: app.database.appUrl,
       MIGRATE_DATABASE_URL: app.database.ownerUrl,
       DATA_KEY: randomBytes(32).toString('base64'),
       JWT_KEYS: randomBytes(32).toString('base64'),
-    },
+    }),
   });
   const ended = { code: null, stdout: '', stderr: '' } as Ended;
   child.stdout.on('data', (data: Buffer) => {
@@ -45,6 +46,7 @@ test('called wrongly it says so in one line before the usage, and ends with 2', 
   for (const [args, line] of [
     [['credits', 'grant', ann.email], '<credits> is missing'],
     [['run', '   '], 'What business challenge are you facing?'],
+    [['users', 'nonsense'], 'There is no such command'],
     [['run', 'Rent or buy?', '--strategy', 'best'], 'Choose one of the listed strategies'],
   ] as const) {
     const { code, stdout, stderr } = await cli(args);
@@ -61,10 +63,8 @@ test.each(['show', 'verify'])('events %s of a stream that is not there says so',
 });
 
 test('a reader that has seen enough is no fault', async () => {
-  const giving = Array.from({ length: 300 }, async () =>
-    app.call('/credits/trial', { method: 'POST', token: ann.token }),
-  );
-  await Promise.all(giving);
+  for (let round = 0; round < 3; round += 1)
+    await Promise.all(Array.from({ length: 100 }, async () => give(app, ann.userId, 1)));
   const { code, stderr } = await cli(['events', 'show', `credits-${ann.userId}`], 'some');
   expect([code, stderr]).toEqual([0, '']);
 });
@@ -76,10 +76,10 @@ test('tail ends when nobody reads it any more', async () => {
   await expect
     .poll(
       async () => {
-        await app.call('/credits/trial', { method: 'POST', token: ann.token });
+        await give(app, ann.userId, 50);
         return over;
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     )
     .toBe(true);
   expect(await tailing).toMatchObject({ code: 0, stderr: '' });

@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { balanceChange, evolve, initialState, unpaidClaims } from '#services/credits/account.ts';
-import type { AccountState, CreditCommand, CreditEvent } from '#services/credits/account.ts';
+import { balanceChange, evolve, initialState } from '#services/credits/account-state.ts';
+import { decide } from '#services/credits/account.ts';
+import { unpaidClaims } from '#services/credits/claims.ts';
+import type { AccountState, CreditEvent } from '#services/credits/account-state.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
 import { postings } from '#services/credits/postings.ts';
 import { unsoundness } from '#services/credits/soundness.ts';
 import { fingerprintOf } from '#services/credits/streams.ts';
+import { commandLimits } from '#services/platform/limits.ts';
 import {
   anyLimit,
   anySteps,
@@ -16,8 +20,6 @@ import {
   runId,
 } from './ledger-model.ts';
 import type { Played } from './ledger-model.ts';
-
-const runs = { numRuns: 400 };
 
 /** The account after each event, with the event. */
 function prefixes(log: readonly CreditEvent[]): { event: CreditEvent; state: AccountState }[] {
@@ -34,7 +36,6 @@ function forRandomLedgers(check: (played: Played[], log: readonly CreditEvent[])
       const bus = createBus();
       check(play(steps, limit, bus), bus.log);
     }),
-    runs,
   );
 }
 
@@ -72,6 +73,68 @@ function refused(played: readonly Played[], code: string) {
   );
 }
 
+function creditsOf(portions: readonly { credits: number }[]): number {
+  return total(portions, ({ credits }) => credits);
+}
+
+function total<Item>(items: readonly Item[], amount: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + amount(item), 0);
+}
+
+const anyShare = fc.integer({ min: 1, max: 100 });
+
+/** The account after these commands, each of which must be accepted. */
+function accountAfter(state: AccountState, ...commands: CreditCommand[]): AccountState {
+  return commands.reduce(
+    (before, command) => decide(command, before).reduce<AccountState>(evolve, before),
+    state,
+  );
+}
+
+function disputing({ lotId, ref }: { lotId: string; ref: string }, wanted: number): CreditCommand {
+  return { type: 'SetClaim', lotId, ref, cause: 'dispute', wanted, owes: true };
+}
+
+function purchaseOf(credits: number, index: number): CreditCommand {
+  return {
+    type: 'Grant',
+    lotId: `lot_bought_${index}`,
+    credits,
+    source: 'purchase',
+    paidMinor: credits * 40,
+    currency: 'usd',
+    paymentKey: `pi:bought_${index}`,
+    purchaseId: `pur_bought_${index}`,
+    grantedAt: '2028-01-01T00:00:00.000Z',
+    reason: 'boost-20',
+  };
+}
+
+/** How many debts there have been is not undone, nor how a payment of one was cut into parts. */
+function withoutNames(state: AccountState): unknown {
+  const settled = new Map<string, number>();
+  for (const { debtLotId, lotId: by, ref, credits } of state.settlements) {
+    const key = `${debtLotId} ${by} ${ref}`;
+    settled.set(key, (settled.get(key) ?? 0) + credits);
+  }
+  return {
+    ...state,
+    lots: state.lots.map((lot) => ({ ...lot, debts: 0 })),
+    debts: state.debts.map((debt) => ({ ...debt, debt: '' })),
+    settlements: settled,
+  };
+}
+
+function lotIn(played: readonly Played[], wanted: string) {
+  const lot = played.at(-1)?.after.lots.find((candidate) => candidate.lotId === wanted);
+  if (!lot) throw new Error('There is no such lot');
+  return lot;
+}
+
+function grantedIn({ balance }: AccountState): number {
+  return balance.purchased + balance.bonus + balance.other;
+}
+
 function paidByBonus(before: AccountState, events: readonly CreditEvent[]): boolean {
   const bonus = new Set(
     before.lots.filter((lot) => lot.source === 'bonus').map((lot) => lot.lotId),
@@ -88,7 +151,10 @@ describe('a random ledger', () => {
         const lines = postings(event);
         expect(lines.every(({ credits }) => Number.isSafeInteger(credits))).toBe(true);
         expect(lines.reduce((sum, { credits }) => sum + credits, 0)).toBe(0);
-        expect(event.data.credits).toBeGreaterThanOrEqual(1);
+        const moved = 'credits' in event.data ? event.data.credits : null;
+        // A claim says where it should stand, which may be nowhere.
+        expect(moved ?? 1).toBeGreaterThanOrEqual(event.type === 'LotClaimed' ? 0 : 1);
+        expect(lines.every(({ credits }) => Math.abs(credits) === moved)).toBe(true);
       }
     });
   });
@@ -100,6 +166,8 @@ describe('a random ledger', () => {
         expect(state.balance.held).toBeGreaterThanOrEqual(0);
         expect(state.balance.debt).toBeGreaterThanOrEqual(0);
         expect(state.balance.revoked).toBeGreaterThanOrEqual(0);
+        expect(state.balance.refundPending).toBeGreaterThanOrEqual(0);
+        expect(state.balance.refunded).toBeGreaterThanOrEqual(0);
       }
     });
   });
@@ -109,7 +177,8 @@ describe('a random ledger', () => {
       for (const { state } of prefixes(log)) {
         expect(unsoundness(state)).toEqual([]);
         for (const lot of state.lots) {
-          const parts = [lot.available, lot.held, lot.consumed, lot.revoked];
+          const used = [lot.available, lot.held, lot.consumed];
+          const parts = [...used, lot.cashPending, lot.cashRefunded, lot.revoked];
           expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
           expect(parts.reduce((sum, part) => sum + part, 0)).toBe(lot.granted);
         }
@@ -170,6 +239,10 @@ describe('a random ledger', () => {
         const lots = before.lots.filter((lot) => !atLimit || lot.source !== 'bonus');
         expect(reserved.data.allocations).toEqual(drawnOneByOne(lots, command.credits));
       }
+      for (const { command, events, before } of accepted(played, 'Consume'))
+        expect(of(events, 'CreditsConsumed').map(({ data }) => data.byLot)).toEqual([
+          drawnOneByOne(before.lots, command.credits),
+        ]);
       for (const { command, events, before } of accepted(played, 'Settle')) {
         const drawn = before.holds[command.runId]?.allocations ?? [];
         for (const { data } of of(events, 'CreditsReturned', 'CreditsReleased'))
@@ -238,7 +311,6 @@ describe('a random ledger', () => {
         expect(log.reduce<AccountState>(evolve, initialState())).toEqual(bus.state);
         expect(roundTrip(bus.state)).toEqual(bus.state);
       }),
-      runs,
     );
   });
 
@@ -276,16 +348,129 @@ describe('a random ledger', () => {
     });
   });
 
-  test('takes back exactly what was revoked: from the lot, later from its holds, or as debt', () => {
+  test('takes back what claims want: from the lot, later from its holds, or as debt', () => {
     forRandomLedgers((played) => {
-      let revoked = 0;
-      for (const { sent, answer, after } of played) {
-        if (sent?.command.type === 'Revoke' && answer?.kind === 'done' && !answer.repeated)
-          revoked += sent.command.credits;
-        const waiting = after.lots
-          .flatMap((lot) => lot.waiting)
-          .reduce((sum, claim) => sum + claim.credits, 0);
-        expect(after.balance.revoked + after.balance.debt + waiting).toBe(revoked);
+      for (const { after } of played)
+        for (const lot of after.lots) {
+          const owed = creditsOf(after.debts.filter((debt) => debt.lotId === lot.lotId));
+          const taken = total(lot.claims, (claim) => claim.taken);
+          expect(taken).toBe(lot.revoked + owed);
+          const missing = lot.claims.filter((claim) => claim.taken < claim.wanted);
+          expect(missing.length > 0 || owed > 0 ? lot.available : 0).toBe(0);
+          // What owes and still wants waits for a hold, or there is nothing left that it could take.
+          const wanting = total(
+            missing.filter((claim) => claim.owes),
+            (claim) => claim.wanted - claim.taken,
+          );
+          expect(lot.consumed > owed ? wanting : 0).toBeLessThanOrEqual(lot.held);
+          const asking = lot.claims.filter((claim) => !claim.owes).map(({ ref }) => ref);
+          const owedFor = after.debts.filter(
+            (debt) => debt.lotId === lot.lotId && asking.includes(debt.ref),
+          );
+          expect(owedFor).toEqual([]);
+        }
+    });
+  });
+
+  test('brings a claim to where it should stand, whatever it stood at, and once is enough', () => {
+    forRandomLedgers((played) => {
+      for (const { command, before, after } of accepted(played, 'SetClaim')) {
+        const { lotId: id, ref, wanted, owes } = command;
+        const lot = after.lots.find((candidate) => candidate.lotId === id);
+        const claim = lot?.claims.find((candidate) => candidate.ref === ref);
+        const stands = { wanted: Math.min(wanted, lot?.granted ?? 0), owes };
+        expect(claim && { wanted: claim.wanted, owes: claim.owes }).toEqual(
+          wanted === 0 ? undefined : stands,
+        );
+        expect(claim?.taken ?? 0).toBeLessThanOrEqual(wanted);
+        expect(decide(command, after)).toEqual([]);
+        expect(after.balance.held).toBe(before.balance.held);
+      }
+    });
+  });
+
+  test('gives back exactly what disputes took, also when later purchases paid, were disputed, and paid for', () => {
+    const anyMove = fc.oneof(
+      fc.record({ buy: fc.integer({ min: 1, max: 12 }) }),
+      // Mostly of late lots, which have settled debts, and mostly wholly.
+      fc.record({
+        back: fc.nat({ max: 3 }),
+        part: fc.oneof(anyShare, fc.constant(100)),
+        end: fc.integer(),
+      }),
+    );
+    fc.assert(
+      fc.property(anySteps, fc.array(anyMove, { maxLength: 12, size: 'max' }), (steps, moves) => {
+        const bus = createBus();
+        play(steps, -1, bus);
+        fc.pre(!bus.state.closed);
+        let undisputed = bus.state;
+        let disputed = bus.state;
+        const disputes: { lotId: string; ref: string; end: number }[] = [];
+        for (const [index, move] of moves.entries())
+          if ('buy' in move) {
+            undisputed = accountAfter(undisputed, purchaseOf(move.buy, index));
+            disputed = accountAfter(disputed, purchaseOf(move.buy, index));
+          } else {
+            const lot = disputed.lots.at(-1 - move.back);
+            if (!lot) continue;
+            const dispute = { lotId: lot.lotId, ref: `dp_later_${index}` };
+            disputes.push({ ...dispute, end: move.end });
+            const wanted = Math.ceil((lot.granted * move.part) / 100);
+            disputed = accountAfter(disputed, disputing(dispute, wanted));
+          }
+        for (const dispute of disputes.toSorted((left, right) => left.end - right.end))
+          disputed = accountAfter(disputed, disputing(dispute, 0));
+        expect(withoutNames(disputed)).toEqual(withoutNames(undisputed));
+      }),
+    );
+  });
+
+  test('refunds what was paid for unused credits, rounded down, and never more than was paid', () => {
+    forRandomLedgers((played, log) => {
+      for (const { data } of of(log, 'CashRefundRequested')) {
+        const lot = lotIn(played, data.lotId);
+        const exact = BigInt(lot.paidMinor ?? 0) * BigInt(data.credits);
+        expect(BigInt(data.amountMinor) * BigInt(lot.granted)).toBeLessThanOrEqual(exact);
+        expect(BigInt(data.amountMinor + 1) * BigInt(lot.granted)).toBeGreaterThan(exact);
+      }
+      for (const { command, before, after: later } of accepted(played, 'RequestRefund')) {
+        const lot = before.lots.find((candidate) => candidate.lotId === command.lotId);
+        expect(lot).toMatchObject({ source: 'purchase', cashPending: 0 });
+        for (const claim of lot?.claims ?? []) {
+          expect(claim.cause).not.toBe('dispute');
+          expect(claim.taken).toBe(claim.wanted);
+        }
+        expect(before.balance.debt).toBe(0);
+        expect(before.closed && command.reason === 'customer').toBe(false);
+        expect(later.lots.find(({ lotId: id }) => id === command.lotId)?.available).toBe(0);
+      }
+      for (const { after: later } of played)
+        for (const lot of later.lots) {
+          const refunds = Object.values(later.refunds).filter(
+            (refund) => refund.lotId === lot.lotId && refund.status !== 'failed' && !refund.claimed,
+          );
+          const money = refunds.reduce((sum, refund) => sum + refund.amountMinor, 0);
+          expect(money).toBeLessThanOrEqual(lot.paidMinor ?? 0);
+          expect(creditsOf(refunds)).toBe(lot.cashPending + lot.cashRefunded);
+        }
+    });
+  });
+
+  test('gives back the credits of a refund that failed, and only of one', () => {
+    forRandomLedgers((played) => {
+      for (const { command, before, after: later } of accepted(played, 'EndRefund')) {
+        const { refundId, outcome } = command;
+        const was = before.refunds[refundId];
+        expect(was?.status).not.toBe(outcome);
+        expect(later.refunds[refundId]).toMatchObject({ status: outcome, endedAt: command.at });
+        const { available, held, consumed, revoked, debt } = later.balance;
+        const outside = before.balance.refundPending + before.balance.refunded;
+        const isOutside = later.balance.refundPending + later.balance.refunded;
+        const moved = outcome === 'failed' && !was?.claimed ? (was?.credits ?? 0) : 0;
+        expect(isOutside).toBe(outside - moved);
+        expect(available + held + consumed + revoked).toBe(grantedIn(later) - isOutside);
+        expect(debt).toBe(creditsOf(later.debts));
       }
     });
   });
@@ -300,8 +485,60 @@ describe('a random ledger', () => {
         const settled =
           command.source === 'purchase' ? Math.min(command.credits, before.balance.debt) : 0;
         expect(after.balance.debt).toBe(before.balance.debt - settled);
-        expect(after.balance.available).toBe(before.balance.available + command.credits - settled);
+        const left = command.credits - settled;
+        const usable = after.balance.available - before.balance.available;
+        const asked = after.balance.refundPending - before.balance.refundPending;
+        expect(usable + asked).toBe(left);
+        // What a closed account was paid for is asked back, unless it is worth less than a cent.
+        const paid = command.source === 'purchase' && before.closed;
+        const worth = Math.floor(((command.paidMinor ?? 0) * left) / command.credits);
+        expect(asked).toBe(paid && worth > 0 && after.balance.debt === 0 ? left : 0);
       }
+    });
+  });
+
+  test('gives another service what is available and not owed, and no more', () => {
+    forRandomLedgers((played) => {
+      for (const { command, before, after } of accepted(played, 'Consume')) {
+        const { available, consumed, debt } = before.balance;
+        expect([debt, before.closed]).toEqual([0, false]);
+        expect(after.balance).toEqual({
+          ...before.balance,
+          available: available - command.credits,
+          consumed: consumed + command.credits,
+        });
+        expect(after.month).toEqual(before.month);
+      }
+      for (const { sent, before } of refused(played, 'insufficient-credits')) {
+        const credits = 'credits' in sent.command ? sent.command.credits : 0;
+        expect(before.balance.available).toBeLessThan(credits);
+      }
+    });
+  });
+
+  test('spends nothing once it is closed, and takes only what was paid; what is held settles', () => {
+    forRandomLedgers((played, log) => {
+      for (const type of ['Reserve', 'Consume'] as const)
+        for (const { before } of accepted(played, type)) expect(before.closed).toBe(false);
+      for (const { before, command } of accepted(played, 'Grant'))
+        expect(before.closed && command.source !== 'purchase').toBe(false);
+      for (const { before } of refused(played, 'account-closed')) expect(before.closed).toBe(true);
+      for (const { before, after, sent } of played.filter(({ before: { closed } }) => closed)) {
+        expect(after.closed).toBe(true);
+        expect(after.balance.held).toBeLessThanOrEqual(before.balance.held);
+        const paid = sent?.command.type === 'Grant' ? sent.command.credits : 0;
+        expect([0, paid]).toContain(grantedIn(after) - grantedIn(before));
+      }
+      expect(of(log, 'AccountClosed').length).toBeLessThanOrEqual(1);
+    });
+  });
+
+  test('takes no command that would need more events than one may have', () => {
+    forRandomLedgers((played) => {
+      for (const { answer } of played)
+        expect(answer?.kind === 'done' ? answer.events.length : 0).toBeLessThanOrEqual(
+          commandLimits.eventsPerCommand,
+        );
     });
   });
 
@@ -320,9 +557,13 @@ describe('a random ledger', () => {
           });
         expect(bus.state.balance.held).toBe(0);
         expect(bus.state.holds).toEqual({});
-        expect(bus.state.lots.flatMap((lot) => lot.waiting)).toEqual([]);
+        for (const lot of bus.state.lots) {
+          const wanting = lot.claims.filter((claim) => claim.owes && claim.taken < claim.wanted);
+          const owed = creditsOf(bus.state.debts.filter((debt) => debt.lotId === lot.lotId));
+          // What a claim did not get by now is not here to be taken: it was refunded.
+          expect(wanting.length > 0 ? [lot.available, lot.consumed] : [0, owed]).toEqual([0, owed]);
+        }
       }),
-      runs,
     );
   });
 

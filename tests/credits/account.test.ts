@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { decide, evolve, initialState } from '#services/credits/account.ts';
-import type { AccountState, CreditCommand, CreditEvent } from '#services/credits/account.ts';
+import { evolve, initialState } from '#services/credits/account-state.ts';
+import { decide } from '#services/credits/account.ts';
+import { unpaidClaims } from '#services/credits/claims.ts';
+import type { AccountState, CreditEvent, CreditFact } from '#services/credits/account-state.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
+import { refundOffer } from '#services/credits/cash-refunds.ts';
+import type { RefundOffer } from '#services/credits/cash-refunds.ts';
+import type { Lot } from '#services/credits/lots.ts';
 import { reactions } from '#services/credits/reactions.ts';
+import { unsoundness } from '#services/credits/soundness.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 function given(...commands: CreditCommand[]): AccountState {
-  return commands.reduce(
-    (state, command) => decide(command, state).reduce<AccountState>(evolve, state),
-    initialState(),
-  );
+  return then(initialState(), ...commands);
 }
 
 function grant(lotId: string, credits: number, more: Partial<Grant> = {}): Grant {
@@ -21,6 +25,7 @@ function grant(lotId: string, credits: number, more: Partial<Grant> = {}): Grant
     paidMinor: source === 'purchase' ? credits * 50 : null,
     currency: source === 'purchase' ? 'usd' : null,
     paymentKey: source === 'purchase' ? `pi:${lotId}` : null,
+    ...(source === 'purchase' ? { purchaseId: `pur_${lotId}` } : {}),
     grantedAt: '2026-11-20T08:00:00.000Z',
     reason: 'operator',
     ...more,
@@ -44,8 +49,49 @@ function release(runId: string): CreditCommand {
   return { type: 'Settle', runId, settlement: { kind: 'release' } };
 }
 
-function dispute(lotId: string, credits: number): CreditCommand {
-  return { type: 'Revoke', lotId, credits, cause: 'dispute' };
+/** A dispute that stands at so many credits of the lot in all. */
+function dispute(lotId: string, wanted: number, more: Partial<SetClaim> = {}): SetClaim {
+  return { type: 'SetClaim', lotId, ref: 'dp_1', cause: 'dispute', wanted, owes: true, ...more };
+}
+type SetClaim = Extract<CreditCommand, { type: 'SetClaim' }>;
+
+/** The account after these commands too. */
+function then(state: AccountState, ...commands: CreditCommand[]): AccountState {
+  return commands.reduce(
+    (before, command) => decide(command, before).reduce<AccountState>(evolve, before),
+    state,
+  );
+}
+
+function consume(credits: number): CreditCommand {
+  return {
+    type: 'Consume',
+    consumptionId: 'con_1',
+    credits,
+    sealed: { note: 'v1.key.nonce.text' },
+  };
+}
+
+type RequestRefund = Extract<CreditCommand, { type: 'RequestRefund' }>;
+
+function askBack(
+  refundId: string,
+  lotId: string,
+  more: Partial<RequestRefund> = {},
+): RequestRefund {
+  const requestedAt = '2026-11-20T09:00:00.000Z';
+  return { type: 'RequestRefund', refundId, lotId, requestedAt, reason: 'customer', ...more };
+}
+
+function offerOf(state: AccountState, lotId: string, now: string): RefundOffer {
+  const lot = state.lots.find((candidate) => candidate.lotId === lotId);
+  if (!lot) throw new Error('There is no such lot');
+  return refundOffer(state, lot, Date.parse(now));
+}
+
+function endRefund(refundId: string, outcome: 'confirmed' | 'failed'): CreditCommand {
+  const at = '2026-11-21T00:00:00.000Z';
+  return { type: 'EndRefund', refundId, outcome, providerRefundId: 're_1', at };
 }
 
 /** The events without the balance that each carries. */
@@ -81,6 +127,8 @@ describe('granting', () => {
       bonus: 0,
       other: 0,
       consumed: 0,
+      refundPending: 0,
+      refunded: 0,
       revoked: 0,
     });
   });
@@ -119,6 +167,15 @@ describe('granting', () => {
       'payment-key',
     );
   });
+
+  test.each([{ purchaseId: undefined }, { paidMinor: null }, { currency: null }])(
+    'of a purchase without %j is refused',
+    (missing) => {
+      const { purchaseId: _, ...bought } = purchase('lot_1', 5);
+      const without = { ...bought, purchaseId: 'pur_1', ...missing } as CreditCommand;
+      expect(refusal(without, initialState())).toMatchObject({ status: 400, code: 'purchase' });
+    },
+  );
 
   test.each([0, -5, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER + 1])(
     'of %s credits is refused',
@@ -220,7 +277,7 @@ describe('reserving', () => {
   test('starts the run by a job in the same transaction', () => {
     const [event] = decide(reserve('opt_1', 5), given(grant('lot_1', 10)));
     if (!event) throw new Error('Nothing was reserved');
-    expect(reactions(event)).toEqual([
+    expect(reactions(event, 'credits-usr_1')).toEqual([
       { task: 'start-run', payload: { runId: 'opt_1' }, key: 'opt_1:start' },
     ]);
   });
@@ -351,10 +408,12 @@ describe('settling', () => {
   });
 });
 
-describe('revoking', () => {
+describe('a claim', () => {
+  const used = given(purchase('lot_1', 20), reserve('run', 14), capture('run', 14, 0));
+  const held = given(purchase('lot_1', 14), reserve('run', 14));
+
   test('takes what is available in that lot and leaves the others alone', () => {
-    const state = given(purchase('lot_1', 20), purchase('lot_2', 20));
-    const after = decide(dispute('lot_1', 20), state).reduce<AccountState>(evolve, state);
+    const after = given(purchase('lot_1', 20), purchase('lot_2', 20), dispute('lot_1', 20));
     expect(after.balance).toMatchObject({ available: 20, revoked: 20, debt: 0 });
     expect(after.lots).toMatchObject([
       { available: 0, revoked: 20 },
@@ -363,10 +422,17 @@ describe('revoking', () => {
   });
 
   test('waits for what a run holds, without debt, so that other lots can still be used', () => {
-    const state = given(purchase('lot_1', 14), reserve('run', 14), purchase('lot_2', 20));
+    const state = then(held, purchase('lot_2', 20));
     const events = decide(dispute('lot_1', 14), state);
     expect(facts(events)).toEqual([
-      { type: 'RevocationDeferred', lotId: 'lot_1', credits: 14, cause: 'dispute' },
+      {
+        type: 'LotClaimed',
+        lotId: 'lot_1',
+        ref: 'dp_1',
+        cause: 'dispute',
+        credits: 14,
+        owes: true,
+      },
     ]);
     const after = events.reduce<AccountState>(evolve, state);
     expect(after.balance).toMatchObject({ available: 20, held: 14, debt: 0, revoked: 0 });
@@ -374,11 +440,17 @@ describe('revoking', () => {
   });
 
   test('takes at once what flows back, and what was captured becomes debt', () => {
-    const state = given(purchase('lot_1', 14), reserve('run', 14), dispute('lot_1', 14));
-    const events = decide(capture('run', 14, 5), state);
+    const events = decide(capture('run', 14, 5), then(held, dispute('lot_1', 14)));
     expect(facts(events).slice(2)).toEqual([
-      { type: 'LotRevoked', lotId: 'lot_1', credits: 5, cause: 'dispute' },
-      { type: 'DebtIncurred', lotId: 'lot_1', credits: 9, cause: 'dispute' },
+      { type: 'LotRevoked', lotId: 'lot_1', credits: 5, cause: 'dispute', ref: 'dp_1' },
+      {
+        type: 'DebtIncurred',
+        debt: 'lot_1:1',
+        lotId: 'lot_1',
+        credits: 9,
+        cause: 'dispute',
+        ref: 'dp_1',
+      },
     ]);
     expect(events.at(-1)?.data.balance).toMatchObject({
       available: 0,
@@ -390,14 +462,8 @@ describe('revoking', () => {
   });
 
   test('takes everything back when the run is released', () => {
-    const state = given(purchase('lot_1', 14), reserve('run', 14), dispute('lot_1', 14));
-    const events = decide(release('run'), state);
-    expect(facts(events)[1]).toEqual({
-      type: 'LotRevoked',
-      lotId: 'lot_1',
-      credits: 14,
-      cause: 'dispute',
-    });
+    const events = decide(release('run'), then(held, dispute('lot_1', 14)));
+    expect(facts(events)[1]).toMatchObject({ type: 'LotRevoked', lotId: 'lot_1', credits: 14 });
     expect(events.at(-1)?.data.balance).toMatchObject({ available: 0, revoked: 14, debt: 0 });
   });
 
@@ -410,46 +476,328 @@ describe('revoking', () => {
     );
     const settled = decide(capture('run_1', 14, 0), state);
     expect(settled.map(({ type }) => type)).toEqual(['CreditsCaptured']);
-    const after = settled.reduce<AccountState>(evolve, state);
-    const released = decide(release('run_2'), after);
-    expect(released.at(-1)?.data.balance).toMatchObject({ available: 4, revoked: 10, debt: 0 });
+    const released = then(state, capture('run_1', 14, 0), release('run_2'));
+    expect(released.balance).toMatchObject({ available: 4, revoked: 10, debt: 0 });
   });
 
-  test('keeps apart why it waits, and takes the older cause first', () => {
-    const state = given(
-      purchase('lot_1', 14),
-      reserve('run', 14),
-      dispute('lot_1', 3),
-      { type: 'Revoke', lotId: 'lot_1', credits: 4, cause: 'cash_refund' },
-      dispute('lot_1', 2),
+  test('that shrinks during a hold lets what is owed wait for the hold', () => {
+    const state = given(purchase('lot_1', 20), consume(10), reserve('run', 10));
+    const more = then(state, dispute('lot_1', 15));
+    expect(more.balance).toMatchObject({ held: 10, debt: 5 });
+    const less = then(more, dispute('lot_1', 12));
+    expect(less.balance).toMatchObject({ held: 10, debt: 2 });
+    const waiting = then(less, dispute('lot_1', 4));
+    expect(waiting.balance).toMatchObject({ held: 10, debt: 0, revoked: 0 });
+    expect(then(waiting, release('run')).balance).toMatchObject({ available: 6, revoked: 4 });
+  });
+
+  test('is one of several, of which the oldest get what comes back', () => {
+    const state = then(
+      held,
+      dispute('lot_1', 5),
+      dispute('lot_1', 4, { ref: 'ch_1', cause: 'cash_refund' }),
     );
-    expect(state.lots[0]?.waiting).toEqual([
-      { cause: 'dispute', credits: 5 },
-      { cause: 'cash_refund', credits: 4 },
+    expect(state.lots[0]?.claims).toEqual([
+      { ref: 'dp_1', cause: 'dispute', wanted: 5, taken: 0, owes: true },
+      { ref: 'ch_1', cause: 'cash_refund', wanted: 4, taken: 0, owes: true },
     ]);
-    expect(facts(decide(capture('run', 14, 6), state)).slice(2)).toEqual([
-      { type: 'LotRevoked', lotId: 'lot_1', credits: 5, cause: 'dispute' },
-      { type: 'LotRevoked', lotId: 'lot_1', credits: 1, cause: 'cash_refund' },
-      { type: 'DebtIncurred', lotId: 'lot_1', credits: 3, cause: 'cash_refund' },
+    expect(facts(decide(capture('run', 14, 6), state)).slice(2)).toMatchObject([
+      { type: 'LotRevoked', credits: 5, ref: 'dp_1' },
+      { type: 'LotRevoked', credits: 1, ref: 'ch_1' },
+      { type: 'DebtIncurred', credits: 3, ref: 'ch_1' },
+    ]);
+  });
+
+  test('makes one debt for each claim, which grows', () => {
+    const state = given(
+      purchase('lot_1', 20),
+      consume(5),
+      reserve('run', 15),
+      dispute('lot_1', 10),
+      dispute('lot_1', 10, { ref: 'dp_2' }),
+    );
+    expect(state.debts).toMatchObject([{ debt: 'lot_1:1', ref: 'dp_2', credits: 5 }]);
+    expect(then(state, capture('run', 15, 0)).debts).toMatchObject([
+      { debt: 'lot_1:1', ref: 'dp_2', credits: 10 },
+      { debt: 'lot_1:2', ref: 'dp_1', credits: 10 },
     ]);
   });
 
   test('makes a debt of what had been consumed', () => {
-    const state = given(purchase('lot_1', 20), reserve('run', 14), capture('run', 14, 0));
-    expect(facts(decide(dispute('lot_1', 20), state))).toEqual([
+    expect(facts(decide(dispute('lot_1', 20), used)).slice(1)).toMatchObject([
       { type: 'LotRevoked', lotId: 'lot_1', credits: 6, cause: 'dispute' },
-      { type: 'DebtIncurred', lotId: 'lot_1', credits: 14, cause: 'dispute' },
+      { type: 'DebtIncurred', debt: 'lot_1:1', credits: 14, cause: 'dispute' },
     ]);
   });
 
-  test('of more than the lot still has to give is refused', () => {
-    const state = given(purchase('lot_1', 20), dispute('lot_1', 15));
-    expect(refusal(dispute('lot_1', 6), state)).toMatchObject({
-      status: 409,
-      code: 'revocation-too-large',
+  test('told again does nothing, and told of any other amount moves by the difference', () => {
+    const state = then(used, dispute('lot_1', 8));
+    expect(decide(dispute('lot_1', 8), state)).toEqual([]);
+    expect(facts(decide(dispute('lot_1', 11), state)).slice(1)).toMatchObject([
+      { type: 'DebtIncurred', debt: 'lot_1:1', credits: 3 },
+    ]);
+    expect(then(state, dispute('lot_1', 11)).debts).toMatchObject([{ credits: 5 }]);
+    expect(then(state, dispute('lot_1', 0))).toEqual({
+      ...used,
+      lots: [{ ...used.lots[0], debts: 1 }],
     });
-    expect(decide(dispute('lot_1', 5), state)).toHaveLength(1);
-    expect(refusal(dispute('lot_9', 1), state)).toMatchObject({ status: 404, code: 'unknown-lot' });
+  });
+
+  test('comes to the same in whatever order it is told', () => {
+    const inquiry = dispute('lot_1', 20, { owes: false });
+    const ends = [
+      [inquiry, dispute('lot_1', 20)],
+      [dispute('lot_1', 20), inquiry, dispute('lot_1', 20)],
+      [dispute('lot_1', 5), dispute('lot_1', 0), dispute('lot_1', 20)],
+    ].map((told) => then(used, ...told));
+    for (const { balance } of ends) expect(balance).toEqual(ends[0]?.balance);
+    expect(ends[0]?.balance).toMatchObject({ available: 0, revoked: 6, debt: 14 });
+  });
+
+  test('that only asks freezes what is there and is no debt, also once more is used', () => {
+    const inquiry = dispute('lot_1', 20, { owes: false });
+    expect(then(used, inquiry).balance).toMatchObject({ available: 0, revoked: 6, debt: 0 });
+    const asked = then(held, inquiry, capture('run', 14, 5));
+    expect(asked.balance).toMatchObject({ available: 0, consumed: 9, revoked: 5, debt: 0 });
+    expect(then(asked, dispute('lot_1', 20)).balance.debt).toBe(9);
+    expect(then(used, inquiry, dispute('lot_1', 0)).balance).toEqual(used.balance);
+  });
+
+  test('that turns out only to ask gives back what it made a debt of', () => {
+    const state = then(
+      used,
+      dispute('lot_1', 20),
+      purchase('lot_2', 10),
+      dispute('lot_1', 20, { owes: false }),
+    );
+    expect(state.balance).toMatchObject({ available: 10, revoked: 6, debt: 0, consumed: 14 });
+    expect(state.settlements).toEqual([]);
+  });
+
+  test('is kept as asked and takes what the lot has, and the rest when a refund failed', () => {
+    const asked = given(purchase('lot_1', 20), askBack('ref_1', 'lot_1'), dispute('lot_1', 15));
+    expect(asked.balance).toMatchObject({ available: 0, refundPending: 20, revoked: 0, debt: 0 });
+    expect(asked.lots[0]?.claims).toMatchObject([{ wanted: 15, taken: 0 }]);
+    const failed = decide(endRefund('ref_1', 'failed'), asked);
+    expect(failed.map(({ type }) => type)).toEqual(['CashRefundFailed', 'LotRevoked']);
+    expect(failed.at(-1)?.data.balance).toMatchObject({ available: 5, revoked: 15, debt: 0 });
+  });
+
+  test('wants no more than the lot ever had, and nothing of a lot that there is not', () => {
+    expect(then(used, dispute('lot_1', 900)).lots[0]?.claims).toMatchObject([{ wanted: 20 }]);
+    expect(decide(dispute('lot_1', 0), used)).toEqual([]);
+    expect(refusal(dispute('lot_9', 1), used)).toMatchObject({ status: 404, code: 'unknown-lot' });
+    for (const wanted of [-1, 0.5, Number.NaN])
+      expect(refusal(dispute('lot_1', wanted), used).code).toBe('invalid-amount');
+  });
+
+  test('is one of twenty of a lot at most', () => {
+    const state = then(
+      used,
+      ...Array.from({ length: 20 }, (_, number) => dispute('lot_1', 1, { ref: `dp_${number}` })),
+    );
+    expect(refusal(dispute('lot_1', 1, { ref: 'dp_x' }), state)).toMatchObject({
+      status: 409,
+      code: 'too-many-claims',
+    });
+    const fewer = then(state, dispute('lot_1', 0, { ref: 'dp_3' }));
+    expect(decide(dispute('lot_1', 1, { ref: 'dp_x' }), fewer)).not.toEqual([]);
+  });
+});
+
+describe('a dispute that is won', () => {
+  test('cancels what is still owed, then gives back what was revoked', () => {
+    const used = given(purchase('lot_1', 20), consume(14), dispute('lot_1', 20));
+    expect(facts(decide(dispute('lot_1', 0), used))).toEqual([
+      {
+        type: 'LotClaimed',
+        lotId: 'lot_1',
+        ref: 'dp_1',
+        cause: 'dispute',
+        credits: 0,
+        owes: true,
+      },
+      { type: 'DebtCancelled', debt: 'lot_1:1', lotId: 'lot_1', credits: 14, ref: 'dp_1' },
+      { type: 'LotReinstated', lotId: 'lot_1', credits: 6, cause: 'dispute', ref: 'dp_1' },
+    ]);
+  });
+
+  test('in part gives back the difference, debts first', () => {
+    const used = given(purchase('lot_1', 20), consume(14), dispute('lot_1', 20));
+    expect(facts(decide(dispute('lot_1', 12), used)).slice(1)).toMatchObject([
+      { type: 'DebtCancelled', credits: 8 },
+    ]);
+    expect(facts(decide(dispute('lot_1', 4), used)).slice(1)).toMatchObject([
+      { type: 'DebtCancelled', credits: 14 },
+      { type: 'LotReinstated', credits: 2 },
+    ]);
+  });
+
+  test('after its debt was paid undoes exactly these payments, the newest first', () => {
+    const paid = given(
+      purchase('lot_1', 20),
+      consume(20),
+      dispute('lot_1', 20),
+      purchase('lot_2', 5),
+      purchase('lot_3', 8),
+      purchase('lot_4', 30),
+    );
+    expect(paid.balance).toMatchObject({ available: 23, debt: 0, consumed: 20, revoked: 20 });
+    const events = decide(dispute('lot_1', 0), paid);
+    expect(facts(events).slice(1)).toMatchObject([
+      { type: 'DebtSettlementReversed', debt: 'lot_1:1', lotId: 'lot_4', credits: 7, ref: 'dp_1' },
+      { type: 'DebtSettlementReversed', debt: 'lot_1:1', lotId: 'lot_3', credits: 8 },
+      { type: 'DebtSettlementReversed', debt: 'lot_1:1', lotId: 'lot_2', credits: 5 },
+    ]);
+    const won = events.reduce<AccountState>(evolve, paid);
+    expect(won.balance).toMatchObject({ available: 43, debt: 0, consumed: 20, revoked: 0 });
+    expect(won.lots.map(({ available, consumed }) => [available, consumed])).toEqual([
+      [0, 20],
+      [5, 0],
+      [8, 0],
+      [30, 0],
+    ]);
+  });
+
+  test('pays the own debt of a lot that had settled, when that was disputed since', () => {
+    const both = given(
+      purchase('lot_1', 10),
+      consume(10),
+      dispute('lot_1', 10),
+      purchase('lot_2', 10),
+      dispute('lot_2', 10, { ref: 'dp_2' }),
+    );
+    expect(both.debts).toMatchObject([{ debt: 'lot_2:1', credits: 10 }]);
+    const events = decide(dispute('lot_1', 0), both);
+    expect(facts(events).slice(1)).toMatchObject([
+      { type: 'DebtSettlementReversed', debt: 'lot_1:1', lotId: 'lot_2', credits: 10 },
+      { type: 'DebtSettled', debt: 'lot_2:1', lotId: 'lot_2', credits: 10 },
+    ]);
+    const won = events.reduce<AccountState>(evolve, both);
+    expect(won.balance).toMatchObject({ available: 0, debt: 0, consumed: 10, revoked: 10 });
+    expect(then(won, dispute('lot_2', 0, { ref: 'dp_2' })).balance).toMatchObject({
+      available: 10,
+      revoked: 0,
+    });
+  });
+
+  test('undoes a whole chain of lots that paid for each other, also over several commands', () => {
+    const lots = Array.from({ length: 40 }, (_, number) => `lot_${number}`);
+    const chain = given(
+      purchase('lot_0', 10),
+      consume(10),
+      ...lots.flatMap((lotId, number) => [
+        dispute(lotId, 10, { ref: `dp_${number}` }),
+        purchase(`lot_${number + 1}`, 10),
+      ]),
+    );
+    expect(chain.balance).toMatchObject({ available: 0, debt: 0, consumed: 10, revoked: 400 });
+    let state = chain;
+    const first = dispute('lot_0', 0, { ref: 'dp_0' });
+    for (let turn = 0; turn < 20; turn += 1) {
+      const events = decide(first, state);
+      expect(events.length).toBeLessThanOrEqual(64);
+      state = events.reduce<AccountState>(evolve, state);
+    }
+    expect(decide(first, state)).toEqual([]);
+    expect(state.balance).toMatchObject({ available: 10, debt: 0, consumed: 10, revoked: 390 });
+    expect(state.lots.at(0)).toMatchObject({ consumed: 10, claims: [] });
+    expect(state.lots.at(-1)).toMatchObject({ available: 10, consumed: 0 });
+  });
+});
+
+describe('consuming', () => {
+  test('takes bonus before bought credits and says from which lots, without holding first', () => {
+    const state = given(purchase('lot_1', 20), grant('lot_2', 5, { source: 'bonus' }));
+    const [event, ...more] = decide(consume(8), state);
+    expect(more).toEqual([]);
+    expect(facts([event!])).toEqual([
+      {
+        type: 'CreditsConsumed',
+        consumptionId: 'con_1',
+        credits: 8,
+        byLot: [
+          { lotId: 'lot_2', credits: 5 },
+          { lotId: 'lot_1', credits: 3 },
+        ],
+        sealed: { note: 'v1.key.nonce.text' },
+      },
+    ]);
+    expect(event?.data.balance).toMatchObject({ available: 17, held: 0, consumed: 8 });
+  });
+
+  test('leaves alone what a run holds', () => {
+    const state = given(purchase('lot_1', 20), reserve('run', 14));
+    expect(refusal(consume(7), state)).toMatchObject({
+      status: 402,
+      code: 'insufficient-credits',
+      extras: { members: { required_credits: 7, current_balance: 6, shortfall: 1 } },
+    });
+    expect(decide(consume(6), state)).toHaveLength(1);
+  });
+
+  test('is refused while there is debt, and for what is no amount', () => {
+    const indebted = given(
+      purchase('lot_1', 10),
+      consume(10),
+      dispute('lot_1', 10),
+      grant('lot_2', 50),
+    );
+    expect(indebted.balance.debt).toBe(10);
+    expect(refusal(consume(1), indebted)).toMatchObject({ status: 402, code: 'debt' });
+    for (const credits of [0, -1, 1.5])
+      expect(refusal(consume(credits), indebted).code).toBe('invalid-amount');
+  });
+});
+
+describe('closing', () => {
+  const close: CreditCommand = { type: 'CloseAccount', reason: 'erasure' };
+  const closed = given(purchase('lot_1', 40), reserve('run', 14), close);
+
+  test('moves nothing, and once is enough', () => {
+    const state = given(purchase('lot_1', 40), reserve('run', 14));
+    const [event] = decide(close, state);
+    expect(event).toEqual({
+      type: 'AccountClosed',
+      data: { reason: 'erasure', balance: state.balance },
+    });
+    expect(decide(close, closed)).toEqual([]);
+  });
+
+  test('of an account that never had a credit is told as well', () => {
+    expect(decide(close, initialState())).toHaveLength(1);
+  });
+
+  test.each<[string, CreditCommand]>([
+    ['a gift', grant('lot_2', 5)],
+    ['a purchase', purchase('lot_2', 5)],
+    ['a run', reserve('run_2', 14)],
+    [
+      'a service',
+      { type: 'Consume', consumptionId: 'con_1', credits: 1, sealed: { note: 'v1.a.b.c' } },
+    ],
+  ])('refuses %s afterwards', (_what, command) => {
+    expect(refusal(command, closed)).toMatchObject({ status: 409, code: 'account-closed' });
+  });
+
+  test('lets what was done before be asked again', () => {
+    expect(decide(purchase('lot_1', 40), closed)).toEqual([]);
+    expect(decide(reserve('run', 14), closed)).toEqual([]);
+  });
+
+  test('lets a run settle that was held before, either way', () => {
+    expect(facts(decide(capture('run', 14, 7), closed))).toMatchObject([
+      { type: 'CreditsCaptured', credits: 14 },
+      { type: 'CreditsReturned', credits: 7 },
+    ]);
+    expect(facts(decide(release('run'), closed))).toMatchObject([{ type: 'CreditsReleased' }]);
+  });
+
+  test('lets a bank take back what was paid', () => {
+    expect(facts(decide(dispute('lot_1', 10), closed)).slice(1)).toMatchObject([
+      { type: 'LotRevoked', credits: 10 },
+    ]);
+    expect(then(closed, dispute('lot_1', 10), dispute('lot_1', 0)).balance).toEqual(closed.balance);
   });
 });
 
@@ -462,9 +810,11 @@ describe('debt', () => {
     reserve('run_2', 10),
     capture('run_2', 10, 0),
   );
-  const owing = [dispute('lot_2', 4), dispute('lot_1', 10), dispute('lot_2', 3)].reduce(
-    (state, command) => decide(command, state).reduce<AccountState>(evolve, state),
+  const owing = then(
     used,
+    dispute('lot_2', 4),
+    dispute('lot_1', 10),
+    dispute('lot_2', 3, { ref: 'dp_2' }),
   );
 
   test('is settled by the next purchase, oldest first, naming debt, lot and credits', () => {
@@ -497,6 +847,293 @@ describe('debt', () => {
   });
 });
 
+describe('a refund in money', () => {
+  const bought = given(purchase('lot_1', 30), consume(7));
+  /** What a bank gave back took so many credits. */
+  const bank = (credits: number) =>
+    dispute('lot_1', credits, { ref: 'ch_1', cause: 'cash_refund' });
+
+  test('sets aside everything of the lot that nobody used, for its share of what was paid', () => {
+    const events = decide(askBack('ref_1', 'lot_1'), bought);
+    expect(facts(events)).toEqual([
+      {
+        type: 'CashRefundRequested',
+        refundId: 'ref_1',
+        lotId: 'lot_1',
+        credits: 23,
+        amountMinor: 1150,
+        currency: 'usd',
+        requestedAt: '2026-11-20T09:00:00.000Z',
+        reason: 'customer',
+      },
+    ]);
+    expect(events[0]?.data.balance).toMatchObject({ available: 0, refundPending: 23 });
+    expect(then(bought, askBack('ref_1', 'lot_1')).refunds).toEqual({
+      ref_1: {
+        lotId: 'lot_1',
+        credits: 23,
+        amountMinor: 1150,
+        currency: 'usd',
+        status: 'pending',
+        requestedAt: '2026-11-20T09:00:00.000Z',
+        endedAt: null,
+        claimed: false,
+        ends: 0,
+      },
+    });
+  });
+
+  test('leaves what a run holds, and other lots', () => {
+    const state = then(bought, reserve('run', 10), purchase('lot_2', 5), askBack('ref_1', 'lot_1'));
+    expect(state.balance).toMatchObject({ available: 5, held: 10, refundPending: 13 });
+  });
+
+  test.each([
+    [1, 3, 2, null],
+    [100, 3, 1, 66],
+    [999, 1000, 1, 998],
+    [Number.MAX_SAFE_INTEGER, 3, 1, 6_004_799_503_160_660],
+  ])('of %s cents for %s credits, %s used, is exact', (paidMinor, credits, spent, cents) => {
+    const state = given({ ...purchase('lot_1', credits), paidMinor }, consume(spent));
+    const offer = offerOf(state, 'lot_1', '2026-11-20T09:00:00.000Z');
+    expect('refusal' in offer ? null : offer.amountMinor).toBe(cents);
+  });
+
+  test('asked for again is the same refund, and under another lot a contradiction', () => {
+    const state = then(bought, purchase('lot_2', 5), askBack('ref_1', 'lot_1'));
+    expect(decide(askBack('ref_1', 'lot_1'), state)).toEqual([]);
+    expect(refusal(askBack('ref_1', 'lot_2'), state).code).toBe('refund-exists');
+  });
+
+  test('is possible for exactly thirty days of 24 hours', () => {
+    const end = '2026-12-20T08:00:00.000Z';
+    const tooLate = '2026-12-20T08:00:00.001Z';
+    expect(offerOf(bought, 'lot_1', end)).toEqual({
+      credits: 23,
+      amountMinor: 1150,
+      until: end,
+    });
+    expect(decide(askBack('ref_1', 'lot_1', { requestedAt: end }), bought)).toHaveLength(1);
+    expect(refusal(askBack('ref_1', 'lot_1', { requestedAt: tooLate }), bought)).toMatchObject({
+      status: 409,
+      code: 'refund-not-possible',
+      extras: { members: { reason: 'too_old' } },
+    });
+  });
+
+  test.each(['operator', 'fraud_warning', 'erasure'] as const)(
+    'is possible at any age for the reason %s',
+    (reason) => {
+      const late = askBack('ref_1', 'lot_1', { requestedAt: '2030-01-01T00:00:00.000Z', reason });
+      expect(decide(late, bought)).toHaveLength(1);
+    },
+  );
+
+  test('of another number of credits than was agreed to is refused with the present one', () => {
+    const asked = (credits: number) => askBack('ref_1', 'lot_1', { credits });
+    expect(decide(asked(23), bought)).toEqual(decide(askBack('ref_1', 'lot_1'), bought));
+    for (const other of [22, 24])
+      expect(refusal(asked(other), bought)).toMatchObject({
+        status: 409,
+        code: 'refund-changed',
+        extras: { members: { credits: 23 } },
+      });
+    // What was asked for before is not asked again, whatever is left by now.
+    expect(decide(asked(23), then(bought, asked(23)))).toEqual([]);
+    expect(refusal(asked(5), then(bought, consume(23))).code).toBe('refund-not-possible');
+  });
+
+  const owing = then(bought, purchase('lot_2', 5), consume(20), dispute('lot_1', 30));
+  test.each<[string, AccountState, string]>([
+    ['nothing_left', then(bought, consume(23)), 'lot_1'],
+    ['nothing_left', given({ ...purchase('lot_1', 20), paidMinor: 3 }, consume(15)), 'lot_1'],
+    ['pending', then(bought, askBack('ref_0', 'lot_1')), 'lot_1'],
+    ['taken_back', then(bought, dispute('lot_1', 1, { owes: false })), 'lot_1'],
+    ['taken_back', then(bought, dispute('lot_1', 1)), 'lot_1'],
+    ['taken_back', then(bought, reserve('run', 20), bank(5)), 'lot_1'],
+    ['debt', owing, 'lot_2'],
+    ['free', then(bought, grant('lot_3', 5)), 'lot_3'],
+    ['free', given({ ...purchase('lot_1', 5), paidMinor: 0 }), 'lot_1'],
+  ])('is refused as %s', (reason, state, lotId) => {
+    const problem = refusal(askBack('ref_1', lotId), state);
+    expect(problem).toMatchObject({ status: 409, code: 'refund-not-possible' });
+    expect(problem.extras.members).toEqual({ reason });
+    expect(offerOf(state, lotId, '2026-11-20T09:00:00.000Z')).toEqual({ refusal: reason });
+  });
+
+  test('of a lot that there is not is refused', () => {
+    expect(refusal(askBack('ref_1', 'lot_9'), bought).code).toBe('unknown-lot');
+  });
+
+  test.each(['cash_refund', 'correction'] as const)(
+    'is possible for what a %s has left, once that has what it wants',
+    (cause) => {
+      const state = then(bought, dispute('lot_1', 4, { ref: 'ch_1', cause }));
+      expect(facts(decide(askBack('ref_1', 'lot_1'), state))).toMatchObject([
+        { type: 'CashRefundRequested', credits: 19, amountMinor: 950 },
+      ]);
+    },
+  );
+
+  test('is possible again once a claim on the lot has ended', () => {
+    const state = then(bought, dispute('lot_1', 5), dispute('lot_1', 0));
+    expect(decide(askBack('ref_1', 'lot_1'), state)).toHaveLength(1);
+  });
+
+  test('that is confirmed is over, and told again does nothing', () => {
+    const asked = then(bought, askBack('ref_1', 'lot_1'));
+    const events = decide(endRefund('ref_1', 'confirmed'), asked);
+    expect(facts(events)).toEqual([
+      {
+        type: 'CashRefundConfirmed',
+        refundId: 'ref_1',
+        lotId: 'lot_1',
+        credits: 23,
+        from: 'pending',
+        providerRefundId: 're_1',
+        at: '2026-11-21T00:00:00.000Z',
+      },
+    ]);
+    expect(events[0]?.data.balance).toMatchObject({ refundPending: 0, refunded: 23, consumed: 7 });
+    const done = then(asked, endRefund('ref_1', 'confirmed'));
+    expect(decide(endRefund('ref_1', 'confirmed'), done)).toEqual([]);
+    expect(refusal(endRefund('ref_9', 'failed'), done)).toMatchObject({
+      status: 404,
+      code: 'unknown-refund',
+    });
+  });
+
+  test.each([[[]], [['confirmed' as const]]])(
+    'that fails, after %j, gives the credits back and thirty more days',
+    (before) => {
+      const state = then(
+        bought,
+        askBack('ref_1', 'lot_1'),
+        ...before.map((outcome) => endRefund('ref_1', outcome)),
+        endRefund('ref_1', 'failed'),
+      );
+      expect(state.balance).toEqual(bought.balance);
+      expect(decide(endRefund('ref_1', 'failed'), state)).toEqual([]);
+      const end = '2026-12-21T00:00:00.000Z';
+      const again = (requestedAt: string) => askBack('ref_2', 'lot_1', { requestedAt });
+      expect(decide(again(end), state)).toHaveLength(1);
+      expect(refusal(again('2026-12-21T00:00:00.001Z'), state).extras.members).toEqual({
+        reason: 'too_old',
+      });
+    },
+  );
+
+  test('that was paid after it had failed takes its credits again, as a claim would', () => {
+    const failed = then(bought, askBack('ref_1', 'lot_1'), endRefund('ref_1', 'failed'));
+    const events = decide(endRefund('ref_1', 'confirmed'), then(failed, consume(20)));
+    expect(facts(events)).toMatchObject([
+      { type: 'CashRefundConfirmed', credits: 23, from: 'failed' },
+      { type: 'LotClaimed', ref: 'ref_1', cause: 'cash_refund', credits: 23, owes: true },
+      { type: 'LotRevoked', credits: 3, ref: 'ref_1' },
+      { type: 'DebtIncurred', credits: 20, ref: 'ref_1' },
+    ]);
+    const paid = events.reduce<AccountState>(evolve, then(failed, consume(20)));
+    expect(paid.refunds['ref_1']).toMatchObject({ status: 'confirmed', claimed: true, ends: 2 });
+    const undone = then(paid, endRefund('ref_1', 'failed'));
+    expect(undone.balance).toEqual(then(failed, consume(20)).balance);
+    expect(undone.refunds['ref_1']).toMatchObject({ status: 'failed', claimed: false, ends: 3 });
+  });
+
+  describe('of a closed account', () => {
+    const close: CreditCommand = { type: 'CloseAccount', reason: 'erasure' };
+    const closed = then(bought, close);
+    const ifClosed = { refundId: 'ref_late', requestedAt: '2026-11-25T00:00:00.000Z' };
+
+    test('is asked for by whoever erases the person and by an operator, and by no customer', () => {
+      for (const reason of ['erasure', 'operator', 'fraud_warning'] as const)
+        expect(decide(askBack('ref_1', 'lot_1', { reason }), closed)).toHaveLength(1);
+      const byCustomer = askBack('ref_1', 'lot_1', { reason: 'customer' });
+      expect(refusal(byCustomer, closed).code).toBe('account-closed');
+    });
+
+    test('ends as any other', () => {
+      const asked = then(closed, askBack('ref_1', 'lot_1', { reason: 'erasure' }));
+      expect(then(asked, endRefund('ref_1', 'confirmed')).balance.refunded).toBe(23);
+      expect(then(asked, endRefund('ref_1', 'failed')).balance.available).toBe(23);
+    });
+
+    test('is asked for in the commit that grants what was paid too late', () => {
+      const late: CreditCommand = { ...purchase('lot_2', 20), ifClosed };
+      const events = decide(late, closed);
+      expect(facts(events)).toMatchObject([
+        { type: 'CreditsGranted', lotId: 'lot_2' },
+        {
+          type: 'CashRefundRequested',
+          refundId: 'ref_late',
+          lotId: 'lot_2',
+          credits: 20,
+          amountMinor: 1000,
+          requestedAt: '2026-11-25T00:00:00.000Z',
+          reason: 'erasure',
+        },
+      ]);
+      expect(events[0]?.data).not.toHaveProperty('ifClosed');
+      expect(decide(late, then(closed, late))).toEqual([]);
+      expect(decide(late, bought).map(({ type }) => type)).toEqual(['CreditsGranted']);
+    });
+
+    test('is of what is left when the late purchase had debts to settle', () => {
+      const owes = given(purchase('lot_1', 10), consume(10), dispute('lot_1', 10), close);
+      const after = then(owes, { ...purchase('lot_2', 30), ifClosed });
+      expect(after.balance).toMatchObject({ available: 0, refundPending: 20, debt: 0 });
+      expect(after.refunds['ref_late']).toMatchObject({ credits: 20, amountMinor: 1000 });
+      const all = then(owes, { ...purchase('lot_2', 4), ifClosed });
+      expect(all.refunds).toEqual({});
+    });
+  });
+});
+
+describe('jobs', () => {
+  const jobsOf = (state: AccountState, command: CreditCommand) =>
+    decide(command, state).flatMap((event) => reactions(event, 'credits-usr_1'));
+
+  test('of a purchase: its receipt, and a look at what went back; of a gift none', () => {
+    const payload = { userId: 'usr_1', lotId: 'lot_1' };
+    expect(jobsOf(initialState(), purchase('lot_1', 5))).toEqual([
+      { task: 'mail-receipt', payload, key: 'lot_1:receipt' },
+      { task: 'check-payment', payload, key: 'lot_1:check' },
+    ]);
+    expect(jobsOf(initialState(), grant('lot_1', 5))).toEqual([]);
+  });
+
+  test('of a refund: the money is asked for, and its end is told', () => {
+    const bought = given(purchase('lot_1', 30));
+    const payload = { userId: 'usr_1', refundId: 'ref_1' };
+    expect(jobsOf(bought, askBack('ref_1', 'lot_1'))).toEqual([
+      { task: 'send-refund', payload, key: 'ref_1:send' },
+    ]);
+    const asked = then(bought, askBack('ref_1', 'lot_1'));
+    for (const outcome of ['confirmed', 'failed'] as const)
+      expect(jobsOf(asked, endRefund('ref_1', outcome))).toEqual([
+        {
+          task: 'mail-refund',
+          payload: { ...payload, outcome },
+          key: `ref_1:mail:${outcome}`,
+        },
+      ]);
+  });
+
+  test('of credits that were used: a word when fewer than 20 are left, once', () => {
+    const low = {
+      task: 'mail-low-balance',
+      payload: { userId: 'usr_1' },
+      key: 'usr_1:low-balance',
+    };
+    expect(jobsOf(given(grant('lot_1', 30)), consume(10))).toEqual([]);
+    expect(jobsOf(given(grant('lot_1', 30)), consume(11))).toEqual([low]);
+    expect(jobsOf(given(grant('lot_1', 30), consume(11)), consume(1))).toEqual([]);
+    const twoRuns = given(grant('lot_1', 30), reserve('run_1', 14), reserve('run_2', 14));
+    expect(jobsOf(twoRuns, capture('run_1', 14, 0))).toEqual([low]);
+    const oneLeft = then(twoRuns, capture('run_1', 14, 0));
+    expect(jobsOf(oneLeft, capture('run_2', 14, 0))).toEqual([]);
+  });
+});
+
 describe('the number of events of one command', () => {
   const lots = Array.from({ length: 70 }, (_, index) => `lot_${String(index).padStart(2, '0')}`);
   const used = given(
@@ -519,16 +1156,137 @@ describe('the number of events of one command', () => {
 
   test('stays bounded when many lots of one run are disputed: later ones are asked to come again', () => {
     let state = given(...lots.map((lotId) => purchase(lotId, 2)), reserve('run', 140));
-    for (const lotId of lots.slice(0, 12))
-      state = decide(dispute(lotId, 2), state).reduce<AccountState>(evolve, state);
-    expect(refusal(dispute('lot_20', 2), state)).toMatchObject({
+    for (const lotId of lots.slice(0, 30)) state = then(state, dispute(lotId, 2));
+    expect(refusal(dispute('lot_40', 2), state)).toMatchObject({
       status: 409,
-      code: 'revocations-waiting',
+      code: 'claims-waiting',
     });
+    expect(decide(dispute('lot_03', 1), state)).not.toEqual([]);
     const settled = decide(capture('run', 140, 131), state);
     expect(settled.length).toBeLessThanOrEqual(64);
     const after = settled.reduce<AccountState>(evolve, state);
-    expect(decide(dispute('lot_20', 2), after)).not.toEqual([]);
+    expect(decide(dispute('lot_40', 2), after)).not.toEqual([]);
+  });
+
+  test('stays bounded when a dispute is won whose debt many purchases paid', () => {
+    const owing = given(purchase('lot_old', 70), consume(70), dispute('lot_old', 70));
+    let state = then(owing, ...lots.map((lotId) => purchase(lotId, 1)));
+    expect(state.settlements).toHaveLength(70);
+    let commands = 0;
+    for (;;) {
+      const events = decide(dispute('lot_old', 0), state);
+      if (events.length === 0) break;
+      expect(events.length).toBeLessThanOrEqual(64);
+      state = events.reduce<AccountState>(evolve, state);
+      commands += 1;
+    }
+    expect(commands).toBeGreaterThan(1);
+    expect(state.balance).toMatchObject({ available: 70, consumed: 70, revoked: 0, debt: 0 });
+  });
+});
+
+describe('events of an earlier version', () => {
+  const old = (...events: CreditFact[]) =>
+    events.reduce<AccountState>(
+      evolve,
+      given(purchase('lot_1', 20), consume(6), reserve('run', 10)),
+    );
+  const revocation = { lotId: 'lot_1', cause: 'dispute' } as const;
+  const revoked = old(
+    { type: 'LotRevoked', data: { ...revocation, credits: 4 } },
+    { type: 'RevocationDeferred', data: { ...revocation, credits: 10 } },
+    { type: 'DebtIncurred', data: { ...revocation, credits: 2 } },
+  );
+
+  test('read as a claim that is named by its cause', () => {
+    expect(revoked.lots[0]?.claims).toEqual([
+      { ref: 'dispute', cause: 'dispute', wanted: 16, taken: 6, owes: true },
+    ]);
+    expect(revoked.debts).toMatchObject([{ debt: 'lot_1:1', ref: 'dispute', credits: 2 }]);
+    expect([...unsoundness(revoked), ...unpaidClaims(revoked)]).toEqual([]);
+  });
+
+  test('go on as they would have, also when today’s code writes the end', () => {
+    const end: CreditFact[] = [
+      {
+        type: 'CreditsCaptured',
+        data: { runId: 'run', credits: 10, byLot: [{ lotId: 'lot_1', credits: 10 }] },
+      },
+      {
+        type: 'CreditsReturned',
+        data: {
+          runId: 'run',
+          credits: 3,
+          byLot: [{ lotId: 'lot_1', credits: 3 }],
+          cause: 'run',
+        },
+      },
+      { type: 'LotRevoked', data: { ...revocation, credits: 3 } },
+      { type: 'DebtIncurred', data: { ...revocation, credits: 7 } },
+    ];
+    const before = end.reduce<AccountState>(evolve, revoked);
+    const now = then(revoked, capture('run', 10, 3));
+    expect(before.balance).toEqual(now.balance);
+    expect(before.lots[0]?.claims).toEqual(now.lots[0]?.claims);
+    expect(before.lots[0]?.claims).toMatchObject([{ wanted: 16, taken: 16 }]);
+    expect(then(before, dispute('lot_1', 0, { ref: 'dispute' })).balance).toMatchObject({
+      available: 7,
+      consumed: 13,
+      revoked: 0,
+      debt: 0,
+    });
+  });
+});
+
+describe('an account is unsound when', () => {
+  const sound = given(
+    purchase('lot_1', 20),
+    consume(10),
+    dispute('lot_1', 15),
+    purchase('lot_2', 10),
+    askBack('ref_1', 'lot_2'),
+    endRefund('ref_1', 'confirmed'),
+    purchase('lot_3', 10),
+    askBack('ref_2', 'lot_3'),
+  );
+  const withLot = (lotId: string, change: Partial<Lot>): AccountState => ({
+    ...sound,
+    lots: sound.lots.map((lot) => (lot.lotId === lotId ? { ...lot, ...change } : lot)),
+  });
+
+  test('it is not one of these', () => {
+    expect(unsoundness(sound)).toEqual([]);
+  });
+
+  const owing = given(purchase('lot_1', 20), consume(20), dispute('lot_1', 20));
+  const [lot] = owing.lots;
+  const [claim] = sound.lots[0]?.claims ?? [];
+  test.each<[string, AccountState]>([
+    ['does not add up', withLot('lot_1', { granted: 21 })],
+    ['has a negative part', withLot('lot_1', { available: -1, consumed: 1 })],
+    ['holds what no run reserved', withLot('lot_1', { held: 1 })],
+    ['waits for money that no refund asked for', withLot('lot_1', { cashPending: 1 })],
+    ['gave back money in no refund', withLot('lot_1', { cashRefunded: 1 })],
+    [
+      'owes more than was consumed from it',
+      { ...owing, lots: [{ ...lot!, consumed: 19, revoked: 1 }] },
+    ],
+    [
+      'has a claim of no possible amount',
+      withLot('lot_1', { claims: [{ ...claim!, wanted: 99 }] }),
+    ],
+    ['has claims that did not take what was taken', withLot('lot_1', { claims: [] })],
+    [
+      'settled more than was consumed from it',
+      {
+        ...sound,
+        settlements: [
+          { debt: 'lot_1:1', debtLotId: 'lot_1', lotId: 'lot_2', credits: 9, ref: 'dp_1' },
+        ],
+      },
+    ],
+  ])('a lot %s', (fault, state) => {
+    expect(unsoundness(state).join('; ')).toContain(fault);
   });
 });
 

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
-import { decide, evolve, initialState } from '#services/credits/account.ts';
-import type {
-  AccountState,
-  CreditCommand,
-  CreditEvent,
-  LotShare,
-} from '#services/credits/account.ts';
+import { evolve, initialState } from '#services/credits/account-state.ts';
+import { decide } from '#services/credits/account.ts';
+import type { AccountState, CreditEvent, LotShare } from '#services/credits/account-state.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
 import type { Lot } from '#services/credits/lots.ts';
-import { fingerprintOf } from '#services/credits/streams.ts';
-import { uuidV5 } from '#services/platform/ids.ts';
+import { endRefundCommandId, fingerprintOf, refundCommandId } from '#services/credits/streams.ts';
+import { derivedId, uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /**
@@ -83,13 +80,23 @@ export type Step =
   | { do: 'reserve'; run: number; credits: number }
   | { do: 'release'; run: number; open?: boolean }
   | { do: 'capture'; run: number; open?: boolean; refundShare: number }
+  /** A bank takes back this share of a lot, or gives back down to it; `ref` says which dispute. */
   | {
-      do: 'revoke';
+      do: 'claim';
       lot: number;
       known?: boolean;
+      ref: number;
       share: number;
       cause: 'dispute' | 'cash_refund' | 'correction';
+      owes: boolean;
     }
+  /** Somebody asks for the money of the unused part of a lot. */
+  | { do: 'ask-back'; lot: number; known?: boolean; reason: 'customer' | 'operator' | 'erasure' }
+  /** What became of one of the refunds that there are. */
+  | { do: 'end-refund'; refund: number; outcome: 'confirmed' | 'failed' }
+  | { do: 'consume'; credits: number }
+  /** Rarely, because little can happen afterwards. */
+  | { do: 'close'; really: boolean }
   | { do: 'repeat'; back: number }
   | { do: 'tamper'; back: number }
   | { do: 'wait'; days: number }
@@ -134,13 +141,46 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   {
-    weight: 4,
+    weight: 6,
     arbitrary: fc.record({
-      do: fc.constant('revoke' as const),
+      do: fc.constant('claim' as const),
       lot: anyLot,
       known: mostly,
-      share,
+      ref: fc.integer({ min: 0, max: 2 }),
+      share: fc.oneof(share, fc.constant(0)),
       cause: fc.constantFrom('dispute' as const, 'cash_refund' as const, 'correction' as const),
+      owes: mostly,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('ask-back' as const),
+      lot: anyLot,
+      known: mostly,
+      reason: fc.constantFrom('customer' as const, 'operator' as const, 'erasure' as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('end-refund' as const),
+      refund: fc.nat({ max: 9 }),
+      outcome: fc.constantFrom('confirmed' as const, 'failed' as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('consume' as const),
+      credits: fc.integer({ min: 1, max: 25 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('close' as const),
+      really: fc.integer({ min: 0, max: 9 }).map((drawn) => drawn === 0),
     }),
   },
   {
@@ -184,11 +224,18 @@ export type Played = {
   now: string;
 };
 
-export const lotId = (lot: number) => `lot_${String(lot).padStart(26, '0')}`;
+export const lotId = (lot: number, person = 0) =>
+  `lot_${person * 1000 + lot}`.replace(/\d+/, (number) => number.padStart(26, '0'));
 export const runId = (run: number) => `opt_${String(run).padStart(26, '0')}`;
 
 /** Sends the steps one after the other, and tells what became of each. */
-export function play(steps: readonly Step[], limit: number, bus: Bus = createBus()): Played[] {
+export function play(
+  steps: readonly Step[],
+  limit: number,
+  bus: Bus = createBus(),
+  /** Different people have different lots and payments. */
+  person = 0,
+): Played[] {
   const sentBefore: Sent[] = [];
   let nowMs = Date.UTC(2026, 10, 20);
   let asked = 0;
@@ -199,7 +246,7 @@ export function play(steps: readonly Step[], limit: number, bus: Bus = createBus
     const now = new Date(nowMs).toISOString();
     const before = bus.state;
     asked += 1;
-    const sent = commandOf(step, { state: before, now, limit, sentBefore, asked });
+    const sent = commandOf(step, { state: before, now, limit, sentBefore, asked, person });
     const answer = sent ? bus.send(sent.commandId, sent.command) : null;
     if (sent && step.do !== 'tamper') sentBefore.push(sent);
     return { step, sent, answer, before, after: bus.state, now };
@@ -212,12 +259,13 @@ type Circumstances = {
   limit: number;
   sentBefore: readonly Sent[];
   asked: number;
+  person: number;
 };
 
 function commandOf(step: Step, at: Circumstances): Sent | null {
   switch (step.do) {
     case 'grant':
-      return grantOf(step, at.now);
+      return grantOf(step, at);
     case 'reserve':
       return {
         commandId: uuidV5(runId(step.run), 'reserve'),
@@ -237,16 +285,51 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
       const refund = Math.ceil((capture * step.refundShare) / 100);
       return settleOf(run, { kind: 'capture', capture, refund });
     }
-    case 'revoke': {
-      const { lots } = at.state;
-      const wanted = (step.known && lots[step.lot % lots.length]?.lotId) || lotId(step.lot);
-      const lot = lots.find((candidate) => candidate.lotId === wanted);
-      const credits = Math.ceil(((lot?.granted ?? 10) * step.share) / 100);
+    case 'claim': {
+      const { cause, owes } = step;
+      const lot = lotOf(step, at);
+      const granted = at.state.lots.find((known) => known.lotId === lot)?.granted ?? 10;
+      const wanted = Math.ceil((granted * step.share) / 100);
       return {
-        commandId: uuidV5('revoke', at.asked),
-        command: { type: 'Revoke', lotId: wanted, credits, cause: step.cause },
+        commandId: uuidV5('claim', at.asked),
+        command: { type: 'SetClaim', lotId: lot, ref: `dp_${step.ref}`, cause, wanted, owes },
       };
     }
+    case 'ask-back': {
+      const lot = lotOf(step, at);
+      const refundId = derivedId('ref', lot, String(at.asked));
+      const { reason } = step;
+      return {
+        commandId: refundCommandId(refundId),
+        command: { type: 'RequestRefund', refundId, lotId: lot, requestedAt: at.now, reason },
+      };
+    }
+    case 'end-refund': {
+      const refunds = Object.entries(at.state.refunds);
+      const [refundId, refund] = refunds[step.refund % refunds.length] ?? ['ref_unknown', null];
+      const { outcome } = step;
+      return {
+        commandId: endRefundCommandId(refundId, outcome, refund?.ends ?? 0),
+        command: { type: 'EndRefund', refundId, outcome, providerRefundId: 're_1', at: at.now },
+      };
+    }
+    case 'consume':
+      return {
+        commandId: uuidV5('consume', at.asked),
+        command: {
+          type: 'Consume',
+          consumptionId: `con_${at.asked}`,
+          credits: step.credits,
+          sealed: { note: 'v1.key.nonce.text' },
+        },
+      };
+    case 'close':
+      return step.really
+        ? {
+            commandId: uuidV5('close-account'),
+            command: { type: 'CloseAccount', reason: 'erasure' },
+          }
+        : null;
     case 'repeat':
       return at.sentBefore.at(-1 - step.back) ?? null;
     case 'tamper': {
@@ -260,23 +343,38 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
 }
 
 /** A lot's source follows from its number, so that an account has several of each. */
-function grantOf(step: Extract<Step, { do: 'grant' }>, now: string): Sent {
+function grantOf(step: Extract<Step, { do: 'grant' }>, { now, person }: Circumstances): Sent {
+  const lot = lotId(step.lot, person);
   const source = (['purchase', 'bonus', 'other', 'purchase'] as const)[step.lot % 4] ?? 'other';
   const paid = source === 'purchase';
   return {
-    commandId: uuidV5(lotId(step.lot), 'grant'),
+    commandId: uuidV5(lot, 'grant'),
     command: {
       type: 'Grant',
-      lotId: lotId(step.lot),
+      lotId: lot,
       credits: step.credits,
       source,
-      paidMinor: paid ? step.credits * 50 : null,
+      // An odd price, so that parts of it have to be rounded.
+      paidMinor: paid ? step.credits * 50 - 1 : null,
       currency: paid ? 'usd' : null,
-      paymentKey: paid ? `pi:${step.lot}` : null,
+      paymentKey: paid ? `pi:${lot}` : null,
       grantedAt: now,
       reason: paid ? 'boost-20' : 'operator',
+      ...(paid
+        ? {
+            purchaseId: `pur_${lot}`,
+            ifClosed: { refundId: derivedId('ref', lot), requestedAt: now },
+          }
+        : {}),
     },
   };
+}
+
+function lotOf(
+  step: { lot: number; known?: boolean },
+  { state: { lots }, person }: Circumstances,
+): string {
+  return (step.known && lots[step.lot % lots.length]?.lotId) || lotId(step.lot, person);
 }
 
 function runOf(step: { run: number; open?: boolean }, { holds }: AccountState): string {
@@ -298,8 +396,17 @@ function tampered(command: CreditCommand): CreditCommand {
   switch (command.type) {
     case 'Grant':
     case 'Reserve':
-    case 'Revoke':
+    case 'Consume':
       return { ...command, credits: command.credits + 1 };
+    case 'SetClaim':
+      return { ...command, wanted: command.wanted + 1 };
+    case 'RequestRefund':
+      return { ...command, reason: command.reason === 'operator' ? 'customer' : 'operator' };
+    case 'EndRefund':
+      return { ...command, outcome: command.outcome === 'failed' ? 'confirmed' : 'failed' };
+    // There is no other way to close an account.
+    case 'CloseAccount':
+      return command;
     case 'Settle':
       return {
         ...command,
@@ -356,8 +463,15 @@ function addOne(shares: LotShare[], lot: string): void {
 /** The log of a random account: what projections and replay are tested with. */
 export const anyLog: fc.Arbitrary<readonly CreditEvent[]> = fc
   .tuple(anySteps, anyLimit)
-  .map(([steps, limit]) => {
-    const bus = createBus();
-    play(steps, limit, bus);
-    return bus.log;
-  });
+  .map(([steps, limit]) => logOf(steps, limit));
+
+/** Those of several people. */
+export const anyLogs: fc.Arbitrary<readonly (readonly CreditEvent[])[]> = fc
+  .array(fc.tuple(anySteps, anyLimit), { minLength: 1, maxLength: 3 })
+  .map((people) => people.map(([steps, limit], person) => logOf(steps, limit, person)));
+
+function logOf(steps: readonly Step[], limit: number, person = 0): readonly CreditEvent[] {
+  const bus = createBus();
+  play(steps, limit, bus, person);
+  return bus.log;
+}

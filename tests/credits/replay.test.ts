@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CreditEvent } from '#services/credits/account.ts';
+import type { CreditEvent } from '#services/credits/account-state.ts';
 import { addTrialBalances } from '#services/credits/postings.ts';
 import {
   balanceDifferences,
@@ -30,7 +30,7 @@ const story = (() => {
       { do: 'grant', lot: 1, credits: 4 },
       { do: 'reserve', run: 1, credits: 14 },
       { do: 'capture', run: 1, refundShare: 50 },
-      { do: 'revoke', lot: 0, share: 100, cause: 'dispute' },
+      { do: 'claim', lot: 0, ref: 0, share: 100, cause: 'dispute', owes: true },
       { do: 'grant', lot: 4, credits: 1 },
       { do: 'grant', lot: 3, credits: 30 },
     ],
@@ -89,6 +89,7 @@ describe('replay', () => {
       ['CreditsReserved', 0, 10, 14, 0],
       ['CreditsCaptured', -14, 10, 0, 0],
       ['CreditsReturned', 7, 17, 0, 0],
+      ['LotClaimed', 0, 17, 0, 0],
       ['LotRevoked', -17, 0, 0, 0],
       ['DebtIncurred', -3, 0, 0, 3],
       ['CreditsGranted', 1, 1, 0, 3],
@@ -97,10 +98,27 @@ describe('replay', () => {
       ['DebtSettled', 0, 28, 0, 0],
     ]);
     expect(entries[2]?.lot_changes).toEqual([
-      { lot_id: lotId(0), available: -10, held: 10, consumed: 0, revoked: 0 },
-      { lot_id: lotId(1), available: -4, held: 4, consumed: 0, revoked: 0 },
+      {
+        lot_id: lotId(0),
+        available: -10,
+        held: 10,
+        consumed: 0,
+        cash_pending: 0,
+        cash_refunded: 0,
+        revoked: 0,
+      },
+      {
+        lot_id: lotId(1),
+        available: -4,
+        held: 4,
+        consumed: 0,
+        cash_pending: 0,
+        cash_refunded: 0,
+        revoked: 0,
+      },
     ]);
     expect(entries.map(({ cause }) => cause).slice(5)).toEqual([
+      'dispute',
       'dispute',
       'dispute',
       'boost-20',
@@ -117,6 +135,8 @@ describe('replay', () => {
         bonus: 4,
         other: 0,
         consumed: 7,
+        refundPending: 0,
+        refunded: 0,
         revoked: 20,
       },
       as_of: story.at(-1)?.at,
@@ -131,6 +151,8 @@ describe('replay', () => {
       held: 0,
       consumed: 14,
       refunded: 7,
+      cash_pending: 0,
+      cash_refunded: 0,
       revoked: 20,
       debt: 0,
       balanced: true,
@@ -218,7 +240,7 @@ describe('replay of a ledger that was tampered with', () => {
       [
         { do: 'grant', lot: 0, credits: 14 },
         { do: 'reserve', run: 1, credits: 14 },
-        { do: 'revoke', lot: 0, share: 100, cause: 'dispute' },
+        { do: 'claim', lot: 0, ref: 0, share: 100, cause: 'dispute', owes: true },
         { do: 'release', run: 1 },
       ],
       -1,

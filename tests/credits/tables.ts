@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { CreditEvent } from '#services/credits/account.ts';
+import type { CreditEvent } from '#services/credits/account-state.ts';
 import { creditStream } from '#services/credits/streams.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Projection } from '#projections/define.ts';

@@ -188,10 +188,10 @@ test('its consumer never sees an event whose transaction began later and committ
     await append(early, 'before');
     await early.query('commit');
     const running = consumer.start();
-    await expect.poll(() => seen, { timeout: 10_000 }).toContain('before');
+    await expect.poll(() => seen, { timeout: 30_000 }).toContain('before');
     await late.query('commit');
     await append(early, 'after');
-    await expect.poll(() => seen, { timeout: 10_000 }).toContain('after');
+    await expect.poll(() => seen, { timeout: 30_000 }).toContain('after');
     expect(seen).not.toContain('skipped');
     await consumer.stop();
     await running;

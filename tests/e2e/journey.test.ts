@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testPassword } from '#tests/support/password.ts';
 import {
   commandLine,
   freePort,
@@ -14,7 +15,7 @@ import { launchBrowser } from '#tests/web/browser.ts';
  * nothing between them.
  */
 const folder = temporaryFolder();
-const patient = { timeout: 15_000 };
+const patient = { timeout: 60_000 };
 let application: Application;
 let browser: Browser;
 
@@ -136,13 +137,13 @@ describe('the main job', () => {
 });
 
 describe('a new person', () => {
-  test('signs up, has no credits, takes trial credits, and starts on a phone with the keyboard', async () => {
+  test('signs up, has no credits, buys some, and starts on a phone with the keyboard', async () => {
     const { page, context, complaints } = await openPage({ width: 390, height: 844 });
     await page.goto(`${application.url}/signup`);
     await page.getByLabel('Full name').fill('New Person');
     await page.getByLabel('Email').fill('new.person@example.com');
-    await page.getByLabel('Password', { exact: true }).fill('Passw0rd-1');
-    await page.getByLabel('Confirm password', { exact: true }).fill('Passw0rd-1');
+    await page.getByLabel('Password', { exact: true }).fill(testPassword);
+    await page.getByLabel('Confirm password', { exact: true }).fill(testPassword);
     await page.getByRole('checkbox', { name: /Terms of Service/ }).check();
     await page.getByRole('button', { name: 'Start Finding Opportunities - $5' }).click();
     await page.waitForURL('**/dashboard');
@@ -153,10 +154,13 @@ describe('a new person', () => {
       .fill('Rent a shop for December, or sell at the market?');
     await page.getByRole('radio', { name: /^Balanced/ }).check();
     await page.getByText(/You need 14 credits to run this optimization/).waitFor();
-    await page.getByRole('link', { name: 'View Credit Balance' }).click();
-    await page.waitForURL('**/credits**');
-    await page.getByRole('button', { name: 'Add 50 trial credits' }).click();
-    await page.getByText('Trial credits', { exact: true }).last().waitFor();
+    await page.getByRole('link', { name: 'Buy More Credits' }).click();
+    await page.waitForURL('**/credits/purchase**');
+    await page.getByRole('button', { name: /Buy for .*Boost 50/ }).click();
+    await page.waitForURL('**/dev/stripe/checkout/**');
+    await page.getByRole('button', { name: /^Pay/ }).first().click();
+    await page.waitForURL('**/credits/success**');
+    await page.getByRole('link', { name: 'Start Optimizing' }).waitFor();
 
     await page.goto(`${application.url}/optimization`);
     // What was typed is still there.
@@ -187,7 +191,7 @@ describe('a new person', () => {
     await context.clearCookies();
     await page.goto(`${application.url}/login`);
     await page.getByLabel('Email').fill('new.person@example.com');
-    await page.getByLabel('Password', { exact: true }).fill('Passw0rd-1');
+    await page.getByLabel('Password', { exact: true }).fill(testPassword);
     await page.getByRole('button', { name: /^log ?in$|^sign in$/i }).click();
     await page.waitForURL('**/dashboard');
     await page.goto(`${application.url}${href ?? ''}`);

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RecordedEvent } from '#db/reader.ts';
 import { projections } from '#projections/index.ts';
-import { evolve as evolveAccount, initialState as noAccount } from '#services/credits/account.ts';
+import {
+  evolve as evolveAccount,
+  initialState as noAccount,
+} from '#services/credits/account-state.ts';
 import { recordedCreditEvents, replay } from '#services/credits/replay.ts';
 import { evolve as evolveRun, initialState as noRun } from '#services/optimizations/run-state.ts';
 import { runEventOf } from '#services/optimizations/read-run.ts';
@@ -15,15 +18,16 @@ import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 
 /**
- * Streams as the first release stored them. An event is a file format: whatever the code becomes, it
+ * Streams as earlier releases stored them. An event is a file format: whatever the code becomes, it
  * reads these to the same end. The files are never changed; a new shape gets a file of its own.
  */
-const files = [
-  'credits-1',
+const accounts = ['credits-1', 'credits-2', 'credits-3'] as const;
+const runs = [
   'optimization-completed-1',
   'optimization-cancelled-1',
   'optimization-failed-1',
 ] as const;
+const files = [...accounts, ...runs];
 type GoldenEvent = Omit<RecordedEvent, 'transactionId' | 'globalPosition'>;
 
 const streams = new Map(
@@ -51,14 +55,14 @@ test.each(files)('the hash chain of %s is whole', (name) => {
   expect(verifyChain(events(name))).toMatchObject({ intact: true });
 });
 
-test('the account ends as it did, and every balance is the one recomputed', () => {
-  const recorded = recordedCreditEvents(events('credits-1'));
+test.each(accounts)('the account of %s ends as it did, each balance as recomputed', (name) => {
+  const recorded = recordedCreditEvents(events(name));
   const state = recorded.reduce((before, { event }) => evolveAccount(before, event), noAccount());
   expect(replay('usr_golden', recorded).differences).toEqual([]);
   expect(state.balance).toMatchSnapshot();
 });
 
-test.each(files.slice(1))('the run of %s ends as it did, and reads as it did', (name) => {
+test.each(runs)('the run of %s ends as it did, and reads as it did', (name) => {
   const all = events(name).map(runEventOf);
   const state = all.reduce(evolveRun, noRun());
   const [first, ...rest] = all.map((event) => patchOf('opt_golden', event, {}, '2026-11-20'));

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionReply, User } from '#services/identity/contract.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
+import { testPassword } from '#tests/support/password.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -9,11 +10,7 @@ beforeAll(async () => {
 });
 afterAll(async () => app.close());
 
-const ann = { name: 'Ann Other', email: 'Ann@Example.com', password: 'Passw0rd-1' };
-
-function cookieOf(response: Response): string {
-  return response.headers.get('set-cookie')?.split(';')[0] ?? '';
-}
+const ann = { name: 'Ann Other', email: 'Ann@Example.com', password: testPassword };
 
 test('a person signs up, is signed in at once, and signs in again in any case of letters', async () => {
   const signUp = await app.call('/auth/signup', { body: ann });
@@ -32,76 +29,6 @@ test('a person signs up, is signed in at once, and signs in again in any case of
   });
   const me = await app.data<User>('/users/me', { token: login.token });
   expect(me.id).toBe(data.user.id);
-});
-
-test('an address is taken once, whatever its case', async () => {
-  const again = await app.call('/auth/signup', { body: { ...ann, email: 'ANN@EXAMPLE.COM' } });
-  expect(again.status).toBe(409);
-  expect(await again.json()).toMatchObject({
-    code: 'email-in-use',
-    message: 'An account with this email already exists. Try signing in instead.',
-  });
-});
-
-test.each([
-  [{ ...ann, name: ' A ' }, 'name', 'Name must be at least 2 characters'],
-  [{ ...ann, email: 'nowhere' }, 'email', 'Please enter a valid email address'],
-  [{ ...ann, password: 'Short1' }, 'password', 'Password must be at least 8 characters'],
-  [
-    { ...ann, password: 'alllowercase1' },
-    'password',
-    'Password must contain at least one uppercase letter, one lowercase letter, and one number',
-  ],
-])('sign-up names the field that is wrong: %j', async (body, field, message) => {
-  const response = await app.call('/auth/signup', { body });
-  const text = await response.text();
-  expect(response.status).toBe(400);
-  expect(JSON.parse(text)).toMatchObject({ errors: [{ field, message }] });
-  expect(text).not.toContain(body.password);
-});
-
-test('a wrong password and an unknown address get the same answer', async () => {
-  const answers = await Promise.all(
-    [
-      { email: ann.email, password: 'Wrong-pass-1' },
-      { email: 'nobody@example.com', password: 'Wrong-pass-1' },
-    ].map(async (body) => {
-      const response = await app.call('/auth/login', { body });
-      const { request_id: _id, ...rest } = (await response.json()) as Record<string, unknown>;
-      return { status: response.status, ...rest };
-    }),
-  );
-  expect(answers[0]).toEqual(answers[1]);
-  expect(answers[0]).toMatchObject({
-    status: 401,
-    message: 'Login failed. Please check your credentials.',
-  });
-});
-
-test('the cookie brings the session back after a reload, until logout', async () => {
-  const login = await app.call('/auth/login', {
-    body: { email: ann.email, password: ann.password, remember: true },
-  });
-  const setCookie = login.headers.get('set-cookie') ?? '';
-  expect(setCookie).toMatch(/HttpOnly/);
-  expect(setCookie).toMatch(/SameSite=Lax/);
-  expect(setCookie).toMatch(/Max-Age=2592000/);
-  const headers = { cookie: cookieOf(login) };
-  const session = await app.data<SessionReply | null>('/auth/session', { headers });
-  expect(session?.user.email).toBe('ann@example.com');
-  const token = session?.token ?? '';
-  expect((await app.call('/users/me', { token })).status).toBe(200);
-  await app.data('/auth/logout', { method: 'POST', headers });
-  expect(await app.data('/auth/session', { headers })).toBeNull();
-  // A token of an ended session is worth nothing, although it has not expired.
-  expect((await app.call('/users/me', { token })).status).toBe(401);
-});
-
-test('a session is not told to a page of another site', async () => {
-  const response = await app.call('/auth/session', {
-    headers: { 'sec-fetch-site': 'cross-site' },
-  });
-  expect(response.status).toBe(403);
 });
 
 test.each([
@@ -137,6 +64,5 @@ test('every answer carries a request id, and the log names it with the route, no
 
 test('no log line holds a password, a token or an address', () => {
   const log = app.logged.join('\n');
-  for (const secret of [ann.password, 'Wrong-pass-1', 'ann@example.com', 'eyJ'])
-    expect(log).not.toContain(secret);
+  for (const secret of [ann.password, 'ann@example.com', 'eyJ']) expect(log).not.toContain(secret);
 });

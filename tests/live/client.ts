@@ -4,17 +4,36 @@ import type { TestApp } from '#tests/support/app.ts';
 /** One message of the stream as a client reads it. */
 export type Heard = { event: string; id: string | undefined; data: Record<string, unknown> };
 
-/** Connects, hands over each message, and drops the connection when `enough` says so. */
-export async function listenTo(
+type Listening = {
+  token: string;
+  lastEventId?: string | undefined;
+  watching?: string;
+  enough: (heard: Heard) => boolean;
+  timeoutMs?: number;
+};
+
+/**
+ * The same, once its first message is there: whatever happens from then on comes as a message of its
+ * own, and not within the snapshot.
+ */
+export async function nowListeningTo(
   app: Pick<TestApp, 'call'>,
-  options: {
-    token: string;
-    lastEventId?: string | undefined;
-    watching?: string;
-    enough: (heard: Heard) => boolean;
-    timeoutMs?: number;
-  },
-): Promise<Heard[]> {
+  options: Listening,
+): Promise<{ hearing: Promise<Heard[]> }> {
+  const begun = Promise.withResolvers<void>();
+  const hearing = listenTo(app, {
+    ...options,
+    enough(heard) {
+      begun.resolve();
+      return options.enough(heard);
+    },
+  });
+  await Promise.race([begun.promise, hearing]);
+  return { hearing };
+}
+
+/** Connects, hands over each message, and drops the connection when `enough` says so. */
+export async function listenTo(app: Pick<TestApp, 'call'>, options: Listening): Promise<Heard[]> {
   const { token, lastEventId, watching, enough, timeoutMs = 10_000 } = options;
   const stop = new AbortController();
   const response = await app.call(

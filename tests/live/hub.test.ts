@@ -62,7 +62,7 @@ async function give(userId: string): Promise<void> {
     userId,
     credits: 1,
     source: 'other',
-    reason: 'trial',
+    reason: 'operator',
     actor: 'test',
     commandId: crypto.randomUUID(),
   });
@@ -102,4 +102,48 @@ test('while nobody knows whose an event is, everyone gets a snapshot, and the fa
   await give(bob.userId);
   expect(await factsIn(bob.subscription)).toBe(1);
   for (const { subscription } of [ann, bob]) subscription.end(null);
+});
+
+test.each([
+  ['many messages', 501, 10],
+  ['large messages', 5, 60_000],
+])(
+  'a queue of too %s goes whole, and the next message begins a new one',
+  async (_, count, size) => {
+    const subscription = hub.subscribe({ userId: newId('usr'), watching: 'opt_watched' });
+    const other = hub.subscribe({ userId: newId('usr'), watching: 'opt_other' });
+    const bytes = new Uint8Array(size);
+    for (let message = 0; message < count; message += 1) hub.broadcast('opt_watched', bytes);
+    expect(await subscription.take()).toEqual([]);
+    expect(subscription.overflowed()).toBe(true);
+    hub.broadcast('opt_watched', bytes);
+    hub.broadcast('opt_other', bytes);
+    const [message, ...more] = await subscription.take();
+    expect(more).toEqual([]);
+    // The same bytes for all, not a copy for each.
+    expect(message?.bytes).toBe(bytes);
+    expect(await factsIn(other)).toBe(1);
+    expect(other.overflowed()).toBe(false);
+    for (const one of [subscription, other]) one.end(null);
+    expect(hub.watched()).toEqual([]);
+  },
+);
+
+test('all streams of a person are handed the same bytes of an event', async () => {
+  const ann = person();
+  const again = hub.subscribe({ userId: ann.userId, watching: null });
+  await give(ann.userId);
+  const [[one], [two]] = [await ann.subscription.take(), await again.take()];
+  expect(one?.bytes).toBe(two?.bytes);
+  for (const subscription of [ann.subscription, again]) subscription.end(null);
+});
+
+test('who comes while the process ends is sent on as well', async () => {
+  const before = person();
+  hub.drain();
+  for (const { subscription } of [before, person()]) {
+    const [bye] = await subscription.take();
+    expect(new TextDecoder().decode(bye?.bytes)).toContain('"reason":"drain"');
+    subscription.end(null);
+  }
 });

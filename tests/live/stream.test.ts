@@ -8,7 +8,8 @@ import { applyPatch } from '#services/optimizations/view.ts';
 import type { RunPatch, RunView } from '#services/optimizations/view.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { listenTo } from './client.ts';
+import { testPassword } from '#tests/support/password.ts';
+import { listenTo, nowListeningTo } from './client.ts';
 import type { Heard } from './client.ts';
 
 let app: TestApp;
@@ -24,7 +25,7 @@ async function give(userId: string, times: number, from = 0): Promise<void> {
       userId,
       credits: 1,
       source: 'other',
-      reason: 'trial',
+      reason: 'operator',
       actor: 'test',
       commandId: uuidV5(userId, 'stream-test', number),
     });
@@ -40,11 +41,12 @@ async function signUpWithCookie(): Promise<{ token: string; cookie: string }> {
     body: {
       name: 'A Person',
       email: `${uuidV5(String(Date.now()))}@example.com`,
-      password: 'Passw0rd-1',
+      password: testPassword,
     },
   });
   const { data } = (await response.json()) as { data: { token: string } };
-  return { token: data.token, cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '' };
+  const cookies = response.headers.getSetCookie().map((one) => one.split(';')[0]);
+  return { token: data.token, cookie: cookies.join('; ') };
 }
 
 const isFact = (heard: Heard) => heard.event === 'fact';
@@ -54,18 +56,19 @@ describe('the stream', () => {
   test('begins with a snapshot and goes on with absolute facts', async () => {
     const person = await app.signUp();
     await give(person.userId, 2);
-    const hearing = listenTo(app, {
+    const { hearing } = await nowListeningTo(app, {
       token: person.token,
       enough: (heard) => isFact(heard) && versionOf(heard) === 4,
     });
-    await sleep(100);
     await give(person.userId, 2, 2);
     const [snapshot, ...facts] = await hearing;
     expect(snapshot).toMatchObject({
       event: 'snapshot',
       data: { balance: { available_credits: 2 }, runs: [] },
     });
-    expect(facts.map((fact) => fact.data)).toMatchObject([
+    // Where an open transaction elsewhere hid them from the reader, the first two come once more.
+    const news = facts.filter((fact) => versionOf(fact) > 2);
+    expect(news.map((fact) => fact.data)).toMatchObject([
       {
         type: 'CreditsGranted',
         version: 3,
@@ -94,6 +97,7 @@ describe('the stream', () => {
     const heardAll: Heard[] = [];
     let lastEventId: string | undefined;
     let drops = 0;
+    const connected = Promise.withResolvers<void>();
     const client = (async () => {
       while (heardAll.filter(isFact).length < total) {
         let left = drops < 10 ? 1 + ((drops * 7) % 13) : Number.POSITIVE_INFINITY;
@@ -102,6 +106,7 @@ describe('the stream', () => {
           lastEventId,
           timeoutMs: 20_000,
           enough: (message) => {
+            connected.resolve();
             if (isFact(message)) left -= 1;
             return left <= 0 || versionOf(message) === total;
           },
@@ -111,7 +116,7 @@ describe('the stream', () => {
         drops += 1;
       }
     })();
-    await sleep(50);
+    await Promise.race([connected.promise, client]);
     await Promise.all([
       ...Array.from({ length: 4 }, (_, writer) => give(person.userId, each, writer * each)),
       ...Array.from({ length: 28 }, (_, writer) =>
@@ -164,13 +169,12 @@ describe('the stream', () => {
 
   test('ends with a word when its session ends, and with it all that it held', async () => {
     const { token, cookie } = await signUpWithCookie();
-    const hearing = listenTo(app, { token, enough: () => false });
-    await sleep(100);
+    const { hearing } = await nowListeningTo(app, { token, enough: () => false });
     const timers = openTimers();
     await app.call('/auth/logout', { method: 'POST', headers: { cookie } });
     const heard = await hearing;
     expect(heard.at(-1)).toMatchObject({ event: 'bye', data: { reason: 'session' } });
-    expect(openTimers()).toBeLessThanOrEqual(timers - 2);
+    await expect.poll(openTimers).toBeLessThanOrEqual(timers - 2);
   });
 
   test('a stream that nobody reads, as in an answer to HEAD, holds nothing', async () => {
@@ -214,12 +218,10 @@ describe('the stream', () => {
 
   test('says nothing of other people', async () => {
     const [ann, bob] = await Promise.all([app.signUp(), app.signUp()]);
-    const hearing = listenTo(app, {
+    const { hearing } = await nowListeningTo(app, {
       token: ann.token,
       enough: (heard) => isFact(heard),
-      timeoutMs: 3000,
     });
-    await sleep(50);
     await give(bob.userId, 5);
     await give(ann.userId, 1);
     const facts = (await hearing).filter(isFact);
@@ -237,20 +239,23 @@ describe('a watched run', () => {
 
   test('facts merged into the snapshot are the run as it is read afterwards', async () => {
     const person = await app.signUp();
-    await app.data('/credits/trial', { method: 'POST', token: person.token });
+    await give(person.userId, 50);
     const run = await created(person);
-    const hearing = listenTo(app, {
+    const { hearing } = await nowListeningTo(app, {
       token: person.token,
       watching: run.id,
       enough: (heard) => heard.data['type'] === 'RunConcluded',
     });
-    await sleep(100);
     await app.data(`/optimizations/${run.id}/process`, { method: 'POST', token: person.token });
     await app.data(`/optimizations/${run.id}/cancel`, { method: 'POST', token: person.token });
     const heard = await hearing;
     const snapshot = heard[0]?.data as { run: Optimization };
+    // That the run was created is in the snapshot, and may come once more.
     const facts = heard.filter(
-      (one) => isFact(one) && (one.data['entity'] as { kind: string }).kind === 'run',
+      (one) =>
+        isFact(one) &&
+        (one.data['entity'] as { kind: string }).kind === 'run' &&
+        versionOf(one) > 1,
     );
     const view = facts.reduce<RunView>(
       (before, fact) => applyPatch(before, fact.data['patch'] as RunPatch, versionOf(fact)),
@@ -264,8 +269,7 @@ describe('a watched run', () => {
 
   test('who does not watch it hears of its row only', async () => {
     const person = await app.signUp();
-    const hearing = listenTo(app, { token: person.token, enough: isFact });
-    await sleep(100);
+    const { hearing } = await nowListeningTo(app, { token: person.token, enough: isFact });
     const run = await created(person);
     const [, fact] = await hearing;
     expect(fact?.data).toMatchObject({

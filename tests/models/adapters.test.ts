@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { costMicros, modelOf } from '#services/models/catalogue.ts';
 import type { Effort, Provider } from '#services/models/model.ts';
-import { sandboxBaseUrl } from '#services/models/registry.ts';
+import { loadSdks, sandboxBaseUrl } from '#services/models/registry.ts';
 import type { Persona } from '#services/platform/env.ts';
 import { refusedKey, startProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
@@ -83,6 +83,8 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   let plain: Provider;
 
   beforeAll(async () => {
+    // It takes seconds, and would be counted to the first call.
+    await loadSdks();
     plain = connected(each, (await sandboxWith({})).url);
   });
 

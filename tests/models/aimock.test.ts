@@ -1,6 +1,7 @@
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Provider } from '#services/models/model.ts';
+import { loadSdks } from '#services/models/registry.ts';
 import { collect, failureOfCall, providerCases, requestTo } from './provider-cases.ts';
 import type { ProviderCase } from './provider-cases.ts';
 
@@ -33,6 +34,8 @@ const usages: Readonly<Record<string, Record<string, number>>> = {
 };
 
 beforeAll(async () => {
+  // It takes seconds, and would be counted to the first call.
+  await loadSdks();
   await mock.start();
 });
 

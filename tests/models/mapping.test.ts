@@ -56,7 +56,9 @@ describe('a request for structured output at high effort', () => {
       maxOutputTokens: 4000,
       responseMimeType: 'application/json',
       responseJsonSchema: { ...json, title: 'opinion' },
-      thinkingConfig: { thinkingLevel: 'HIGH' },
+      httpOptions: {
+        extraBody: { generationConfig: { thinkingConfig: { thinkingLevel: 'HIGH' } } },
+      },
     });
   });
 

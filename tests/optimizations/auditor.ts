@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { balanceChange, evolve, initialState } from '#services/credits/account.ts';
-import type { AccountBalance, AccountState, CreditEvent } from '#services/credits/account.ts';
+import { balanceChange, evolve, initialState } from '#services/credits/account-state.ts';
+import type { AccountBalance, AccountState, CreditEvent } from '#services/credits/account-state.ts';
 import { unsoundness } from '#services/credits/soundness.ts';
 import type { OptimizationEvent, Plan, Seat, Settlement } from '#services/optimizations/events.ts';
 import { settlement } from '#services/optimizations/settlement.ts';
@@ -320,10 +320,19 @@ export function createAuditor(): Auditor {
         run.released = credits;
         return;
       case 'CreditsGranted':
+      case 'LotClaimed':
       case 'LotRevoked':
       case 'RevocationDeferred':
       case 'DebtIncurred':
       case 'DebtSettled':
+      case 'DebtCancelled':
+      case 'DebtSettlementReversed':
+      case 'LotReinstated':
+      case 'CashRefundRequested':
+      case 'CashRefundConfirmed':
+      case 'CashRefundFailed':
+      case 'CreditsConsumed':
+      case 'AccountClosed':
         return;
     }
   }
@@ -373,7 +382,8 @@ function grantedIn(change: AccountBalance): number {
 }
 
 function placedIn(change: AccountBalance): number {
-  return change.available + change.held + change.consumed + change.revoked;
+  const refunds = change.refundPending + change.refunded;
+  return change.available + change.held + change.consumed + refunds + change.revoked;
 }
 
 function emptyRun(): RunAudit {

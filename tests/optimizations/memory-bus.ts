@@ -72,7 +72,10 @@ export function createStore(
       let state = stream.state as ReturnType<typeof decider.initialState>;
       for (const event of events) {
         state = decider.evolve(state, event);
-        jobs.push(...decider.reactions(event, streamId, state));
+        // A month later texts are erased; nothing else of a run waits for so long.
+        jobs.push(
+          ...decider.reactions(event, streamId, state).filter(({ task }) => task !== 'forget-run'),
+        );
       }
       stream.events.push(...events);
       for (const id of ids) stream.messageIds.add(id);

@@ -131,7 +131,7 @@ describe('a draft', () => {
       'OptimizationHidden',
     ]);
     const told = deleted.given({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 });
-    expect(told.state).toMatchObject({ stage: 'closed', hidden: true, outcome: 'cancelled' });
+    expect(told.state).toMatchObject({ stage: 'closed', hiddenAt: noon, outcome: 'cancelled' });
     expect(told.when({ type: 'Hide', now: noon })).toEqual([]);
   });
 
@@ -1115,6 +1115,28 @@ describe('hiding', () => {
     expect(hidden.when(restore)).toEqual([{ type: 'OptimizationRestored', data: { at: noon } }]);
     expect(hidden.given(restore).when(restore)).toEqual([]);
     expect(typesOf(hidden.given(restore).when(hide))).toEqual(['OptimizationHidden']);
+  });
+
+  test('can be taken back for 30 days, to the millisecond, and as if nothing were there from then on', () => {
+    const hidden = closed().given(hide);
+    const days = 30 * 86_400_000;
+    const at = (ms: number) => new Date(Date.parse(noon) + ms).toISOString();
+    expect(typesOf(hidden.when({ type: 'Restore', now: at(days - 1) }))).toEqual([
+      'OptimizationRestored',
+    ]);
+    const problem = refusal(hidden, { type: 'Restore', now: at(days) });
+    expect([problem.status, problem.code]).toEqual([404, 'not-found']);
+    // The days are counted from the last hiding.
+    const again = hidden.given(restore, { type: 'Hide', now: at(days / 2) });
+    expect(typesOf(again.when({ type: 'Restore', now: at(days) }))).toEqual([
+      'OptimizationRestored',
+    ]);
+  });
+
+  test('a draft that was deleted comes back as a cancelled run, even before it has settled', () => {
+    const deleted = created().given(hide);
+    expect(typesOf(deleted.when(restore))).toEqual(['OptimizationRestored']);
+    expect(deleted.given(restore).state).toMatchObject({ outcome: 'cancelled', hiddenAt: null });
   });
 
   test('has to wait until a run has closed', () => {

@@ -418,6 +418,27 @@ describe('two camps', () => {
     expect(hasTwoCamps(taus, weights, agreementV1)).toBe(expected);
   });
 
+  test('that are only just so are so in whatever order their figures are added up', () => {
+    const exactly = [0.1, 0.9, 0.3, 0.7, 0.4, 0.6];
+    const anyOrder = fc.shuffledSubarray(exactly, { minLength: exactly.length });
+    const camp = [0, 1, 2, 3];
+    const pairs = camp.flatMap((a) => camp.slice(0, a).map((b) => `${b} ${a}`));
+    const within = (order: readonly number[], a: number, b: number) =>
+      a === b ? null : order[pairs.indexOf(`${Math.min(a, b)} ${Math.max(a, b)}`)]!;
+    fc.assert(
+      fc.property(anyOrder, anyOrder, (first, second) => {
+        const taus = [...camp, ...camp].map((a, row) =>
+          [...camp, ...camp].map((b, column) => {
+            if (row < 4 !== column < 4) return (a + b) % 2 === 0 ? -0.1 : -0.4;
+            return within(row < 4 ? first : second, a, b);
+          }),
+        );
+        const weights = taus.map(() => 1);
+        expect(hasTwoCamps(taus, weights, agreementV1)).toBe(true);
+      }),
+    );
+  });
+
   test('are hardly ever found where seven seats rank by chance', () => {
     const runs = Array.from({ length: 300 }, (_, run) => run);
     const falseAlarms = runs.filter((run) => found(seatCodes(7), noise(seatCodes(7), run)));

@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { reactions as creditReactions } from '#services/credits/reactions.ts';
-import { noCredits } from '#services/credits/account.ts';
+import { noCredits } from '#services/credits/account-state.ts';
 import type { OptimizationCommand } from '#services/optimizations/optimization.ts';
-import { owedJobs, runIdOf, settleJob, streamOf } from '#services/optimizations/reactions.ts';
+import {
+  owedJobs,
+  reactions,
+  runIdOf,
+  settleJob,
+  streamOf,
+} from '#services/optimizations/reactions.ts';
 import {
   after,
   allSeats,
@@ -169,15 +175,33 @@ describe('the jobs that a decision enqueues', () => {
     expect(keys(inReviews(), deadline('reviews', 'hard'))).toEqual(['settle']);
     expect(keys(started(), deadline('opinions', 'hard'))).toEqual(['settle']);
     expect(keys(created(), cancel)).toEqual(['settle']);
-    expect(keys(created(), { type: 'Hide', now: noon })).toEqual(['settle']);
+    expect(keys(created(), { type: 'Hide', now: noon })).toEqual(['settle', 'forget']);
     expect(keys(created(), { type: 'Start', now: noon, seatable: false })).toEqual(['settle']);
   });
 
-  test('of an ended run are none, whatever still comes in', () => {
+  test('of an ended run are one that tells its person, and nothing else, whatever still comes in', () => {
     const told = started().given(begin('opinion.S1'), cancel);
     expect(keys(told, answers('opinion.S1', opinion()))).toEqual([]);
-    expect(keys(told, { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 })).toEqual([]);
-    expect(keys(closed(), { type: 'Hide', now: noon })).toEqual([]);
+    const close = { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 } as const;
+    expect(keys(told, close)).toEqual(['notify']);
+    expect(keys(told.given(close), close)).toEqual([]);
+    expect(keys(closed(), { type: 'Hide', now: noon })).toEqual(['forget']);
+    expect(
+      keys(closed().given({ type: 'Hide', now: noon }), { type: 'Restore', now: noon }),
+    ).toEqual([]);
+  });
+
+  test('of hiding is one that comes 30 days later', () => {
+    const [job] = reactions(
+      { type: 'OptimizationHidden', data: { at: '2026-02-10T12:00:00.000Z' } },
+      streamOf(runId),
+      closed().state,
+    );
+    expect(job).toMatchObject({
+      task: 'forget-run',
+      payload: { runId },
+      runAt: '2026-03-12T12:00:00.000Z',
+    });
   });
 
   test('have one key each', () => {
@@ -240,7 +264,7 @@ describe('the two streams of a run', () => {
       type: 'CreditsReserved',
       data: { runId, credits: 14, allocations: [], bonusMonth: null, balance: noCredits },
     } as const;
-    expect(creditReactions(reserved)).toEqual([
+    expect(creditReactions(reserved, 'credits-usr_1')).toEqual([
       { task: 'start-run', payload: { runId }, key: `${runId}:start` },
     ]);
   });
@@ -252,8 +276,8 @@ describe('the two streams of a run', () => {
       key: `${runId}:settle`,
     });
     const settled = { runId, credits: 14, byLot: [], balance: noCredits };
-    expect(creditReactions({ type: 'CreditsReleased', data: settled })).toEqual([]);
-    expect(creditReactions({ type: 'CreditsCaptured', data: settled })).toEqual([]);
+    for (const type of ['CreditsReleased', 'CreditsCaptured'] as const)
+      expect(creditReactions({ type, data: settled }, 'credits-usr_1')).toEqual([]);
   });
 
   test('name a run by its stream and back', () => {

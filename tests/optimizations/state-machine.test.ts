@@ -13,14 +13,14 @@ import type { Figures, RunDecider, WorldOptions } from './world.ts';
 const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? 1000);
 const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
 const theWorld = process.env['STATE_MACHINE_WORLD'];
-const perWorldMs = 50;
+const perWorldMs = 200;
 
 const numbers = fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 - 1 }));
 
 describe('runs and credits under crashes, races and late answers', () => {
   test(
     'never open a stage twice, count an answer twice, or charge what was not settled; every run ends',
-    { timeout: 30_000 + worlds * perWorldMs },
+    { timeout: 60_000 + worlds * perWorldMs },
     () => {
       const sum = { ...noFigures };
       const lived = (seed: number) => add(sum, live({ seed }).figures);

@@ -10,6 +10,7 @@ import { createLog } from '#services/platform/log.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
+import { give } from '#tests/support/service.ts';
 
 /** Tasks one at a time, without a queue: what each does to the streams and to the jobs. */
 let app: TestApp;
@@ -48,7 +49,7 @@ async function jobsOf(runId: string): Promise<{ key: string; payload: Record<str
 
 async function withRun(): Promise<{ person: Person; runId: string }> {
   const person = await app.signUp();
-  await app.data('/credits/trial', { method: 'POST', token: person.token });
+  await give(app, person.userId, 50);
   const { id } = await app.data<Optimization>('/optimizations', {
     token: person.token,
     body: { challenge: 'Lease or buy the van?', strategy: 'balanced' },

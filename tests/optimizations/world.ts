@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { creditAccount } from '#services/credits/account.ts';
-import type { AccountState, CreditCommand, CreditEvent } from '#services/credits/account.ts';
+import type { AccountState, CreditEvent } from '#services/credits/account-state.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
 import {
   creditStream,
   fingerprintOf,
@@ -376,6 +377,11 @@ export function live(options: WorldOptions): World {
     }
   }
 
+  /** A mail: it changes no stream. */
+  function* notifyRun(): Steps<void> {
+    yield anytime;
+  }
+
   function taskOf(process: Process, { task, payload, key }: Job): Steps<void> {
     const { runId, slot } = payload as { runId: string; slot: Slot };
     switch (task) {
@@ -385,6 +391,12 @@ export function live(options: WorldOptions): World {
         return settleRun(process, runId);
       case 'call-model':
         return callModel(process, runId, slot);
+      case 'notify-run':
+      // Money has no part in this world.
+      case 'mail-receipt':
+      case 'check-payment':
+      case 'mail-low-balance':
+        return notifyRun();
       case 'stage-deadline':
       case 'run-deadline': {
         const job = { payload: payload as DeadlineJob['payload'], key: key ?? '' };
@@ -537,6 +549,7 @@ export function live(options: WorldOptions): World {
         paidMinor: lot.source === 'purchase' ? lot.credits * 50 : null,
         currency: lot.source === 'purchase' ? 'usd' : null,
         paymentKey: lot.source === 'purchase' ? `pi:${number}_${index}` : null,
+        ...(lot.source === 'purchase' ? { purchaseId: `pur_${number}_${index}` } : {}),
       };
       plans.push({
         at: begun,
@@ -547,11 +560,18 @@ export function live(options: WorldOptions): World {
       if (!calm && lot.source === 'purchase' && chance.of(0.15)) {
         const { lotId, credits: amount } = command;
         const taken = 1 + chance.below(amount);
-        const revoke = { type: 'Revoke', lotId, credits: taken, cause: 'dispute' } as const;
+        const claim = {
+          type: 'SetClaim',
+          lotId,
+          ref: `dp_${lotId}`,
+          cause: 'dispute',
+          wanted: taken,
+          owes: true,
+        } as const;
         plans.push({
           at: begun + chance.below(300_000),
           begin: function* dispute(process) {
-            yield* credits(process, person.userId, revoke, uuidV5(lotId, 'dispute'));
+            yield* credits(process, person.userId, claim, uuidV5(lotId, 'dispute'));
           },
         });
       }

@@ -20,8 +20,9 @@ function ready(details: ReadyMessage['details'] = {}): void {
   process.send?.(message);
 }
 
-note('starts');
+// Before it is told: whoever reads that it starts may end it the next moment, and asks who it was.
 writeFileSync(join(folder, `${name}.pid`), String(process.pid));
+note('starts');
 process.on('SIGTERM', () => {
   note('stops');
   if (behaviour !== 'ignores SIGTERM') process.exit(0);
@@ -46,6 +47,9 @@ switch (behaviour) {
   case 'has a wrong setting':
     console.error('THING must be set');
     process.exit(2);
+    break;
+  case 'tells its threads':
+    ready({ threads: process.env['UV_THREADPOOL_SIZE'] ?? null });
     break;
   case 'never gets ready':
     break;

@@ -8,6 +8,8 @@ import {
   knownVariables,
   loadEnv,
   readEnv,
+  sandboxStripeKey,
+  sandboxWebhookSecret,
   SettingsError,
   type EnvSource,
 } from '#services/platform/env.ts';
@@ -39,6 +41,7 @@ describe('reading the variables', () => {
     expect(readEnv({})).toMatchObject({
       mode: 'local',
       host: '127.0.0.1',
+      peerHost: '127.0.0.1',
       port: 3000,
       publicUrl: 'http://127.0.0.1:3000',
       databaseUrl: null,
@@ -48,6 +51,7 @@ describe('reading the variables', () => {
       rateLimits: {},
       callSlots: 128,
       apiProcesses: 1,
+      poolThreads: null,
     });
   });
 
@@ -90,12 +94,14 @@ describe('reading the variables', () => {
     ['PORT', '-1'],
     ['PORT', '3000.5'],
     ['API_PROCESSES', '0'],
+    ['UV_THREADPOOL_SIZE', '0'],
     ['DAILY_COST_LIMIT_USD', '12.345'],
     ['DATA_KEY', Buffer.alloc(31).toString('base64')],
     ['CORS_ORIGINS', 'https://example.com,ftp://example.com'],
     ['CONTACT_EMAIL', 'nobody'],
     ['MAIL_FROM', 'Sevenfold <no-reply@example.com>\r\nBcc: everyone@example.com'],
     ['SMTP_URL', 'https://example.com'],
+    ['STRIPE_URL', 'http://127.0.0.1:4001/v1'],
   ])('refuses %s=%j', (name, value) => {
     expect(linesOf({ [name]: value })).toEqual([
       expect.stringMatching(new RegExp(`^${name} must`)),
@@ -177,10 +183,35 @@ describe('production mode', () => {
     expect(linesOf({ ...production, SANDBOX_URL: 'http://127.0.0.1:4000' })).toEqual([
       'SANDBOX_URL must not be set in production mode',
     ]);
+    expect(linesOf({ ...production, STRIPE_URL: 'http://127.0.0.1:4001' })).toEqual([
+      'STRIPE_URL must not be set in production mode',
+    ]);
+  });
+
+  test('sells nothing without a key', () => {
+    expect(readEnv(production).stripe).toBe(null);
   });
 });
 
 describe('local mode', () => {
+  test('pays at the sandbox, where there is one, with keys that open nothing else', () => {
+    expect(readEnv({}).stripe).toBe(null);
+    expect(readEnv({ STRIPE_URL: 'http://127.0.0.1:4001' }).stripe).toEqual({
+      secretKey: sandboxStripeKey,
+      webhookSecrets: [sandboxWebhookSecret],
+      automaticTax: false,
+      url: 'http://127.0.0.1:4001',
+    });
+  });
+
+  test("a key of one's own means Stripe itself, and is never sent to the sandbox", () => {
+    const own = { STRIPE_SECRET_KEY: 'sk_test_own', STRIPE_WEBHOOK_SECRET: 'whsec_own' };
+    expect(readEnv({ ...own, STRIPE_URL: 'http://127.0.0.1:4001' }).stripe).toMatchObject({
+      secretKey: 'sk_test_own',
+      url: null,
+    });
+  });
+
   test.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('may listen on %s', (host) => {
     expect(linesOf({ HOST: host })).toEqual([]);
   });

@@ -13,6 +13,7 @@ import {
   requestLog,
 } from '#services/platform/http.ts';
 import { createLog } from '#services/platform/log.ts';
+import { securityHeaders } from '#services/platform/security-headers.ts';
 
 const logged: string[] = [];
 const log = createLog({
@@ -21,7 +22,7 @@ const log = createLog({
   destination: { write: (line) => void logged.push(line) },
 });
 const app = createRouter()
-  .use(requestLog(log))
+  .use(requestLog(log), securityHeaders({ isHttps: false }))
   .post('/said', async (context) => {
     const body = await parseBody(
       context,

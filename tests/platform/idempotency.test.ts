@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { answerError, createRouter } from '#services/platform/http.ts';
@@ -86,12 +87,12 @@ describe('an attempt', () => {
       .post('/things', async (context) =>
         answerOnce(
           context,
+          { summary: 'Makes a thing', access: 'person', status: 201, reply: v.unknown() },
           {
             pool: app.core.pool,
             route: 'POST /things',
             body: {},
             newResourceId: () => `thing ${(made += 1)}`,
-            status: 201,
           },
           async ({ resourceId }) => work(resourceId),
         ),

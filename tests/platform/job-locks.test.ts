@@ -71,13 +71,13 @@ test('frees the jobs of a runner whose process is gone, and leaves those of livi
   const [living, dead] = [runnerId(), runnerId()];
   const holder = start();
   holder.hold(living);
-  await vi.waitFor(async () => expect(await isLocked(living)).toBe(true), 10_000);
+  await vi.waitFor(async () => expect(await isLocked(living)).toBe(true), 30_000);
   const [kept, lost] = [await taken(living), await taken(dead)];
   holder.began(kept);
   start();
   await vi.waitFor(
     async () => expect(await holders()).toEqual({ [kept]: living, [lost]: null }),
-    10_000,
+    30_000,
   );
 });
 
@@ -89,10 +89,10 @@ test('locks every runner at once, however close they come', async () => {
     await new Promise(setImmediate);
   }
   for (const runner of runners)
-    await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 10_000);
+    await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
   for (const runner of runners) holder.release(runner);
   for (const runner of runners)
-    await vi.waitFor(async () => expect(await isLocked(runner)).toBe(false), 10_000);
+    await vi.waitFor(async () => expect(await isLocked(runner)).toBe(false), 30_000);
 });
 
 test('frees a job of its own runner that nobody works on, and no other', async () => {
@@ -103,10 +103,10 @@ test('frees a job of its own runner that nobody works on, and no other', async (
   holder.began(worked);
   await vi.waitFor(
     async () => expect(await holders()).toEqual({ [worked]: runner, [forgotten]: null }),
-    10_000,
+    30_000,
   );
   holder.ended(worked);
-  await vi.waitFor(async () => expect((await holders())[worked]).toBe(null), 10_000);
+  await vi.waitFor(async () => expect((await holders())[worked]).toBe(null), 30_000);
 });
 
 test('locks again after its connection was cut, before anybody frees its jobs', async () => {
@@ -118,13 +118,13 @@ test('locks again after its connection was cut, before anybody frees its jobs', 
   });
   open.push(holder);
   holder.hold(runner);
-  await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 10_000);
+  await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
   const job = await taken(runner);
   holder.began(job);
   await database.ownerPool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where application_name = 'sevenfold job locks' and datname = current_database()`,
   );
-  await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 10_000);
+  await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
   expect(await holders()).toEqual({ [job]: runner });
 });

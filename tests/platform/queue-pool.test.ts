@@ -18,8 +18,15 @@ afterAll(async () => database.drop());
 test('a statement whose connection is cut is repeated on another one', async () => {
   const client = await pool.connect();
   const { rows: backends } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const asked = client.query<{ answer: number }>({ text: 'select pg_sleep(0.5), 42 as answer' });
-  await sleep(100);
+  const asked = client.query<{ answer: number }>({ text: 'select pg_sleep(2), 42 as answer' });
+  const isAsleep = async () => {
+    const { rows } = await database.ownerPool.query<{ pid: number }>(
+      `select pid from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'`,
+      [backends[0]?.pid],
+    );
+    return rows.length;
+  };
+  await expect.poll(isAsleep, { interval: 20 }).toBe(1);
   await database.ownerPool.query('select pg_terminate_backend($1)', [backends[0]?.pid]);
   expect((await asked).rows[0]?.answer).toBe(42);
   client.release();

@@ -50,14 +50,18 @@ describe('a supervisor over real processes', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function child(name: string, behaviour: string, more: Record<string, string> = {}): Service {
-    return processService({
+  function options(name: string, behaviour: string, more: Record<string, string> = {}) {
+    return {
       name,
       file: childFile,
       variables: () => ({ FOLDER: folder, NAME: name, BEHAVIOUR: behaviour, ...more }),
       sharesPort: behaviour === 'listens',
       stopTimeoutMs: 300,
-    });
+    };
+  }
+
+  function child(...given: Parameters<typeof options>): Service {
+    return processService(options(...given));
   }
 
   function eventsOf(): string[] {
@@ -69,6 +73,25 @@ describe('a supervisor over real processes', () => {
     return Number(readFileSync(join(folder, `${name}.pid`), 'utf8'));
   }
 
+  test.each<[string, string | undefined, Record<string, string>, string]>([
+    ['16 threads', undefined, {}, '16'],
+    ['16 threads where an empty value says nothing', '', {}, '16'],
+    ['as many as the shell says', '7', {}, '7'],
+    ['as many as the settings say', '7', { UV_THREADPOOL_SIZE: '9' }, '9'],
+  ])('gives each process %s', async (_what, inShell, settings, threads) => {
+    vi.stubEnv('UV_THREADPOOL_SIZE', inShell);
+    try {
+      const told = child('a', 'tells its threads', settings);
+      const sharing = { ...options('b', 'tells its threads', settings), sharesPort: true };
+      expect(await supervisor.start(told, processService(sharing))).toEqual([
+        { threads },
+        { threads },
+      ]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test('launches again what died, also before it was ready', async () => {
     await supervisor.start(child('a', 'dies once'));
     expect(eventsOf()).toEqual(['a starts', 'a starts']);
@@ -78,7 +101,7 @@ describe('a supervisor over real processes', () => {
     await supervisor.start(child('a', 'works'));
     const firstPid = pidOf('a');
     process.kill(firstPid, 'SIGKILL');
-    await vi.waitFor(() => expect(pidOf('a')).not.toBe(firstPid), 10_000);
+    await vi.waitFor(() => expect(pidOf('a')).not.toBe(firstPid), 30_000);
   });
 
   test('gives up with one line after five ends, having launched five times', async () => {
@@ -114,7 +137,7 @@ describe('a supervisor over real processes', () => {
 
   test('leaves nothing behind of what was still starting', async () => {
     void supervisor.start(child('a', 'never gets ready'));
-    await vi.waitFor(() => expect(eventsOf()).toEqual(['a starts']), 10_000);
+    await vi.waitFor(() => expect(eventsOf()).toEqual(['a starts']), 30_000);
     await supervisor.stop();
     expect(isAlive(pidOf('a'))).toBe(false);
   });
@@ -148,7 +171,7 @@ describe('a supervisor over real processes', () => {
     for (let round = 1; round <= 6; round += 1) {
       const before = pidOf('a');
       await supervisor.restart('a');
-      await vi.waitFor(() => expect(pidOf('a')).not.toBe(before), 10_000);
+      await vi.waitFor(() => expect(pidOf('a')).not.toBe(before), 30_000);
     }
     const outcome = await Promise.race([supervisor.givenUp, Promise.resolve('still there')]);
     expect(outcome).toBe('still there');
@@ -179,7 +202,7 @@ describe('a supervisor over real processes', () => {
     const variables = { PORT: String(port) };
     await patient.start(child('api 1', 'listens', variables), child('api 2', 'listens', variables));
     process.kill(pidOf(victim), 'SIGKILL');
-    await vi.waitFor(() => expect(isAlive(pidOf(victim))).toBe(false), 10_000);
+    await vi.waitFor(() => expect(isAlive(pidOf(victim))).toBe(false), 30_000);
     const answers = await Promise.all(
       Array.from({ length: 8 }, async () => (await fetch(`http://127.0.0.1:${port}`)).text()),
     );
@@ -202,7 +225,7 @@ describe('a supervisor over real processes', () => {
       started.kill('SIGKILL');
       await vi.waitFor(
         () => expect(['first', 'second'].map(pidOf).map(isAlive), 'alive').toEqual([false, false]),
-        10_000,
+        30_000,
       );
       expect(eventsOf().slice(2).toSorted()).toEqual([
         'first was left alone',

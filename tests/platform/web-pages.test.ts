@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerError, createRouter, requestLog } from '#services/platform/http.ts';
 import { createLog } from '#services/platform/log.ts';
+import { securityHeaders } from '#services/platform/security-headers.ts';
 import { webPages } from '#services/web-pages.ts';
 
 let folder: string;
+let app: ReturnType<typeof createRouter>;
 let request: (path: string, headers?: Record<string, string>) => Promise<Response>;
 
 beforeAll(() => {
@@ -30,9 +32,12 @@ beforeAll(() => {
       immutablePrefix: '/assets/',
     }),
   );
-  const app = createRouter()
-    .use(requestLog(createLog({ level: 'silent', process: 'test' })))
-    .route('/', webPages({ dist, isLocal: true }));
+  app = createRouter()
+    .use(
+      requestLog(createLog({ level: 'silent', process: 'test' })),
+      securityHeaders({ isHttps: false }),
+    )
+    .route('/', webPages({ dist, isLocal: true, publicUrl: 'http://localhost' }));
   app.onError((error, context) => answerError(error, context));
   request = async (path, headers = {}) => app.request(`http://localhost${path}`, { headers });
 });
@@ -47,6 +52,14 @@ test('a file is served under its own address, kept for ever when its name tells 
   expect(mark.headers.get('x-content-type-options')).toBe('nosniff');
   const etag = mark.headers.get('etag') ?? '';
   expect((await request('/mark.svg', { 'if-none-match': etag })).status).toBe(304);
+});
+
+test('the other name of this machine leads to the one that links have, with path and parameters', async () => {
+  const other = await app.request('http://127.0.0.1/optimizations/opt_1?view=table');
+  expect(other.status).toBe(302);
+  expect(other.headers.get('location')).toBe('http://localhost/optimizations/opt_1?view=table');
+  for (const elsewhere of ['http://127.0.0.1:4000/', 'http://sevenfold.example/'])
+    expect((await app.request(elsewhere)).status).toBe(200);
 });
 
 describe('there is no page', () => {

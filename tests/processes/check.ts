@@ -5,7 +5,7 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/describe.ts';
 import type { RunView } from '#services/optimizations/view.ts';
 import type { Person } from '#tests/support/app.ts';
-import { commandJson, commandLine } from '#tests/support/processes.ts';
+import { operate, operateJson, type Outcome } from '#tests/support/operator.ts';
 import type { Client, Settings } from '#tests/support/processes.ts';
 import { follow } from './follow.ts';
 import type { Follower } from './follow.ts';
@@ -64,7 +64,7 @@ export async function expectWhole(
   price = 14,
 ): Promise<void> {
   const { token, email } = person;
-  await follower.until('the end of the run', (run) => run.stage === 'closed', 90_000);
+  await follower.until('the end of the run', (run) => run.stage === 'closed', 180_000);
   const run = await client.data<Optimization>(`/optimizations/${runId}`, { token });
   expect(run).toMatchObject({
     status: 'completed',
@@ -76,7 +76,7 @@ export async function expectWhole(
     total_consumed: price,
   });
   const [replay] = await Promise.all([
-    commandJson<Replay>(settings, 'credits', 'replay', email),
+    operateJson<Replay>(settings, 'credits', 'replay', email),
     expectEndsWell(settings, 'optimizations', 'verify', runId),
   ]);
   expect(replay.verified).toBe(true);
@@ -87,18 +87,22 @@ export async function expectWhole(
   ]);
 }
 
-/** Every account, every stream and every read model is what its events say. */
-export async function expectVerified(settings: Settings): Promise<void> {
-  await Promise.all([
-    expectEndsWell(settings, 'credits', 'verify'),
-    expectEndsWell(settings, 'events', 'verify'),
-    expectEndsWell(settings, 'projections', 'verify', '--all'),
-  ]);
+/** Every account, every stream and every read model is what its events say, as `tell` tells it. */
+export async function expectVerified(settings: Settings, tell = operate): Promise<void> {
+  const commands = [
+    ['credits', 'verify'],
+    ['events', 'verify'],
+    ['projections', 'verify', '--all'],
+  ];
+  await Promise.all(commands.map(async (args) => expectEnd(await tell(settings, ...args), args)));
 }
 
 /** The command exits with 0; otherwise what it said is shown. */
 export async function expectEndsWell(settings: Settings, ...args: string[]): Promise<void> {
-  const { code, stdout, stderr } = await commandLine(settings, ...args);
+  expectEnd(await operate(settings, ...args), args);
+}
+
+function expectEnd({ code, stdout, stderr }: Outcome, args: readonly string[]): void {
   const said = code === 0 ? '' : `${stdout}${stderr}`;
   expect({ command: args.join(' '), code, said }).toEqual({
     command: args.join(' '),

@@ -49,6 +49,8 @@ export async function startGate(
       response.destroy(error instanceof Error ? error : undefined);
     }
   };
+  // A worker that was stopped finds its connections as it left them, not ended for want of requests.
+  server.keepAliveTimeout = 300_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

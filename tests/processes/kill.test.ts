@@ -36,8 +36,8 @@ beforeAll(async () => {
   port = await freePort();
   settings = { DATA_DIR: dataDir };
   app = await startApplication({ dataDir, port, settings: slowSeat });
-  client = createClient(app.url);
-}, 120_000);
+  client = createClient(app.url, settings);
+}, 300_000);
 
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
@@ -66,7 +66,7 @@ async function strike(
   expect(before && isInTheMiddle(before)).toBe(true);
   const struckAt = Date.now();
   await blow();
-  await follower.until('the end of the run', (run) => run.stage === 'closed', 90_000);
+  await follower.until('the end of the run', (run) => run.stage === 'closed', 180_000);
   const ofRun = follower.facts().filter(({ entity }) => entity.kind === 'run');
   const laterMs = ofRun.map(({ at }) => Date.parse(at) - struckAt);
   // What was being written at that moment is no sign of life.
@@ -101,7 +101,7 @@ async function backendPid(): Promise<number> {
   }
 }
 
-describe('in the middle of a run, kill -9 of', { timeout: 120_000 }, () => {
+describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
   test('the worker: another one frees its jobs and goes on', async () => {
     const worker = await only('worker');
     await using watched = await strike('the worker', () => signal(worker, 'SIGKILL'));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
+  commandLine,
   createClient,
   eventually,
   freePort,
@@ -8,6 +9,7 @@ import {
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes.ts';
+import type { CreditAnalytics } from '#services/credits/contract.ts';
 import type { Application, Client, Settings } from '#tests/support/processes.ts';
 import type { Person } from '#tests/support/app.ts';
 import { beginRun, expectVerified, expectWhole, isInTheMiddle } from './check.ts';
@@ -27,8 +29,8 @@ beforeAll(async () => {
   port = await freePort();
   settings = { DATA_DIR: dataDir };
   app = await start();
-  client = createClient(app.url);
-}, 120_000);
+  client = createClient(app.url, settings);
+}, 300_000);
 
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
@@ -55,10 +57,15 @@ async function signInAsDemo(): Promise<Person> {
 
 /** All that a person sees of their account. */
 async function everythingOf({ token }: Person): Promise<unknown[]> {
-  const paths = ['/users/me', '/credits/balance', '/credits/history', '/credits/analytics'];
+  const paths = ['/users/me', '/credits/balance', '/credits/history'];
+  // Up to when it has read is another moment each time.
+  const { as_of: _, ...analytics } = await client.data<CreditAnalytics>('/credits/analytics', {
+    token,
+  });
   const runs = await client.call('/optimizations', { token });
   return [
     ...(await Promise.all(paths.map((path) => client.data(path, { token })))),
+    analytics,
     await runs.json(),
   ];
 }
@@ -78,7 +85,7 @@ async function stopBy(tell: () => void): Promise<void> {
   expect(await app.ended).toBe(0);
 }
 
-describe('told to stop in the middle of a run', { timeout: 120_000 }, () => {
+describe('told to stop in the middle of a run', { timeout: 300_000 }, () => {
   test('by SIGTERM: everything ends, and the next start finishes the run', async () => {
     await using watched = await demoRunInTheMiddle();
     await stopBy(() => signal(app.supervisor, 'SIGTERM'));
@@ -113,7 +120,7 @@ describe('told to stop in the middle of a run', { timeout: 120_000 }, () => {
 
 test(
   'a second start on the same data finds everything as it was',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const before = await everythingOf(await signInAsDemo());
     const { demo } = app;
@@ -123,6 +130,7 @@ test(
     app = await start();
     expect(app.demo).toEqual(demo);
     expect(await everythingOf(await signInAsDemo())).toEqual(before);
-    await expectVerified(settings);
+    // As an operator does it: each command a process of its own.
+    await expectVerified(settings, commandLine);
   },
 );

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { workerLimits } from '#services/platform/limits.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+import { operateJson } from '#tests/support/operator.ts';
 import {
-  commandJson,
   createClient,
   eventually,
   startProcess,
@@ -16,39 +16,49 @@ import { startGate } from './gate.ts';
 import type { Gate } from './gate.ts';
 
 /** Worker processes over one database, whose answers come when the test says so. */
-let database: TestDatabase;
 let folder: ReturnType<typeof temporaryFolder>;
-let settings: Settings;
 let sandbox: OwnProcess;
+let database: TestDatabase;
+let settings: Settings;
 let url: string;
 let client: Client;
 let started: AsyncDisposableStack;
 let workers: OwnProcess[];
+
+// It keeps nothing of what it is asked. All else is a test's own, which may end in the middle of a run.
+beforeAll(async () => {
+  folder = temporaryFolder();
+  sandbox = await startProcess('sandbox/server.ts', { DATA_DIR: folder.path });
+}, 300_000);
+
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]();
+  folder.remove();
+}, 300_000);
 
 beforeEach(async () => {
   started = new AsyncDisposableStack();
   workers = [];
   database = await createTestDatabase();
   started.defer(async () => database.drop());
-  folder = temporaryFolder();
-  started.defer(() => folder.remove());
+  const data = temporaryFolder();
+  started.defer(() => data.remove());
   settings = {
     DATABASE_URL: database.appUrl,
     MIGRATE_DATABASE_URL: database.ownerUrl,
-    DATA_DIR: folder.path,
+    DATA_DIR: data.path,
     SANDBOX_URL: 'http://127.0.0.1:1',
     PORT: '0',
   };
-  sandbox = started.use(await startProcess('sandbox/server.ts', { DATA_DIR: folder.path }));
   const api = started.use(await startProcess('api.ts', settings));
   url = String(api.details['address']);
-  client = createClient(url);
-});
+  client = createClient(url, settings);
+}, 300_000);
 
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') for (const worker of workers) console.error(worker.output());
   await started.disposeAsync();
-});
+}, 300_000);
 
 async function gateOf(...together: (number | 'hold')[]): Promise<Gate> {
   return started.use(await startGate(String(sandbox.details['url']), together));
@@ -63,7 +73,7 @@ async function startWorker(gate: Gate, more: Settings = {}): Promise<OwnProcess>
 type ShownEvent = { type: string; data: { slot?: string; attempt?: number } };
 
 async function eventsOf(runId: string): Promise<ShownEvent[]> {
-  return commandJson<ShownEvent[]>(settings, 'events', 'show', `optimization-${runId}`);
+  return operateJson<ShownEvent[]>(settings, 'events', 'show', `optimization-${runId}`);
 }
 
 function countByType(events: readonly ShownEvent[]): Record<string, number> {
@@ -97,13 +107,16 @@ async function leftovers(): Promise<unknown[]> {
 
 test(
   '12 seats that answer at the same moment in two workers are all recorded, with one decision each',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     // Opinions, the extractor, reviews, the draft, its verifiers.
     const gate = await gateOf(12, 1, 12, 1, 2);
     const slots = { CALL_SLOTS: '6', WORKER_PROCESSES: '2' };
-    const [left, right] = [await startWorker(gate, slots), await startWorker(gate, slots)];
-    const person = await client.signUp({ trials: 1 });
+    const [left, right, person] = await Promise.all([
+      startWorker(gate, slots),
+      startWorker(gate, slots),
+      client.signUp(),
+    ]);
     await using watched = await beginRun(url, client, { person, strategy: 'comprehensive' });
     await expectWhole(client, settings, watched, 49);
 
@@ -131,11 +144,11 @@ test(
   },
 );
 
-describe('a worker that hangs while its calls are answered', { timeout: 120_000 }, () => {
+describe('a worker that hangs while its calls are answered', { timeout: 300_000 }, () => {
   test('keeps its jobs to itself as long as it lives, and records the answers when it wakes', async () => {
     const gate = await gateOf('hold');
-    const hung = await startWorker(gate);
-    await using watched = await beginRun(url, client);
+    const [hung, person] = await Promise.all([startWorker(gate), client.signUp()]);
+    await using watched = await beginRun(url, client, { person });
     await eventually('seven answers', () => gate.waiting() === 7);
     hung.signal('SIGSTOP');
     gate.release();
@@ -154,8 +167,8 @@ describe('a worker that hangs while its calls are answered', { timeout: 120_000 
 
   test('does no harm when it wakes after it was given up and others have ended the run', async () => {
     const gate = await gateOf('hold');
-    const hung = await startWorker(gate);
-    await using watched = await beginRun(url, client);
+    const [hung, person] = await Promise.all([startWorker(gate), client.signUp()]);
+    await using watched = await beginRun(url, client, { person });
     await eventually('seven answers', () => gate.waiting() === 7);
     hung.signal('SIGSTOP');
     // As when the machine of a worker is cut off: Postgres ends its session and with it the locks.
@@ -180,8 +193,8 @@ describe('a worker that hangs while its calls are answered', { timeout: 120_000 
 
   test('loses its jobs to another worker when it is killed', async () => {
     const gate = await gateOf('hold');
-    const hung = await startWorker(gate);
-    await using watched = await beginRun(url, client);
+    const [hung, person] = await Promise.all([startWorker(gate), client.signUp()]);
+    await using watched = await beginRun(url, client, { person });
     await eventually('seven answers', () => gate.waiting() === 7);
     hung.signal('SIGSTOP');
     const other = await startWorker(gate);

@@ -1,14 +1,18 @@
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { cashRefund, openRefunds, readRefunds } from '#projections/cash-refund.ts';
 import { creditAccountTable, readAccount, readBalance } from '#projections/credit-account.ts';
 import { creditHistory, readHistory } from '#projections/credit-history.ts';
 import { readLedger, readLedgerSums, readUnbalanced } from '#projections/credit-ledger.ts';
+import { findPaidLot, paidLot } from '#projections/paid-lot.ts';
 import { rebuild } from '#projections/rebuild.ts';
 import { verify } from '#projections/verify.ts';
 import { readStoredStream } from '#db/event-store.ts';
-import { balanceChange, creditAccount, evolve, initialState } from '#services/credits/account.ts';
-import type { AccountState, CreditCommand, CreditEvent } from '#services/credits/account.ts';
+import { balanceChange, evolve, initialState } from '#services/credits/account-state.ts';
+import { creditAccount } from '#services/credits/account.ts';
+import type { AccountState, CreditEvent } from '#services/credits/account-state.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
 import { postings, trialBalance } from '#services/credits/postings.ts';
 import { recordedCreditEvents, replay, stateOf } from '#services/credits/replay.ts';
 import { creditStream, fingerprintOf } from '#services/credits/streams.ts';
@@ -19,7 +23,7 @@ import { createLog } from '#services/platform/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
-import { anyLimit, anyLog, anySteps, play } from '#tests/credits/ledger-model.ts';
+import { anyLimit, anyLogs, anySteps, createBus, play } from '#tests/credits/ledger-model.ts';
 import { applyTo, pages, stored } from '#tests/credits/tables.ts';
 
 let db: TestDatabase;
@@ -74,24 +78,31 @@ async function recorded(userId: string) {
 }
 
 describe('the statements, over random ledgers cut into random pages', () => {
+  // Not in a transaction: one that lasts holds up the readers of every database of the server.
   beforeEach(async () => {
-    await client.query('begin');
     await client.query(creditAccountTable.create('account_of_test'));
     await client.query(creditHistory.create('history_of_test'));
+    await client.query(paidLot.create('paid_of_test'));
+    await client.query(cashRefund.create('refunds_of_test'));
   });
-  afterEach(() => client.query('rollback'));
+  afterEach(async () =>
+    client.query('drop table account_of_test, history_of_test, paid_of_test, refunds_of_test'),
+  );
 
-  const anyLedgers = fc.array(anyLog, { minLength: 1, maxLength: 3 });
   const anyCuts = fc.array(fc.nat({ max: 200 }), { maxLength: 4 });
 
   test('give the account that evolve gives, and a history that sums to its balance', async () => {
     await fc.assert(
-      fc.asyncProperty(anyLedgers, anyCuts, async (logs, cuts) => {
-        await client.query('truncate account_of_test, history_of_test');
+      fc.asyncProperty(anyLogs, anyCuts, async (logs, cuts) => {
+        await client.query(
+          'truncate account_of_test, history_of_test, paid_of_test, refunds_of_test',
+        );
         const events = logs.flatMap((log, person) => stored(`usr_${person}`, log));
         for (const page of pages(events, cuts)) {
           await applyTo(client, creditAccountTable, 'account_of_test', page);
           await applyTo(client, creditHistory, 'history_of_test', page);
+          await applyTo(client, paidLot, 'paid_of_test', page);
+          await applyTo(client, cashRefund, 'refunds_of_test', page);
         }
         const accounts = await client.query<{ row: unknown }>(
           `select to_jsonb(a) as row from account_of_test a order by user_id`,
@@ -100,7 +111,7 @@ describe('the statements, over random ledgers cut into random pages', () => {
           logs.flatMap((log, person) =>
             log.length === 0
               ? []
-              : [{ user_id: `usr_${person}`, version: log.length, ...foldOf(log).balance }],
+              : [{ user_id: `usr_${person}`, version: log.length, ...columnsOf(foldOf(log)) }],
           ),
         );
         const lines = await client.query<{ row: unknown }>(
@@ -109,6 +120,20 @@ describe('the statements, over random ledgers cut into random pages', () => {
         );
         expect(lines.rows.map(({ row }) => row)).toEqual(
           logs.flatMap((log, person) => linesOf(`usr_${person}`, log)),
+        );
+        const paid = await client.query<{ row: unknown }>(
+          `select json_build_array(user_id, lot_id, payment_key, purchase_id, credits, paid_minor,
+             currency) as row from paid_of_test order by user_id, lot_id`,
+        );
+        expect(paid.rows.map(({ row }) => row)).toEqual(
+          logs.flatMap((log, person) => paidLotsOf(`usr_${person}`, foldOf(log))),
+        );
+        const refunds = await client.query<{ row: unknown }>(
+          `select json_build_array(user_id, refund_id, lot_id, status, credits, amount_minor,
+             ended_at is null) as row from refunds_of_test order by user_id, refund_id`,
+        );
+        expect(refunds.rows.map(({ row }) => row)).toEqual(
+          logs.flatMap((log, person) => refundsOf(`usr_${person}`, foldOf(log))),
         );
       }),
       { numRuns: 60 },
@@ -141,7 +166,7 @@ describe('accounts that the command bus writes', () => {
       fc.asyncProperty(anySteps, anyLimit, async (steps, limit) => {
         const userId = newId('usr');
         people.push(userId);
-        for (const { sent, answer } of play(steps, limit)) {
+        for (const { sent, answer } of play(steps, limit, createBus(), people.length)) {
           if (!sent || !answer) continue;
           const expected =
             answer.kind === 'refused'
@@ -155,7 +180,7 @@ describe('accounts that the command bus writes', () => {
         const state = stateOf(events);
         const account = await readAccount(db.pool, userId);
         expect(account).toEqual({ ...state.balance, version: events.length });
-        const history = await readHistory(db.pool, userId, { limit: 200 });
+        const history = await readHistory(db.pool, userId, { limit: 200 }, String);
         const { available, held, debt } = state.balance;
         expect(history.reduce((sum, line) => sum + line.transaction.amount, 0)).toBe(
           available + held - debt,
@@ -174,13 +199,21 @@ describe('accounts that the command bus writes', () => {
         expect(trialBalance(await readLedgerSums(db.pool, userId))).toEqual(
           replay(userId, events).trial_balance,
         );
+        const refunds = await readRefunds(db.pool, userId);
+        expect(
+          Object.fromEntries(refunds.map((one) => [one.refundId, [one.status, one.endedAt]])),
+        ).toEqual(
+          Object.fromEntries(
+            Object.entries(state.refunds).map(([id, one]) => [id, [one.status, one.endedAt]]),
+          ),
+        );
       }),
       { numRuns: 12 },
     );
     expect(people.length).toBeGreaterThanOrEqual(12);
     expect(await readUnbalanced(db.pool)).toEqual([]);
     expect(trialBalance(await readLedgerSums(db.pool)).balanced).toBe(true);
-    for (const projection of [creditAccountTable, creditHistory]) {
+    for (const projection of [creditAccountTable, creditHistory, paidLot, cashRefund]) {
       expect((await verify(db.ownerPool, projection)).differences).toEqual([]);
       await rebuild(db.ownerPool, projection);
       expect((await verify(db.ownerPool, projection)).differences).toEqual([]);
@@ -237,9 +270,133 @@ describe('accounts that the command bus writes', () => {
 
   test('are nothing for a person without events', async () => {
     expect(await readAccount(db.pool, 'usr_nobody')).toMatchObject({ available: 0, version: 0 });
-    expect(await readHistory(db.pool, 'usr_nobody', { limit: 50 })).toEqual([]);
+    expect(await readHistory(db.pool, 'usr_nobody', { limit: 50 }, String)).toEqual([]);
   });
 });
+
+describe('what was paid and refunded', () => {
+  const bought = (lotId: string, paymentKey: string): CreditCommand => ({
+    type: 'Grant',
+    lotId,
+    credits: 20,
+    source: 'purchase',
+    paidMinor: 1000,
+    currency: 'usd',
+    paymentKey,
+    purchaseId: `pur_of_${lotId}`,
+    grantedAt: '2026-11-20T08:00:00.123Z',
+    reason: 'boost-20',
+  });
+
+  test('a lot is found by itself, its payment and its purchase', async () => {
+    const userId = newId('usr');
+    const lotId = newId('lot');
+    await send(userId, 'grant', bought(lotId, `pi:${lotId}`));
+    const lot = {
+      lotId,
+      userId,
+      purchaseId: `pur_of_${lotId}`,
+      paymentKey: `pi:${lotId}`,
+      packageId: 'boost-20',
+      credits: 20,
+      paidMinor: 1000,
+      currency: 'usd',
+      grantedAt: '2026-11-20T08:00:00.123Z',
+    };
+    expect(await findPaidLot(db.pool, { lotId })).toEqual(lot);
+    expect(await findPaidLot(db.pool, { paymentKey: lot.paymentKey })).toEqual(lot);
+    expect(await findPaidLot(db.pool, { purchaseId: lot.purchaseId })).toEqual(lot);
+    expect(await findPaidLot(db.pool, { paymentKey: 'pi:unknown' })).toBeNull();
+  });
+
+  test('one payment is never two lots, in whatever account', async () => {
+    const paymentKey = `pi:${newId('lot')}`;
+    await send(newId('usr'), 'grant', bought(newId('lot'), paymentKey));
+    const other = newId('usr');
+    await expect(send(other, 'grant', bought(newId('lot'), paymentKey))).rejects.toMatchObject({
+      code: '23505',
+      constraint: 'paid_lot_payment_key_key',
+    });
+    expect(await recorded(other)).toEqual([]);
+  });
+
+  test('a refund without an end is found when it is old enough, and read with its end', async () => {
+    const userId = newId('usr');
+    const lotId = newId('lot');
+    const refundId = newId('ref');
+    const requestedAt = '2026-11-21T08:00:00.000Z';
+    await send(userId, 'grant', bought(lotId, `pi:${lotId}`));
+    const asked: CreditCommand = {
+      type: 'RequestRefund',
+      refundId,
+      lotId,
+      requestedAt,
+      reason: 'customer',
+    };
+    expect(await send(userId, 'ask', asked)).toBe('done');
+    const open = async (moment: string) =>
+      (await openRefunds(db.pool, new Date(moment))).filter((one) => one.userId === userId);
+    const pending = {
+      refundId,
+      userId,
+      lotId,
+      credits: 20,
+      amountMinor: 1000,
+      currency: 'usd',
+      reason: 'customer',
+      status: 'pending',
+      providerRefundId: null,
+      requestedAt,
+      endedAt: null,
+    };
+    expect(await open(requestedAt)).toEqual([]);
+    expect(await open('2026-11-21T08:00:00.001Z')).toEqual([pending]);
+    const at = '2026-11-22T00:00:00.000Z';
+    for (const [outcome, providerRefundId] of [
+      ['confirmed', 're_1'],
+      ['failed', null],
+    ] as const)
+      await send(userId, outcome, { type: 'EndRefund', refundId, outcome, providerRefundId, at });
+    expect(await open('2027-01-01T00:00:00.000Z')).toEqual([]);
+    expect(await readRefunds(db.pool, userId)).toEqual([
+      { ...pending, status: 'failed', providerRefundId: 're_1', endedAt: at },
+    ]);
+  });
+});
+
+/** As the row names them. */
+function columnsOf({ balance: { refundPending, ...balance } }: AccountState) {
+  return { ...balance, refund_pending: refundPending };
+}
+
+function paidLotsOf(userId: string, { lots }: AccountState): unknown[] {
+  return lots
+    .filter((lot) => lot.source === 'purchase')
+    .map((lot) => [
+      userId,
+      lot.lotId,
+      lot.paymentKey,
+      lot.purchaseId,
+      lot.granted,
+      lot.paidMinor,
+      lot.currency,
+    ])
+    .toSorted(([, left], [, right]) => (String(left) < String(right) ? -1 : 1));
+}
+
+function refundsOf(userId: string, { refunds }: AccountState): unknown[] {
+  return Object.entries(refunds)
+    .map(([refundId, refund]) => [
+      userId,
+      refundId,
+      refund.lotId,
+      refund.status,
+      refund.credits,
+      refund.amountMinor,
+      refund.endedAt === null,
+    ])
+    .toSorted(([, left], [, right]) => (String(left) < String(right) ? -1 : 1));
+}
 
 function grantOf(credits: number): CreditCommand {
   return {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as v from 'valibot';
 import { describe as inWords, readHistory } from '#projections/credit-history.ts';
+import { packageName } from '#services/payments/catalogue.ts';
 import { creditAccount } from '#services/credits/account.ts';
 import type { CreditCommand } from '#services/credits/account.ts';
 import { History } from '#services/credits/contract.ts';
@@ -90,7 +91,7 @@ const capture = (runId: string, credits: number, refund: number): CreditCommand 
 });
 
 async function lines(limit = 50) {
-  const history = await readHistory(db.pool, userId, { limit });
+  const history = await readHistory(db.pool, userId, { limit }, packageName);
   return history.map(({ transaction }) => transaction);
 }
 
@@ -101,7 +102,7 @@ describe('a history', () => {
       grant('lot_2', 5, { source: 'bonus', reason: 'onboarding' }),
       reserve('opt_1', 14),
       capture('opt_1', 14, 7),
-      { type: 'Revoke', lotId: 'lot_1', credits: 20, cause: 'dispute' },
+      { type: 'SetClaim', lotId: 'lot_1', ref: 'dp_1', cause: 'dispute', wanted: 20, owes: true },
     );
     const found = await lines();
     expect(
@@ -114,13 +115,47 @@ describe('a history', () => {
         line.run_id ?? line.purchase_id ?? line.lot_id,
       ]),
     ).toEqual([
-      ['other', 'debt', -2, -2, 'Owed: used credits of a disputed payment', 'lot_1'],
-      ['other', 'dispute', -18, 0, 'Credits of a disputed payment', 'lot_1'],
+      ['other', 'debt', -2, -2, 'Owed: used credits of a disputed payment: Boost 20', 'pur_1'],
+      ['other', 'dispute', -18, 0, 'Credits of a disputed payment: Boost 20', 'pur_1'],
       ['refund', 'run_return', 7, 18, 'Optimization run: credits returned', 'opt_1'],
       ['consumption', 'run', -14, 11, 'Optimization run', 'opt_1'],
       ['bonus', 'bonus', 5, 25, 'Onboarding bonus', 'lot_2'],
       ['purchase', 'purchase', 20, 20, 'Purchase: Boost 20', 'pur_1'],
     ]);
+    expect(v.parse(History, found)).toEqual(found);
+  });
+
+  test('tells of refunds, and of disputes that were won after their debt was paid', async () => {
+    const refund = { refundId: 'ref_1', lotId: 'lot_a' };
+    const at = '2026-11-22T00:00:00.000Z';
+    const dispute = { type: 'SetClaim', lotId: 'lot_a', ref: 'dp_1', cause: 'dispute' } as const;
+    await send(
+      grant('lot_a', 20, { ...bought, paymentKey: 'pi:a' }),
+      { type: 'RequestRefund', ...refund, requestedAt: at, reason: 'customer' },
+      { type: 'EndRefund', refundId: 'ref_1', outcome: 'failed', providerRefundId: 're_1', at },
+      reserve('opt_1', 14),
+      capture('opt_1', 14, 0),
+      { ...dispute, wanted: 20, owes: true },
+      grant('lot_b', 10, { ...bought, paymentKey: 'pi:b', reason: 'boost-50' }),
+      { ...dispute, wanted: 0, owes: true },
+    );
+    const found = (await lines()).toReversed();
+    expect(found.map((line) => [line.reason_code, line.amount, line.description])).toEqual([
+      ['purchase', 20, 'Purchase: Boost 20'],
+      ['cash_refund', -20, 'Refund of unused credits: Boost 20'],
+      ['cash_refund', 20, 'Refund failed, credits returned: Boost 20'],
+      ['run', -14, 'Optimization run'],
+      ['dispute', -6, 'Credits of a disputed payment: Boost 20'],
+      ['debt', -14, 'Owed: used credits of a disputed payment: Boost 20'],
+      ['purchase', 10, 'Purchase: Boost 50'],
+      ['debt', 4, 'No longer owed: Boost 20'],
+      ['debt', 10, 'Credits given back that had settled what was owed: Boost 50'],
+      ['dispute', 6, 'Dispute won, credits given back: Boost 20'],
+    ]);
+    expect(
+      found.every((line) => ['purchase', 'consumption', 'other'].includes(line.transaction_type)),
+    ).toBe(true);
+    expect(found.at(-1)?.balance_after).toBe(16);
     expect(v.parse(History, found)).toEqual(found);
   });
 
@@ -131,6 +166,27 @@ describe('a history', () => {
       settlement: { kind: 'release' },
     });
     expect(await lines()).toHaveLength(1);
+  });
+
+  test('tells what a service used, and nothing of the account being closed', async () => {
+    await send(
+      grant('lot_1', 20),
+      { type: 'Consume', consumptionId: 'con_1', credits: 3, sealed: { note: 'v1.a.b.c' } },
+      { type: 'CloseAccount', reason: 'erasure' },
+    );
+    const [line, ...more] = await readHistory(db.pool, userId, { limit: 50 }, packageName);
+    expect(more).toHaveLength(1);
+    expect(line).toMatchObject({
+      sealedNote: 'v1.a.b.c',
+      transaction: {
+        transaction_type: 'consumption',
+        reason_code: 'service',
+        amount: -3,
+        balance_after: 17,
+        description: 'Credits used by a connected service',
+      },
+    });
+    expect(v.parse(History, await lines())).toHaveLength(2);
   });
 
   test('names the strategy of a run that the list of runs knows, and only the person’s own', async () => {
@@ -167,7 +223,7 @@ describe('a history', () => {
     const pages = [];
     let before: string | undefined;
     for (;;) {
-      const page = await readHistory(db.pool, userId, { limit: 3, before });
+      const page = await readHistory(db.pool, userId, { limit: 3, before }, packageName);
       if (page.length === 0) break;
       pages.push(page.map(({ transaction }) => transaction));
       before = page.at(-1)?.transaction.id;
@@ -181,13 +237,15 @@ describe('a history', () => {
     const [theirs] = await lines();
     userId = newId('usr');
     await send(grant('lot_1', 5));
-    expect(await readHistory(db.pool, userId, { limit: 50, before: theirs?.id })).toEqual([]);
+    expect(
+      await readHistory(db.pool, userId, { limit: 50, before: theirs?.id }, packageName),
+    ).toEqual([]);
   });
 
   test('hands an operator’s note on as it is sealed, and the time to the millisecond', async () => {
     nowMs = Date.UTC(2026, 10, 20, 9) + 122;
     await send(grant('lot_1', 5, { sealed: { note: 'v1.key.nonce.text' } }), grant('lot_2', 5));
-    const history = await readHistory(db.pool, userId, { limit: 50 });
+    const history = await readHistory(db.pool, userId, { limit: 50 }, packageName);
     expect(history.map(({ sealedNote }) => sealedNote)).toEqual([null, 'v1.key.nonce.text']);
     expect(history[1]?.transaction.created_at).toBe('2026-11-20T09:00:01.122Z');
   });
@@ -195,7 +253,8 @@ describe('a history', () => {
 
 describe('a line in words', () => {
   test.each([
-    ['purchase', 'side-gig-builder', null, 'Purchase: Side Gig Builder'],
+    ['purchase', 'side-gig-builder', null, 'Purchase: Side-Gig Builder'],
+    ['purchase', 'sold-no-longer', null, 'Purchase: sold-no-longer'],
     ['bonus', 'operator', null, 'Bonus credits'],
     ['grant', 'demo', null, 'Demo credits'],
     ['grant', 'trial', null, 'Trial credits'],
@@ -203,10 +262,22 @@ describe('a line in words', () => {
     ['run', null, 'balanced', 'Balanced run'],
     ['run_return', null, 'ultra-economy', 'Ultra Economy run: credits returned'],
     ['cash_refund', null, null, 'Credits of a refunded payment'],
+    ['cash_refund', 'reinstated', null, 'Payment not refunded after all, credits given back'],
+    ['correction', 'reinstated', null, 'Correction, credits given back'],
     ['correction', null, null, 'Correction'],
     ['debt', 'cash_refund', null, 'Owed: used credits of a refunded payment'],
     ['debt', null, null, 'Credits owed'],
   ] as const)('%s of %s for %s reads "%s"', (reason_code, detail, strategy, words) => {
-    expect(inWords({ reason_code, detail, strategy })).toBe(words);
+    expect(inWords({ reason_code, detail, strategy }, packageName)).toBe(words);
+  });
+
+  test.each([
+    ['failed', 'Fast run that failed: credits returned'],
+    ['cancelled', 'Fast run that was cancelled: credits returned'],
+    ['completed', 'Fast run that stayed incomplete: credits returned'],
+    ['processing', 'Fast run: credits returned'],
+  ])('says why credits of a %s run came back: "%s"', (run_status, words) => {
+    const line = { reason_code: 'run_return', detail: null, strategy: 'fast' } as const;
+    expect(inWords({ ...line, run_status }, packageName)).toBe(words);
   });
 });

@@ -93,8 +93,8 @@ function writeForAWhile(writers: number, prefix: string) {
 test('asynchronous projections follow the writers and end up with every event once', async () => {
   startRunner({ limit: 7 });
   const writers = writeForAWhile(8, 'follow');
-  await sleep(400);
-  expect(await writers.stop()).toBeGreaterThan(16);
+  await expect.poll(() => writers.written()).toBeGreaterThan(16);
+  await writers.stop();
   await caughtUp();
   expect(await differences()).toEqual({ lost: '0', doubled: '0', total: '0' });
 });

@@ -17,9 +17,9 @@ import {
   signal,
   startApplication,
   temporaryFolder,
-  testPassword,
 } from '#tests/support/processes.ts';
 import type { Application, Client } from '#tests/support/processes.ts';
+import { testPassword } from '#tests/support/password.ts';
 
 /**
  * People start and cancel runs without a pause while parts of the application are killed at random,
@@ -29,7 +29,7 @@ import type { Application, Client } from '#tests/support/processes.ts';
 const seed = Number(process.env['STORM_SEED'] ?? randomInt(2 ** 31));
 const blows = Number(process.env['STORM_BLOWS'] ?? 40);
 const people = 4;
-const trialsEach = 40;
+const creditsEach = 2_000;
 
 /** mulberry32: the same numbers for the same seed, on every machine. */
 function randomOf(from: number): () => number {
@@ -109,7 +109,7 @@ async function signIn(someone: Someone): Promise<void> {
 }
 
 async function newcomer(index: number): Promise<Someone> {
-  const { email, token } = await client.signUp({ trials: trialsEach });
+  const { email, token } = await client.signUp({ credits: creditsEach });
   return { email, token, random: randomOf(seed + 1 + index), runs: new Set() };
 }
 
@@ -228,11 +228,11 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
     reserved_credits: 0,
     debt_credits: 0,
     total_consumed: charged,
-    available_credits: trialsEach * 50 - charged,
+    available_credits: creditsEach - charged,
   });
   await eventually('the last fact', () => {
     const account = follower.facts().findLast(({ entity }) => entity.kind === 'account');
-    return account?.patch['available_credits'] === trialsEach * 50 - charged;
+    return account?.patch['available_credits'] === creditsEach - charged;
   });
   const versions = follower
     .facts()
@@ -246,7 +246,7 @@ test(`a storm of ${blows} kills over a stream of runs leaves every run ended and
   console.info(`seed ${seed}`);
   const port = await freePort();
   await start(port);
-  client = createClient(app.url);
+  client = createClient(app.url, settings);
   const random = randomOf(seed);
   const everyone = await Promise.all(Array.from({ length: people }, (_, index) => newcomer(index)));
   await using followers = new AsyncDisposableStack();

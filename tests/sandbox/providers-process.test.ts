@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelRegistry } from '#services/models/registry.ts';
+import { loadSdks, modelRegistry } from '#services/models/registry.ts';
 import { collect, requestTo } from '#tests/models/provider-cases.ts';
 
 /** The sandbox as `npm start` runs it: a process with a channel, and the responder of the product. */
@@ -15,6 +15,8 @@ const entry = join(import.meta.dirname, '../../services/sandbox/server.ts');
 let directory: string;
 
 beforeAll(async () => {
+  // It takes seconds, and would be counted to the first call.
+  await loadSdks();
   directory = await mkdtemp(join(tmpdir(), 'sevenfold-sandbox-'));
 });
 

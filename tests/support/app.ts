@@ -1,23 +1,37 @@
 import { randomBytes } from 'node:crypto';
+import type { createApp } from '#services/app.ts';
 import { openCore, openHttp } from '#services/wiring.ts';
 import type { Core } from '#services/wiring.ts';
 import { readEnv } from '#services/platform/env.ts';
 import type { EnvSource } from '#services/platform/env.ts';
+import type { ProcessContext } from '#services/platform/lifecycle.ts';
 import { createLog } from '#services/platform/log.ts';
 import { createTestDatabase } from './database.ts';
 import type { TestDatabase } from './database.ts';
+import { expectDescribed } from './described.ts';
+import { testPassword } from './password.ts';
 
 /** The real application over a database of its own, called without a socket. */
-export type TestApp = {
+export type TestApp = Calls & {
+  /** What the application was opened with, for whoever opens another process of it. */
+  context: ProcessContext;
   core: Core;
+  /** For its routes, and for what is not under /api. */
+  app: ReturnType<typeof createApp>;
   database: TestDatabase;
   /** Log lines, as JSON. */
   logged: string[];
-  call(path: string, options?: CallOptions): Promise<Response>;
-  /** The `data` of a success; anything else throws with what was answered. */
-  data<Data>(path: string, options?: CallOptions): Promise<Data>;
   signUp(): Promise<Person>;
+  /** Resolves once everything that goes on after an answer has ended. */
+  settled(): Promise<void>;
   close(): Promise<void>;
+};
+
+/** How an application is called. */
+export type Calls = {
+  call: (path: string, options?: CallOptions) => Promise<Response>;
+  /** The `data` of a success; anything else throws with what was answered. */
+  data: <Data>(path: string, options?: CallOptions) => Promise<Data>;
 };
 
 export type Person = { token: string; userId: string; email: string };
@@ -25,14 +39,18 @@ export type Person = { token: string; userId: string; email: string };
 export type CallOptions = {
   method?: string;
   body?: unknown;
+  /** The body as it is, in place of `body`; say its type in `headers`. */
+  raw?: Uint8Array<ArrayBuffer> | ReadableStream;
   token?: string;
   key?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** Where the call comes from; unknown unless told. */
+  address?: string;
 };
 
 export async function createTestApp(
-  options: { env?: EnvSource; clock?: () => number } = {},
+  options: { env?: EnvSource; clock?: () => number; jwtKeys?: readonly Buffer[] } = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase();
   const logged: string[] = [];
@@ -42,39 +60,28 @@ export async function createTestApp(
     destination: { write: (line) => void logged.push(line) },
   });
   const env = {
-    ...readEnv({ SANDBOX_URL: 'http://127.0.0.1:1', ...options.env }),
+    ...readEnv({
+      SANDBOX_URL: 'http://127.0.0.1:1',
+      // Tests that are about these say so.
+      REQUIRE_EMAIL_CONFIRMATION: 'false',
+      RATE_LIMITS: 'off',
+      ...options.env,
+    }),
     databaseUrl: database.appUrl,
     dataKeys: [randomBytes(32)],
-    jwtKeys: [randomBytes(32)],
+    jwtKeys: options.jwtKeys ?? [randomBytes(32)],
   };
   const resources = new AsyncDisposableStack();
   const context = { env, log, resources };
   const core = await openCore('test', context, 10, options.clock);
-  const { app } = await openHttp(context, core);
+  const { app, afterwards } = await openHttp(context, core);
 
-  const call: TestApp['call'] = async (path, { method, body, token, key, headers, signal } = {}) =>
-    app.request(`http://localhost/api${path}`, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: {
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-
-  const data: TestApp['data'] = async <Data>(path: string, callOptions?: CallOptions) => {
-    const response = await call(path, callOptions);
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
-    return (JSON.parse(text) as { data: Data }).data;
-  };
-
+  const { call, data } = callsOf(app);
   let people = 0;
   return {
+    context,
     core,
+    app,
     database,
     logged,
     call,
@@ -83,13 +90,51 @@ export async function createTestApp(
       people += 1;
       const email = `person-${people}-${randomBytes(3).toString('hex')}@example.com`;
       const { token, user } = await data<{ token: string; user: { id: string } }>('/auth/signup', {
-        body: { name: 'A Person', email, password: 'Passw0rd-1' },
+        body: { name: 'A Person', email, password: testPassword },
       });
       return { token, userId: user.id, email };
     },
+    settled: async () => afterwards.settled(),
     async close() {
       await resources.disposeAsync();
       await database.drop();
     },
   };
+}
+
+/** Calls of an application without a socket. */
+export function callsOf(app: Pick<TestApp['app'], 'request'>): Calls {
+  const call: Calls['call'] = async (
+    path,
+    { method, body, raw, token, key, headers, signal, address } = {},
+  ) => {
+    const asked = method ?? (body === undefined ? 'GET' : 'POST');
+    const response = await app.request(
+      `http://localhost/api${path}`,
+      {
+        method: asked,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+          ...(headers?.['cookie'] === undefined ? {} : { 'sec-fetch-site': 'same-origin' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(raw === undefined ? {} : { body: raw, duplex: 'half' }),
+        ...(signal === undefined ? {} : { signal }),
+      },
+      address === undefined ? {} : { incoming: { socket: { remoteAddress: address } } },
+    );
+    await expectDescribed(asked, path, response);
+    return response;
+  };
+
+  const data: Calls['data'] = async <Data>(path: string, callOptions?: CallOptions) => {
+    const response = await call(path, callOptions);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+    return (JSON.parse(text) as { data: Data }).data;
+  };
+  return { call, data };
 }

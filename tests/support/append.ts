@@ -144,20 +144,23 @@ export const testLine = defineProjection<TestEventType>({
 export function startWriters(
   count: number,
   write: (writer: number, round: number) => Promise<number>,
-): { stop: () => Promise<number> } {
+): { written: () => number; stop: () => Promise<number> } {
   const stopping = new AbortController();
+  let written = 0;
   const writers = Array.from({ length: count }, async (_, writer) => {
-    let written = 0;
-    for (let round = 0; !stopping.signal.aborted; round += 1) written += await write(writer, round);
-    return written;
+    for (let round = 0; !stopping.signal.aborted; round += 1) {
+      const events = await write(writer, round);
+      written += events;
+    }
   });
   // A writer that fails is reported by stop; until then the others go on.
   for (const writer of writers) writer.catch(() => undefined);
   return {
+    written: () => written,
     stop: async () => {
       stopping.abort();
-      const written = await Promise.all(writers);
-      return written.reduce((sum, events) => sum + events, 0);
+      await Promise.all(writers);
+      return written;
     },
   };
 }

@@ -4,6 +4,7 @@ import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/run.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
+import { erasureTasks } from '#services/identity/erasure.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
@@ -11,6 +12,7 @@ import type { Persona } from '#services/platform/env.ts';
 import { createLog } from '#services/platform/log.ts';
 import { startProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
 import { respond } from '#services/sandbox/responder/respond.ts';
+import { erasureOf } from '#services/wiring.ts';
 import { createTestApp } from './app.ts';
 import type { Person, TestApp } from './app.ts';
 
@@ -52,7 +54,11 @@ export async function createTestCouncil(
   listener.onWake(() => void openCalls.stopUnwanted(core.pool).catch(() => undefined));
   const runner = await startRunner({
     pgPool: core.pool,
-    taskList: { ...tasks.control, ...tasks.calls },
+    taskList: {
+      ...tasks.control,
+      ...tasks.calls,
+      ...erasureTasks({ ...erasureOf(core), log }),
+    },
     concurrency: 16,
     pollInterval: 200,
     noHandleSignals: true,

@@ -7,16 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { knownVariables } from '#services/platform/env.ts';
 import type { ReadyDetails, ReadyMessage } from '#services/platform/lifecycle.ts';
 import type { CallOptions, Person } from './app.ts';
+import { operateJson, type Outcome } from './operator.ts';
+import { testPassword } from './password.ts';
+import { variablesOf, type Settings } from './variables.ts';
 
 /**
  * The product as real processes, for the tests that kill, stop and double them: the whole of it as
  * one command starts it, or single processes over a test's own database. Whoever starts something
  * here disposes of it; what it started dies with it.
  */
-export type Settings = Readonly<Record<string, string>>;
+export type { Settings };
 
 const services = join(import.meta.dirname, '../../services');
 
@@ -25,15 +27,6 @@ export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'sevenfold-processes-'));
   chmodSync(path, 0o755);
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-/** This shell's variables without whatever it may say to the product, and `settings` instead. */
-function variablesOf(settings: Settings): NodeJS.ProcessEnv {
-  const known = new Set(knownVariables());
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !known.has(name) && !name.endsWith('_API_KEY'),
-  );
-  return { ...Object.fromEntries(kept), RATE_LIMITS: 'off', ...settings };
 }
 
 export async function freePort(): Promise<number> {
@@ -52,7 +45,7 @@ export async function freePort(): Promise<number> {
 export async function eventually<Found>(
   what: string,
   look: () => Promise<Found | null | false> | Found | null | false,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<Found> {
   const end = performance.now() + timeoutMs;
   let last: unknown = null;
@@ -270,8 +263,6 @@ async function endOf(child: ChildProcess): Promise<number | null> {
 
 // --- the command line ---
 
-export type Outcome = { code: number | null; stdout: string; stderr: string };
-
 /** The command line as an operator types it; `settings` name the database. */
 export async function commandLine(settings: Settings, ...args: string[]): Promise<Outcome> {
   const child = spawn(process.execPath, [join(services, 'cli/cli.ts'), ...args], {
@@ -300,14 +291,12 @@ export type Client = {
   call(path: string, options?: CallOptions): Promise<Response>;
   /** The `data` of a success; anything else throws with what was answered. */
   data<Data>(path: string, options?: CallOptions): Promise<Data>;
-  /** With 50 credits for each trial, granted through the route of local mode. */
-  signUp(options?: { trials: number }): Promise<Person>;
+  /** With 50 credits, unless told otherwise, that an operator grants. */
+  signUp(options?: { credits: number }): Promise<Person>;
 };
 
-/** Of everyone who signs up here. */
-export const testPassword = 'Passw0rd-1';
-
-export function createClient(url: string): Client {
+/** `settings` name the database, for the command line. */
+export function createClient(url: string, settings: Settings): Client {
   const call: Client['call'] = async (
     path,
     { method, body, token, key, headers, signal: stop } = {},
@@ -332,13 +321,13 @@ export function createClient(url: string): Client {
   return {
     call,
     data,
-    async signUp({ trials } = { trials: 1 }) {
+    async signUp({ credits } = { credits: 50 }) {
       const email = `person-${randomBytes(6).toString('hex')}@example.com`;
       const { token, user } = await data<{ token: string; user: { id: string } }>('/auth/signup', {
         body: { name: 'A Person', email, password: testPassword },
       });
-      for (let trial = 0; trial < trials; trial += 1)
-        await data('/credits/trial', { method: 'POST', token });
+      if (credits > 0)
+        await operateJson(settings, 'credits', 'grant', email, String(credits), '--reason', 'Test');
       return { token, userId: user.id, email };
     },
   };

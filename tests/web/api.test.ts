@@ -9,10 +9,15 @@ import {
   setAccessToken,
   write,
 } from '#web/api.ts';
+import { upload } from '#web/api-files.ts';
 
 type Answer = Response | Error;
 
 const Balance = v.object({ available_credits: v.number() });
+const Anything = v.unknown();
+const question = { challenge: 'x', strategy: 'balanced' } as const;
+const credentials = { email: 'a@example.com', password: 'Secret-1234' };
+const person = { ...credentials, name: 'A Person' };
 const soon = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
 
 function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
@@ -67,14 +72,14 @@ describe('reading', () => {
 
   it('leaves out what is undefined in a query', async () => {
     const requests = network(json(200, { data: { available_credits: 1 } }));
-    await read('/credits/history', Balance, { query: { limit: 50, before: undefined } });
+    await read('/credits/history', Anything, { query: { limit: 50, before: undefined } });
     expect(requests[0]?.url).toBe('http://localhost/api/credits/history?limit=50');
   });
 
   it('keeps the pagination of a list', async () => {
     const pagination = { page: 1, limit: 10, total: 1, total_pages: 1 };
     network(json(200, { data: [{ available_credits: 1 }], pagination }));
-    expect(await readPage('/optimizations', Balance)).toEqual({
+    expect(await readPage('/optimizations', Anything)).toEqual({
       data: [{ available_credits: 1 }],
       pagination,
     });
@@ -102,7 +107,7 @@ describe('reading', () => {
 
   it('does not repeat what the server refused', async () => {
     const requests = network(json(404, { code: 'not-found', message: 'Not found' }));
-    expect(await failure(read('/optimizations/opt_1', Balance))).toMatchObject({ status: 404 });
+    expect(await failure(read('/optimizations/opt_1', Anything))).toMatchObject({ status: 404 });
     expect(requests).toHaveLength(1);
   });
 
@@ -127,7 +132,7 @@ describe('a refusal', () => {
         shortfall: 4,
       }),
     );
-    const problem = await failure(write('POST', '/optimizations', {}, Balance));
+    const problem = await failure(write('POST', '/optimizations', question, Anything));
     expect(problem).toMatchObject({
       status: 402,
       code: 'insufficient-credits',
@@ -138,9 +143,24 @@ describe('a refusal', () => {
     expect(problem.members['shortfall']).toBe(4);
   });
 
+  it('is told in the sentence for people where the message has key words for programs', async () => {
+    network(
+      json(409, {
+        code: 'email-in-use',
+        title: 'Email already in use',
+        detail: 'An account with this email already exists. Try signing in instead.',
+        message: 'This email is already registered. Try signing in instead.',
+      }),
+    );
+    expect(await failure(write('POST', '/auth/signup', person, Anything))).toMatchObject({
+      title: 'Email already in use',
+      message: 'An account with this email already exists. Try signing in instead.',
+    });
+  });
+
   it('is still a refusal when a proxy wrote it as a page', async () => {
     network(new Response('<h1>Bad gateway</h1>', { status: 502 }));
-    expect(await failure(write('POST', '/optimizations', {}, Balance))).toMatchObject({
+    expect(await failure(write('POST', '/optimizations', question, Anything))).toMatchObject({
       status: 502,
       message: 'Request failed',
     });
@@ -148,7 +168,7 @@ describe('a refusal', () => {
 
   it('says how many seconds to wait', async () => {
     network(json(429, { code: 'rate-limited', message: 'Wait' }, { 'retry-after': '42' }));
-    expect(await failure(write('POST', '/auth/login', {}, Balance))).toMatchObject({
+    expect(await failure(write('POST', '/auth/login', credentials, Anything))).toMatchObject({
       retryAfterSeconds: 42,
     });
   });
@@ -157,22 +177,33 @@ describe('a refusal', () => {
 describe('writing', () => {
   it('sends JSON with a key of its own each time', async () => {
     const requests = network(json(201, { data: { available_credits: 1 } }));
-    await write('POST', '/optimizations', { challenge: 'x' }, Balance);
-    await write('POST', '/optimizations', { challenge: 'x' }, Balance);
+    await write('POST', '/optimizations', question, Anything);
+    await write('POST', '/optimizations', question, Anything);
     const keys = requests.map((request) => request.headers.get('idempotency-key'));
     expect(new Set(keys).size).toBe(2);
-    expect(await requests[0]?.json()).toEqual({ challenge: 'x' });
+    expect(await requests[0]?.json()).toEqual(question);
   });
 
   it('uses the key it is given, so that the same intent happens once', async () => {
     const requests = network(json(201, { data: { available_credits: 1 } }));
-    await write('POST', '/optimizations', {}, Balance, { key: 'k1' });
+    await write('POST', '/optimizations', question, Anything, { key: 'k1' });
     expect(requests[0]?.headers.get('idempotency-key')).toBe('k1');
+  });
+
+  it('puts a file as the bytes that it is', async () => {
+    const requests = network(json(200, { data: { available_credits: 1 } }));
+    const picture = new Blob([new Uint8Array([1, 2, 3])], { type: 'image/webp' });
+    await upload('/users/me/avatar', picture, Anything);
+    expect(requests[0]?.method).toBe('PUT');
+    expect(requests[0]?.headers.get('content-type')).toBe('image/webp');
+    expect(new Uint8Array((await requests[0]?.arrayBuffer()) ?? [])).toEqual(
+      new Uint8Array([1, 2, 3]),
+    );
   });
 
   it('is never repeated by itself', async () => {
     const requests = network(new TypeError('Failed to fetch'));
-    await failure(write('POST', '/optimizations', {}, Balance));
+    await failure(write('POST', '/optimizations', question, Anything));
     expect(requests).toHaveLength(1);
   });
 });
@@ -207,4 +238,23 @@ describe('the access token', () => {
     expect(await failure(read('/credits/balance', Balance))).toMatchObject({ status: 401 });
     expect(requests).toHaveLength(1);
   });
+});
+
+it('does not compile what is not in the description', () => {
+  // Never called: it is the compiler that refuses these.
+  const refused = async () => {
+    // @ts-expect-error There is no such path.
+    await read('/credits/balances', Balance);
+    // @ts-expect-error The path does not take this method.
+    await write('POST', '/credits/balance', {}, Anything);
+    // @ts-expect-error The endpoint takes no such query.
+    await read('/credits/history', Anything, { query: { page: 2 } });
+    // @ts-expect-error The endpoint answers something else.
+    await read('/credits/history', Balance);
+    // @ts-expect-error The body lacks what the endpoint requires.
+    await write('POST', '/optimizations', { challenge: 'x' }, Anything);
+    // @ts-expect-error The items of the list are something else.
+    await readPage('/recipes', v.object({ nothing: v.string() }));
+  };
+  expect(refused).toBeTypeOf('function');
 });

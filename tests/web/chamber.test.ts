@@ -15,6 +15,7 @@ import {
 } from '#tests/optimizations/run-script.ts';
 import { statusOf } from '#services/optimizations/describe.ts';
 import { launchBrowser } from './browser.ts';
+import { looks } from './member-site.ts';
 import { balance, runServer, type RunServer } from './run-server.ts';
 import { type Story, storyOf } from './run-story.ts';
 import { member, problem, serveSite, type Site } from './site.ts';
@@ -106,10 +107,6 @@ async function violations(page: Page): Promise<string[]> {
 
 const overflow = async (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-
-const looks = (['light', 'dark'] as const).flatMap((theme) =>
-  [360, 1280].map((width) => ({ theme, width })),
-);
 
 describe('the chamber', () => {
   it.each(looks)('has nothing for axe to complain about, $theme at $width px', async (look) => {

@@ -1,21 +1,22 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Usage } from '#services/optimizations/contract.ts';
 import {
-  analytics,
   balance,
   eventually,
   failing,
+  looks,
   member,
   page as pageOf,
   runId,
   runOf,
   sidewaysScroll,
-  themes,
+  stats,
+  usage,
   useMemberSite,
   violations,
-  widths,
 } from './member-site.ts';
-import { ok, problem, sessionOf } from './site.ts';
+import { ok, problem } from './site.ts';
 
 const { open, site } = useMemberSite();
 
@@ -42,13 +43,11 @@ const busy = member({
   [`GET /api/optimizations/${runId(1)}`]: problem(503, 'busy', 'Busy'),
 });
 
-const usage = (optimizations_used: number, optimizations_limit: number) =>
-  member({
-    'GET /api/users/me': ok({ ...sessionOf().user, optimizations_used, optimizations_limit }),
-  });
+const used = (change: Partial<Usage>) =>
+  member({ 'GET /api/optimizations/usage': ok({ ...usage, ...change }) });
 
 describe('the dashboard', () => {
-  it.each(themes.flatMap((theme) => widths.map((width) => ({ theme, width }))))(
+  it.each(looks)(
     'has nothing for axe to complain about, $theme at $width px',
     async ({ theme, width }) => {
       const page = await open('/dashboard', { theme, width, api: busy });
@@ -98,14 +97,14 @@ describe('the dashboard', () => {
     expect(await link(3)).toEqual(['View Details', `/optimizations/${runId(3)}`]);
     expect(await row(2).innerText()).toContain('Agreement 82, strong');
     expect(await row(3).innerText()).toContain('7 credits, 7 returned');
-    expect(await row(2).getByText('Simulated').count()).toBe(1);
+    await eventually(() => row(2).getByText('Simulated').count()).toBe(1);
     expect(await row(4).getByText('Simulated').count()).toBe(0);
     await page.getByRole('link', { name: 'View all (6)' }).click();
     await page.getByRole('heading', { name: 'Your optimizations' }).waitFor();
     await eventually(() => page.getByText('Question 6', { exact: true }).count()).toBe(1);
   });
 
-  it('counts the success rate from runs that ended, and says of how many', async () => {
+  it('says of how many runs the success rate is', async () => {
     const page = await open('/dashboard', { api: busy });
     const card = page.getByRole('region', { name: 'Success Rate' });
     await eventually(() => card.innerText()).toContain('66 %');
@@ -117,10 +116,12 @@ describe('the dashboard', () => {
       api: member({
         'GET /api/optimizations': pageOf([]),
         'GET /api/credits/balance': ok({ ...balance, available_credits: 0 }),
-        'GET /api/credits/analytics': ok({
-          ...analytics,
-          average_cost_per_optimization: null,
+        'GET /api/users/me/stats': ok({
+          ...stats,
+          success_rate: null,
           completed_optimizations: 0,
+          failed_optimizations: 0,
+          average_cost_per_optimization: null,
         }),
       }),
     });
@@ -177,7 +178,9 @@ describe('the dashboard', () => {
 
 describe('the monthly usage', () => {
   it('warns from 80 % in the specified words, and says what is blocked', async () => {
-    const page = await open('/dashboard', { api: usage(4, 5) });
+    const page = await open('/dashboard', {
+      api: used({ current_month: 4, limit: 5, percentage: 80 }),
+    });
     const card = page.getByRole('region', { name: 'Monthly Usage' });
     await card.getByText('Approaching Usage Limit').waitFor();
     const text = await card.innerText();
@@ -190,7 +193,9 @@ describe('the monthly usage', () => {
   });
 
   it('says Unlimited and shows no bar without a limit', async () => {
-    const page = await open('/dashboard', { api: usage(400, -1) });
+    const page = await open('/dashboard', {
+      api: used({ current_month: 400, limit: -1, percentage: null }),
+    });
     const card = page.getByRole('region', { name: 'Monthly Usage' });
     await card.getByText('Unlimited').waitFor();
     expect(await card.getByRole('progressbar').count()).toBe(0);
@@ -198,22 +203,18 @@ describe('the monthly usage', () => {
   });
 });
 
-describe('all optimizations', () => {
-  it('come in pages that stand in the address', async () => {
-    const page = await open('/dashboard/optimizations', {
-      api: member({ 'GET /api/optimizations': pageOf([runOf(1)], 25) }),
+describe('the usage of a person that cannot be read', () => {
+  it('is --, beside the plan that the session knows, until it is read', async () => {
+    let isDown = true;
+    const whole = member();
+    const page = await open('/dashboard', {
+      api: (call) => (isDown && call.path === '/api/optimizations/usage' ? failing : whole(call)),
     });
-    await page.getByText('Page 1 of 3').waitFor();
-    await page.getByRole('link', { name: 'Older' }).click();
-    await page.waitForURL('**/dashboard/optimizations?page=2');
-    await page.getByText('Page 2 of 3').waitFor();
-    expect(await violations(page)).toEqual([]);
-  });
-
-  it('lead to the first question when there are none', async () => {
-    const page = await open('/dashboard/optimizations', {
-      api: member({ 'GET /api/optimizations': pageOf([]) }),
-    });
-    await page.getByRole('link', { name: 'Ask your first question' }).waitFor();
+    const card = page.getByRole('region', { name: 'Monthly Usage' });
+    await card.getByText('of -- optimizations').waitFor();
+    expect(await card.innerText()).toContain('Free Plan');
+    isDown = false;
+    await card.getByRole('button', { name: 'Try Again' }).click();
+    await card.getByText('of 5 optimizations').waitFor();
   });
 });

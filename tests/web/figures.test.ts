@@ -6,6 +6,7 @@ import {
   latency,
   modelCost,
   percent,
+  percentParts,
   price,
   signedCredits,
 } from '#web/ui/figures.ts';
@@ -47,6 +48,28 @@ describe('figures', () => {
   it('turns milliseconds into seconds from a thousand on', () => {
     expect(latency(999)).toBe('999 ms');
     expect(latency(1000)).toBe('1.0 s');
+  });
+
+  it('shows parts of a whole so that they add up to it, each within one percent of its share', () => {
+    expect(percentParts([4, 3, 3, 3, 1], 14)).toEqual([29, 22, 21, 21, 7]);
+    expect(percentParts([1, 1, 1], 3)).toEqual([34, 33, 33]);
+    expect(percentParts([1, 1], 3)).toEqual([34, 33]);
+    expect(percentParts([0, 0], 0)).toEqual([0, 0]);
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1 }),
+        fc.integer({ min: 0, max: 1_000_000 }),
+        (parts, rest) => {
+          const sum = parts.reduce((all, part) => all + part, 0);
+          fc.pre(sum + rest > 0);
+          const shown = percentParts(parts, sum + rest);
+          const total = shown.reduce((all, part) => all + part, 0);
+          expect(total).toBe(Math.round((sum / (sum + rest)) * 100));
+          for (const [index, part] of parts.entries())
+            expect(Math.abs((shown[index] ?? 0) - (part / (sum + rest)) * 100)).toBeLessThan(1);
+        },
+      ),
+    );
   });
 
   it('says 100 % only when all is done', () => {

@@ -13,7 +13,7 @@ type Visit = {
   url: string;
   headers: Headers;
   accept: () => void;
-  refuse: (status: number, message?: string) => void;
+  refuse: (status: number, message?: string, headers?: Record<string, string>) => void;
   breakOff: () => void;
   say: (event: string, data: unknown, id?: string) => void;
   end: () => void;
@@ -83,7 +83,8 @@ async function visit(url: string, init: RequestInit): Promise<Response> {
           }),
         ),
       ),
-    refuse: (status, message = 'No') => resolve(Response.json({ message }, { status })),
+    refuse: (status, message = 'No', headers = {}) =>
+      resolve(Response.json({ message }, { status, headers })),
     breakOff: () => {
       reject(new TypeError('Failed to fetch'));
       body?.error(new TypeError('network error'));
@@ -188,6 +189,24 @@ describe('the stream', () => {
     at(5).end();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(visits).toHaveLength(7);
+  });
+
+  it('comes back no sooner than the server asks, and by chance a little later', async () => {
+    connection.start();
+    await settle();
+    at(0).refuse(429, 'Too many streams', { 'retry-after': '20' });
+    // Half of what chance may add, which is half of the 20 s.
+    await vi.advanceTimersByTimeAsync(24_999);
+    expect(visits).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(visits).toHaveLength(2);
+    at(1).refuse(429, 'Too many streams', { 'retry-after': '86400' });
+    // A day is not believed.
+    await vi.advanceTimersByTimeAsync(375_000);
+    expect(visits).toHaveLength(3);
+    at(2).refuse(429, 'Too many streams', { 'retry-after': 'Sun, 22 Nov 2026 12:00:00 GMT' });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(visits).toHaveLength(4);
   });
 
   it('does not wait when somebody hurries it', async () => {

@@ -2,8 +2,15 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
-import type { OptimizationSummary, Strategy } from '#services/optimizations/contract.ts';
+import type {
+  DashboardStats,
+  OptimizationSummary,
+  Strategy,
+  Usage,
+} from '#services/optimizations/contract.ts';
+import { packages } from '#services/payments/catalogue.ts';
 import { launchBrowser } from './browser.ts';
+import { watchRequests } from './settled.ts';
 import {
   type Api,
   type Call,
@@ -20,8 +27,11 @@ import {
  * a page writes to its console as an error, and every report of the content policy, fails the test it
  * happened in.
  */
-export const themes = ['light', 'dark'] as const;
-export const widths = [390, 1440] as const;
+/** Each theme and each width once: contrast follows the theme, layout and targets the width. */
+export const looks = [
+  { theme: 'light', width: 1440 },
+  { theme: 'dark', width: 390 },
+] as const;
 
 export const balance: Balance = {
   available_credits: 86,
@@ -46,6 +56,27 @@ export const analytics: CreditAnalytics = {
     { model: 'gpt-6.1-terra', total_credits: 8 },
     { model: 'claude-sonnet-5-5', total_credits: 6 },
   ],
+  as_of: '2026-11-20T08:00:00.000Z',
+};
+
+export const stats: DashboardStats = {
+  optimizations_used: 1,
+  optimizations_limit: 5,
+  success_rate: 2 / 3,
+  completed_optimizations: 2,
+  failed_optimizations: 1,
+  average_cost_per_optimization: 13.5,
+  as_of: '2026-11-20T08:00:00.000Z',
+};
+
+export const usage: Usage = {
+  current_month: 1,
+  limit: 5,
+  percentage: 20,
+  month: '2026-11',
+  resets_at: '2026-12-01T00:00:00.000Z',
+  bonus_used: 0,
+  as_of: '2026-11-20T08:00:00.000Z',
 };
 
 export function runId(number: number): string {
@@ -138,6 +169,17 @@ export const page = (data: OptimizationSummary[], total: number = data.length): 
   },
 });
 
+/** What only the person sees of themselves, beside what the session says. */
+export const account = {
+  email_confirmed: true,
+  has_password: true,
+  pending_email: null,
+  preferred_dashboard: null,
+  onboarding_completed_at: null,
+  notify_run_finished: false,
+  notify_low_balance: true,
+};
+
 type Answers = Readonly<Record<string, Reply | ((call: Call) => Reply)>>;
 
 /** A person who is signed in and has all there is; `answers` by method and path take precedence. */
@@ -149,10 +191,16 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
       isSignedIn = false;
       return ok({ ok: true });
     },
-    'GET /api/users/me': ok({ ...sessionOf(name).user, optimizations_used: 1 }),
+    'GET /api/users/me': ok({ ...sessionOf(name).user, ...account, optimizations_used: 1 }),
+    'GET /api/users/me/stats': ok(stats),
+    'GET /api/auth/sessions': ok([]),
     'GET /api/credits/balance': ok(balance),
+    'GET /api/credits/packages': ok(packages),
+    'GET /api/credits/plan': ok({ tier: 'free', monthly_limit: 5, plan: null }),
     'GET /api/credits/analytics': ok(analytics),
     'GET /api/credits/history': ok([lineOf(1)]),
+    'GET /api/credits/purchases': ok([]),
+    'GET /api/credits/statements': ok([]),
     'POST /api/credits/check-usage': ok({
       has_sufficient_credits: true,
       required_credits: 14,
@@ -160,6 +208,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
       shortfall: 0,
     }),
     'GET /api/optimizations': page([runOf(1)]),
+    'GET /api/optimizations/usage': ok(usage),
     'GET /api/optimizations/strategies': ok({ strategies }),
     'POST /api/optimizations/estimate': ok({
       estimate: {
@@ -184,7 +233,13 @@ export const failing = problem(500, 'internal', 'Something went wrong on our sid
 export type MemberSite = {
   open: (
     path: string,
-    options?: { width?: number; theme?: 'light' | 'dark'; api?: Api },
+    options?: {
+      width?: number;
+      theme?: 'light' | 'dark';
+      api?: Api;
+      /** Done to the page before it goes anywhere. */
+      prepare?: (page: Page) => Promise<void>;
+    },
   ) => Promise<Page>;
   site: () => Site;
 };
@@ -214,7 +269,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
 
   return {
     site: () => site,
-    async open(path, { width = 1440, theme = 'light', api = member() } = {}) {
+    async open(path, { width = 1440, theme = 'light', api = member(), prepare } = {}) {
       site.answer(api);
       context ??= await browser.newContext({
         viewport: { width, height: 900 },
@@ -222,12 +277,14 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
         reducedMotion: 'reduce',
       });
       const opened = await context.newPage();
+      watchRequests(opened);
       opened.on('pageerror', (error) => complaints.push(error.message));
       opened.on('console', (message) => {
         // The status of a call is not a fault of the page's.
         const isCall = message.text().startsWith('Failed to load resource');
         if (message.type() === 'error' && !isCall) complaints.push(message.text());
       });
+      await prepare?.(opened);
       await opened.goto(`${site.origin}${path}`);
       await opened.locator('main h1').waitFor();
       return opened;
@@ -237,7 +294,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
 
 /** Looks again until it is so; a slow machine has time. */
 export function eventually(read: () => unknown) {
-  return expect.poll(read, { timeout: 15_000 });
+  return expect.poll(read, { timeout: 30_000 });
 }
 
 /** What axe finds on the whole page, each with the markup that it means. */
@@ -246,6 +303,14 @@ export async function violations(opened: Page): Promise<string[]> {
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
   await opened.evaluate(axe.source);
+  // A theme that was just switched is drawn with the next frame, and colours may be on their way.
+  await opened.evaluate(async () => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    const ending = document
+      .getAnimations()
+      .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime));
+    await Promise.allSettled(ending.map(({ finished }) => finished));
+  });
   const results = await opened.evaluate(async () => {
     const checker = Reflect.get(globalThis, 'axe') as typeof axe;
     return checker.run({

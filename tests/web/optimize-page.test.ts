@@ -3,15 +3,14 @@ import type { Page } from 'playwright-core';
 import {
   eventually,
   failing,
+  looks,
   member,
   page as pageOf,
   runId,
   sidewaysScroll,
   strategies,
-  themes,
   useMemberSite,
   violations,
-  widths,
 } from './member-site.ts';
 import { ok, problem, type Reply } from './site.ts';
 
@@ -91,7 +90,7 @@ async function fill(page: Page): Promise<void> {
 const kept = (page: Page) => page.evaluate((key) => localStorage.getItem(key), draftKey);
 
 describe('the optimization form', () => {
-  it.each(themes.flatMap((theme) => widths.map((width) => ({ theme, width }))))(
+  it.each(looks)(
     'has nothing for axe to complain about, $theme at $width px',
     async ({ theme, width }) => {
       const page = await open('/optimization', { theme, width });
@@ -129,12 +128,12 @@ describe('the optimization form', () => {
   it('follows the text with the challenge type until somebody chooses', async () => {
     const page = await open('/optimization');
     const type = page.getByLabel('Challenge type');
-    expect(await type.inputValue()).toBe('business_strategy');
+    await eventually(() => type.inputValue()).toBe('business_strategy');
     await challengeField(page).fill('Which channel should our campaign use?');
-    expect(await type.inputValue()).toBe('marketing');
+    await eventually(() => type.inputValue()).toBe('marketing');
     await type.selectOption('hiring');
     await challengeField(page).fill('Which channel should our next campaign use?');
-    expect(await type.inputValue()).toBe('hiring');
+    await eventually(() => type.inputValue()).toBe('hiring');
   });
 
   it('says why a strategy is not available, and what this version leaves out', async () => {
@@ -158,7 +157,7 @@ describe('the optimization form', () => {
     isDown = false;
     await page.getByRole('button', { name: 'Try Again' }).click();
     await page.getByRole('radio', { name: /Balanced/ }).waitFor();
-    expect(await challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
   });
 });
 
@@ -267,7 +266,7 @@ describe('a start', () => {
     await page
       .getByText('Failed to start optimization. Please try again.')
       .first()
-      .waitFor({ timeout: 15_000 });
+      .waitFor({ timeout: 60_000 });
     await page.reload();
     isDown = false;
     await startButton(page).click();
@@ -310,12 +309,56 @@ describe('a start', () => {
     expect(await startButton(page).innerText()).toBe('Insufficient Credits');
     expect(await startButton(page).isDisabled()).toBe(true);
     const summary = page.getByRole('region', { name: 'Summary' });
-    expect(await summary.getByRole('link').allInnerTexts()).toEqual([
+    await eventually(() => summary.getByRole('link').allInnerTexts()).toEqual([
       'The rule in full',
       'Buy More Credits',
       'View Credit Balance',
     ]);
     expect(await violations(page)).toEqual([]);
+  });
+
+  it.each([
+    [86, 'Credits Owed', []],
+    [10, 'Insufficient Credits', ["You're short by 4 credits."]],
+  ])('with %i credits and a debt is titled "%s"', async (available, title, more) => {
+    const page = await open('/optimization', {
+      api: startable({
+        'GET /api/credits/balance': ok({
+          available_credits: available,
+          reserved_credits: 0,
+          debt_credits: 6,
+          total_purchased: 100,
+          total_consumed: 14,
+          total_credits: 100,
+          used_credits: 14,
+        }),
+      }),
+    });
+    await fill(page);
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await summary.getByText('Your account owes 6 credits').waitFor();
+    expect(await startButton(page).innerText()).toBe(title);
+    expect(await startButton(page).isDisabled()).toBe(true);
+    // On the button and over the panel.
+    await eventually(() => summary.getByText(title, { exact: true }).count()).toBe(2);
+    for (const words of more) await summary.getByText(words).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('says so when the server finds a debt', async () => {
+    const figures = { required_credits: 14, current_balance: 86, shortfall: 0 };
+    const page = await open('/optimization', {
+      api: startable({
+        'POST /api/credits/check-usage': ok({ has_sufficient_credits: false, ...figures }),
+      }),
+    });
+    await fill(page);
+    await startButton(page).click();
+    await page
+      .getByText('Your account owes credits, so no optimization can start.')
+      .first()
+      .waitFor();
+    expect(await page.getByText('Please purchase more credits').count()).toBe(0);
   });
 
   it('says so when the server finds the credits short', async () => {
@@ -356,8 +399,8 @@ describe('the draft', () => {
     await objective(page, 1).fill('Keep churn low');
     await page.getByText('Draft saved on this device.').waitFor();
     await page.reload();
-    expect(await challengeField(page).inputValue()).toBe('Should we raise our prices?');
-    expect(await objective(page, 1).inputValue()).toBe('Keep churn low');
+    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await eventually(() => objective(page, 1).inputValue()).toBe('Keep churn low');
     expect(await page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
     await challengeField(page).fill('Should we raise our prices now?');
     await page.getByRole('button', { name: 'Logout' }).click();
@@ -371,9 +414,9 @@ describe('the draft', () => {
     const page = await open('/optimization');
     await fill(page);
     await page.getByRole('button', { name: 'Empty the form' }).click();
-    expect(await challengeField(page).inputValue()).toBe('');
+    await eventually(() => challengeField(page).inputValue()).toBe('');
     await page.getByRole('button', { name: 'Undo' }).click();
-    expect(await challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
   });
 
   it('gives way to a run that is asked again, and can be had back', async () => {
@@ -385,18 +428,18 @@ describe('the draft', () => {
     await page.getByText('Draft saved on this device.').waitFor();
     await page.goto(`${site().origin}/optimization?from=${runId(1)}`);
     await page.getByText('Your earlier draft is kept on this device').waitFor();
-    expect(await challengeField(page).inputValue()).toBe('Should we raise our prices?');
-    expect(await objective(page, 2).inputValue()).toBe('Grow');
-    expect(await page.getByLabel('Challenge type').inputValue()).toBe('sales');
+    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await eventually(() => objective(page, 2).inputValue()).toBe('Grow');
+    await eventually(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
     expect(await page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
     expect(await kept(page)).toContain('Something of my own');
     await page.getByRole('button', { name: 'Use my draft instead' }).click();
-    expect(await challengeField(page).inputValue()).toBe('Something of my own');
+    await eventually(() => challengeField(page).inputValue()).toBe('Something of my own');
   });
 
   it('begins with a challenge from the address', async () => {
     const page = await open('/optimization?challenge=Should+we+sell+online%3F');
-    expect(await challengeField(page).inputValue()).toBe('Should we sell online?');
+    await eventually(() => challengeField(page).inputValue()).toBe('Should we sell online?');
   });
 
   it('says when the run to ask again is not there', async () => {

@@ -223,6 +223,7 @@ describe('the draft', () => {
     strategy: fc.constantFrom(null, 'ultra' as const),
     allowSimulated: fc.boolean(),
     from: fc.constant(null),
+    recipe: fc.constantFrom(null, 'rec_00000000000000000000000001'),
   });
 
   it('comes back as it was, without empty rows', () => {

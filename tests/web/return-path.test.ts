@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ownPath } from '#services/identity/contract.ts';
 import { safeReturnPath } from '#web/features/identity/return-path.ts';
 
 const origin = 'https://sevenfold.example';
@@ -25,9 +26,21 @@ describe('the way back after signing in', () => {
     'javascript:alert(1)',
     '/login',
     '/signup?redirect=/login',
+    '/forgot-password',
+    '/reset-password?reason=undone',
+    '/auth/confirm?confirmed=true',
     '/',
   ])('goes to the dashboard for %j', (candidate) => {
     expect(safeReturnPath(candidate, origin)).toBe('/dashboard');
+  });
+
+  it('takes any page of this site for its own, those to sign in included', () => {
+    expect(ownPath('/#access_token=a&refresh_token=b', origin)).toBe(
+      '/#access_token=a&refresh_token=b',
+    );
+    expect(ownPath('/auth/confirm?confirmed=true', origin)).toBe('/auth/confirm?confirmed=true');
+    expect(ownPath('//evil.example', origin)).toBeNull();
+    expect(ownPath('https://sevenfold.example/', origin)).toBeNull();
   });
 
   it('never leaves the site, whatever the parameter says', () => {

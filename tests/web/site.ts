@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { AddressInfo } from 'node:net';
+import { apiDocs } from '#services/api-docs.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
+import { identityProblems } from '#services/identity/refusals.ts';
 import { createLog } from '#services/platform/log.ts';
 import { buildWebWhenStale } from '#services/web-build.ts';
 import { webPages } from '#services/web-pages.ts';
@@ -21,6 +23,7 @@ export type Call = {
   path: string;
   /** The query, with its question mark; empty without one. */
   search: string;
+  /** The value of a JSON body, the bytes of any other. */
   body: unknown;
   headers: Headers;
 };
@@ -48,7 +51,7 @@ export const problem = (
   status,
   body: {
     type: 'about:blank',
-    title: code,
+    title: titleOf(code),
     status,
     detail: message,
     message,
@@ -58,6 +61,12 @@ export const problem = (
   },
   headers: { 'content-type': 'application/problem+json', ...rest.headers },
 });
+
+/** As the server names it, where that is known. */
+function titleOf(code: string): string {
+  const titles: Readonly<Record<string, { title: string }>> = identityProblems;
+  return titles[code]?.title ?? code;
+}
 
 /** Nobody is signed in, and nothing else is expected. */
 export const visitor: Api = ({ path }) =>
@@ -125,12 +134,11 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
   const files: string[] = [];
   const app = new Hono()
     .all('/api/*', async (context) => {
-      const text = await context.req.text();
       const call: Call = {
         method: context.req.method,
         path: context.req.path,
         search: new URL(context.req.url).search,
-        body: text === '' ? undefined : (JSON.parse(text) as unknown),
+        body: await bodyOf(context.req.raw),
         headers: context.req.raw.headers,
       };
       calls.push(call);
@@ -143,7 +151,11 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
       files.push(context.req.path);
       await next();
     })
-    .route('/', webPages({ dist, isLocal: options.isLocal ?? false }));
+    .route('/', apiDocs({ productName: 'Sevenfold' }))
+    .route(
+      '/',
+      webPages({ dist, isLocal: options.isLocal ?? false, publicUrl: 'http://127.0.0.1:1' }),
+    );
   const { promise, resolve } = Promise.withResolvers<AddressInfo>();
   const server: ServerType = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, resolve);
   const { port } = await promise;
@@ -156,6 +168,13 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
     },
     close: () => closed(server),
   };
+}
+
+/** JSON as its value, anything else as its bytes. */
+async function bodyOf(request: Request): Promise<unknown> {
+  const bytes = Buffer.from(await request.arrayBuffer());
+  if (request.headers.get('content-type') !== 'application/json') return bytes;
+  return bytes.length === 0 ? undefined : (JSON.parse(bytes.toString()) as unknown);
 }
 
 async function closed(server: ServerType): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,15 @@ const limits = {
   style: 12_000,
   fonts: 60_000,
 } as const;
-const publicPages = ['index', 'login', 'signup', 'terms', 'privacy', 'not-found'] as const;
+const publicPages = [
+  'index',
+  'login',
+  'signup',
+  'forgot-password',
+  'terms',
+  'privacy',
+  'not-found',
+] as const;
 
 let dist = '';
 const text = (path: string): string => readFileSync(join(dist, path), 'utf8');
@@ -64,6 +72,21 @@ describe('the sizes of what is sent', () => {
     expect(total).toBeLessThanOrEqual(limits.fonts);
   });
 
+  it('what the description of the API says of its fields is no part of it', () => {
+    const said = readdirSync('services')
+      .map((slice) => join('services', slice, 'contract.ts'))
+      .filter((path) => existsSync(path))
+      .flatMap((path) => [
+        ...readFileSync(path, 'utf8').matchAll(/v\.description\(\s*(['"])(.{20,}?)\1,?\s*\)/g),
+      ])
+      .map(([, , words = '']) => words);
+    expect(said.length).toBeGreaterThan(100);
+    const scripts = readdirSync(join(dist, 'assets'))
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => text(`assets/${name}`));
+    expect(said.filter((words) => scripts.some((script) => script.includes(words)))).toEqual([]);
+  });
+
   it('the gallery is no part of it', () => {
     const scripts = readdirSync(join(dist, 'assets')).filter((name) => name.endsWith('.js'));
     expect(
@@ -84,7 +107,7 @@ describe('the markup of a prerendered page', () => {
   );
 
   it('tells search engines about the pages there are, and about no others', () => {
-    for (const page of ['index', 'login', 'signup', 'terms', 'privacy']) {
+    for (const page of publicPages.filter((name) => name !== 'not-found')) {
       expect(text(`${page}.html`)).not.toContain('noindex');
       expect(text(`${page}.html`)).toMatch(/<meta name="description" content="[^"]{20,}"/);
     }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ProblemReply } from '#services/platform/contract.ts';
+import type { BodyOf, ItemOf, Method, PathOf, QueryOf, Reads, ReplyOf } from './endpoint-types.ts';
 
 /**
  * The one way from the browser to the server. Every call sends the access token, every reply is
@@ -24,6 +25,8 @@ export class ApiProblem extends Error {
   readonly status: number;
   /** Stable name of the problem, such as `insufficient-credits`; `network` for status 0. */
   readonly code: string;
+  /** The heading that the server gives it, such as 'Email already in use'. */
+  readonly title: string | null;
   readonly errors: readonly FieldProblem[];
   /** Names the call in the server's log; null when the call never arrived. */
   readonly request_id: string | null;
@@ -36,6 +39,7 @@ export class ApiProblem extends Error {
     status: number;
     code: string;
     message: string;
+    title?: string | null;
     errors?: readonly FieldProblem[];
     request_id?: string | null;
     retryAfterSeconds?: number | null;
@@ -45,6 +49,7 @@ export class ApiProblem extends Error {
     super(fields.message, { cause: fields.cause });
     this.status = fields.status;
     this.code = fields.code;
+    this.title = fields.title ?? null;
     this.errors = fields.errors ?? [];
     this.request_id = fields.request_id ?? null;
     this.retryAfterSeconds = fields.retryAfterSeconds ?? null;
@@ -69,6 +74,11 @@ export async function currentAccessToken(): Promise<string | null> {
   return token?.value ?? null;
 }
 
+/** Milliseconds until the token ends, less than nought when it has; null without one. */
+export function accessTokenLeftMs(): number | null {
+  return token && token.expiresAtMs - Date.now();
+}
+
 /** Resolves once a fresh token is set, or once it is certain that there is none. */
 type Renew = () => Promise<unknown>;
 let renew: Renew | undefined;
@@ -80,19 +90,21 @@ export function renewAccessTokenWith(call: Renew): void {
 
 type Schema<T> = v.GenericSchema<unknown, T>;
 type Query = Readonly<Record<string, string | number | undefined>>;
-type ReadOptions = { query?: Query; signal?: AbortSignal | undefined };
+export type ReadOptions<P extends string> = Pick<CallOptions, 'signal' | 'timeoutMs'> & {
+  query?: QueryOf<P>;
+};
 
 /**
  * Reads `/api{path}` and answers its `data`. Tried up to three times when there was no answer or the
  * server was at fault.
  */
-export async function read<T>(
-  path: string,
-  schema: Schema<T>,
-  options: ReadOptions = {},
-): Promise<T> {
+export async function read<P extends PathOf<'GET'>, S extends v.GenericSchema>(
+  path: P,
+  schema: S & Reads<ReplyOf<'GET', P>, S>,
+  options: ReadOptions<P> = {},
+): Promise<v.InferOutput<S>> {
   const body = await retried(() => send({ method: 'GET', path, ...options }), options.signal);
-  return unwrap(body, v.object({ data: schema })).data;
+  return dataOf<v.InferOutput<S>>(body, schema);
 }
 
 const Pagination = v.object({
@@ -104,59 +116,82 @@ const Pagination = v.object({
 export type Page<T> = { data: T[]; pagination: v.InferOutput<typeof Pagination> };
 
 /** Reads one of the lists that come whole, with their pagination beside them. */
-export async function readPage<T>(
-  path: string,
-  itemSchema: Schema<T>,
-  options: ReadOptions = {},
-): Promise<Page<T>> {
+export async function readPage<P extends PathOf<'GET'>, S extends v.GenericSchema>(
+  path: P,
+  itemSchema: S & Reads<ItemOf<P>, S>,
+  options: ReadOptions<P> = {},
+): Promise<Page<v.InferOutput<S>>> {
   const body = await retried(() => send({ method: 'GET', path, ...options }), options.signal);
-  return unwrap(body, v.object({ data: v.array(itemSchema), pagination: Pagination }));
+  const item: Schema<v.InferOutput<S>> = itemSchema;
+  return unwrap(body, v.object({ data: v.array(item), pagination: Pagination }));
 }
 
 /**
  * Sends a command and answers the reply's `data`. Every write carries an idempotency key, so the
  * same intent sent twice happens once: a caller that may send again passes the same `key` again.
  */
-export async function write<T>(
-  method: 'POST' | 'PATCH' | 'DELETE',
-  path: string,
-  body: unknown,
-  schema: Schema<T>,
-  options: { key?: string; signal?: AbortSignal | undefined } = {},
-): Promise<T> {
-  const key = options.key ?? crypto.randomUUID();
-  const reply = await send({ method, path, body: body ?? {}, key, signal: options.signal });
-  return unwrap(reply, v.object({ data: schema })).data;
+export async function write<
+  M extends 'POST' | 'PATCH' | 'DELETE',
+  P extends PathOf<M>,
+  S extends v.GenericSchema,
+>(
+  method: M,
+  path: P,
+  body: BodyOf<M, P>,
+  schema: S & Reads<ReplyOf<M, P>, S>,
+  { key = crypto.randomUUID(), ...options }: { key?: string } & CallOptions = {},
+): Promise<v.InferOutput<S>> {
+  const content = { type: 'application/json', value: JSON.stringify(body) };
+  const reply = await send({ method, path, content, key, ...options });
+  return dataOf<v.InferOutput<S>>(reply, schema);
 }
 
-type Call = {
-  method: string;
-  path: string;
-  query?: Query;
-  body?: unknown;
-  key?: string;
+/** The `data` of a reply, checked against its contract. */
+export function dataOf<T>(body: unknown, schema: Schema<T>): T {
+  return unwrap(body, v.object({ data: schema })).data;
+}
+
+type CallOptions = {
   signal?: AbortSignal | undefined;
+  /** Milliseconds after which this call counts as failed. */
+  timeoutMs?: number;
+  /** Lets the call end even when the page is left meanwhile. */
+  keepalive?: boolean;
 };
 
+/** One call, as it is sent. */
+export type Call = CallOptions & {
+  method: Method;
+  path: string;
+  query?: Query;
+  content?: { readonly type: string; readonly value: string | Blob };
+  key?: string;
+  /** The media type to answer with; JSON unless told otherwise. */
+  accept?: string;
+};
+
+/** Sends a call and answers its body, not yet checked. @throws ApiProblem */
+export async function send(call: Call): Promise<unknown> {
+  return parsed(await answered(call));
+}
+
 /** One call; a second one with a fresh token when the server no longer knows the first. */
-async function send(call: Call): Promise<unknown> {
+export async function answered(call: Call): Promise<Response> {
   const asksForToken = call.path.startsWith('/auth/');
   const bearer = asksForToken ? (token?.value ?? null) : await currentAccessToken();
   const response = await request(call, bearer);
-  if (response.status !== 401 || asksForToken || bearer === null || !renew) {
-    return parsed(response);
-  }
+  if (response.status !== 401 || asksForToken || bearer === null || !renew) return response;
   await renew();
-  if (!token || token.value === bearer) return parsed(response);
-  return parsed(await request(call, token.value));
+  if (!token || token.value === bearer) return response;
+  return request(call, token.value);
 }
 
 async function request(call: Call, bearer: string | null): Promise<Response> {
-  const headers = new Headers({ accept: 'application/json' });
+  const headers = new Headers({ accept: call.accept ?? 'application/json' });
   if (bearer) headers.set('authorization', `Bearer ${bearer}`);
   if (call.key) headers.set('idempotency-key', call.key);
-  if (call.body !== undefined) headers.set('content-type', 'application/json');
-  const timeout = AbortSignal.timeout(timeoutMs);
+  if (call.content) headers.set('content-type', call.content.type);
+  const timeout = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
   try {
     return await fetch(`/api${call.path}${queryString(call.query)}`, {
       method: call.method,
@@ -164,7 +199,8 @@ async function request(call: Call, bearer: string | null): Promise<Response> {
       credentials: 'same-origin',
       cache: 'no-store',
       signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      ...(call.content ? { body: call.content.value } : {}),
+      ...(call.keepalive ? { keepalive: true } : {}),
     });
   } catch (cause) {
     if (call.signal?.aborted) throw cause;
@@ -182,22 +218,26 @@ function queryString(query: Query | undefined): string {
 }
 
 async function parsed(response: Response): Promise<unknown> {
-  let body: unknown;
+  if (!response.ok) throw await refusal(response);
   try {
-    body = await response.json();
+    return await response.json();
   } catch (cause) {
-    // A proxy's error page is not JSON, yet its status still says what happened.
-    if (response.ok) throw noAnswer('unreadable-reply', cause);
-    body = {};
+    throw noAnswer('unreadable-reply', cause);
   }
-  if (response.ok) return body;
+}
+
+/** What a refusal says. A proxy's error page is not JSON, yet its status still says what happened. */
+export async function refusal(response: Response): Promise<ApiProblem> {
+  const body: unknown = await response.json().catch(() => ({}));
   const parse = v.safeParse(ProblemDocument, body);
   const problem = parse.success ? parse.output : {};
   const retryAfter = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
-  throw new ApiProblem({
+  return new ApiProblem({
     status: response.status,
     code: problem.code ?? 'unknown',
-    message: problem.message ?? 'Request failed',
+    // `message` may be worded for programs that look for key words in it.
+    message: problem.detail ?? problem.message ?? 'Request failed',
+    title: problem.title ?? null,
     errors: problem.errors ?? [],
     request_id: problem.request_id ?? response.headers.get('x-request-id'),
     retryAfterSeconds: Number.isNaN(retryAfter) ? null : retryAfter,
@@ -212,7 +252,11 @@ function unwrap<T>(body: unknown, schema: Schema<T>): T {
   throw noAnswer('unreadable-reply', result.issues);
 }
 
-function noAnswer(code: 'network' | 'timeout' | 'unreadable-reply', cause: unknown): ApiProblem {
+/** There was no answer that can be used, and why. */
+export function noAnswer(
+  code: 'network' | 'timeout' | 'unreadable-reply',
+  cause: unknown,
+): ApiProblem {
   return new ApiProblem({ status: 0, code, message: 'Network error occurred', cause });
 }
 
@@ -225,7 +269,8 @@ export function isTransient(error: unknown): boolean {
   );
 }
 
-async function retried<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Up to three tries of a call that may be made again. */
+export async function retried<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (const delayMs of retryDelaysMs) {
     try {
       return await call();

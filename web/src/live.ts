@@ -1,3 +1,4 @@
+import type { QueryKey } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact, Snapshot } from '#services/live/contract.ts';
@@ -5,9 +6,11 @@ import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import { describeRun, summarize } from '#services/optimizations/describe.ts';
 import { type RunView } from '#services/optimizations/view.ts';
 import { ApiProblem, currentAccessToken, type Page } from '#web/api.ts';
-import { balanceQuery } from '#web/features/credits/queries.ts';
+import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
+import { statsQuery, usageQuery } from '#web/features/dashboard/queries.ts';
 import { onSessionEnd, restoreSession, useSession } from '#web/features/identity/session.ts';
-import { runQuery, runsKey } from '#web/features/runs/queries.ts';
+import { accountQuery } from '#web/features/profile/queries.ts';
+import { type RunChoice, runQuery, runsKey } from '#web/features/runs/queries.ts';
 import { type Connection, createConnection, type StreamMessage } from '#web/live/connection.ts';
 import { createPace } from '#web/live/pace.ts';
 import { isTorn, type RunState, withCopy, withDelta, withFact } from '#web/live/run-state.ts';
@@ -55,6 +58,8 @@ let connection: Connection = { status: 'idle' };
 let serverAheadMs = 0;
 let updatedAt: number | null = null;
 let watched: string | null = null;
+/** A first one was here: the next tells that the stream was away for longer than it can catch up. */
+let hadSnapshot = false;
 let users = 0;
 
 const stream = createConnection({
@@ -94,15 +99,20 @@ function receive(message: StreamMessage): void {
       return undefined;
     }
     case 'stale':
-      void queryClient.invalidateQueries();
+      for (const { queryKey } of figuresOf[message.name] ?? [])
+        void queryClient.invalidateQueries({ queryKey });
   }
 }
 
 function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
+  // What happened while there was no stream moved the ledger, too.
+  if (!isKnownBalance(balance)) refreshCredits();
   setBalance(balance);
   const known = cachedRows();
   for (const row of rows) patchRow(row.id, row);
-  if (rows.some((row) => !known.has(row.id))) void refreshLists();
+  // What was deleted meanwhile is not in it, and what is older than its rows may have gone, too.
+  if (hadSnapshot || rows.some((row) => !known.has(row.id))) void refreshLists();
+  hadSnapshot = true;
   const run = copy && runs.get(copy.id);
   if (run) receiveCopy(run, copy.council);
 }
@@ -112,10 +122,11 @@ function receiveFact(fact: Fact): void {
     case 'account':
       // The patch is a whole balance; the contract of the fact leaves its shape to its kind.
       setBalance(fact.patch as Balance);
-      void queryClient.invalidateQueries({ queryKey: ['credits'] });
+      refreshCredits();
       return undefined;
     case 'run_row':
-      if (!cachedRows().has(fact.entity.id)) void refreshLists();
+      if (hidesRow(fact.type)) followHiding(fact);
+      else if (!cachedRows().has(fact.entity.id)) void refreshLists();
       else patchRow(fact.entity.id, fact.patch);
       return undefined;
     case 'run': {
@@ -125,6 +136,7 @@ function receiveFact(fact: Fact): void {
         if (isTorn(run.arrived)) void load(run);
         if (changesRow(fact.type)) followInCache(run.arrived.view);
       }
+      if (hidesRow(fact.type)) followHiding(fact);
       return undefined;
     }
   }
@@ -166,10 +178,26 @@ function setConnection(next: Connection): void {
   for (const listener of connectionListeners) listener();
 }
 
+/** What is read from each of the server's read models that follow the events by a moment. */
+const figuresOf: Readonly<Record<string, readonly { queryKey: QueryKey }[]>> = {
+  credit_analytics: [analyticsQuery, statsQuery],
+  run_usage: [usageQuery, statsQuery, accountQuery],
+};
+
 // ── the query cache ─────────────────────────────────────────────────────────────────────────────
 
 function setBalance(balance: Balance): void {
   queryClient.setQueryData(balanceQuery.queryKey, balance);
+}
+
+function isKnownBalance(balance: Balance): boolean {
+  const known = queryClient.getQueryData<Balance>(balanceQuery.queryKey);
+  return known === undefined || sameFields(known, balance);
+}
+
+/** What follows from the ledger. What is computed behind it is said to be stale once it has moved. */
+function refreshCredits(): void {
+  void queryClient.invalidateQueries({ queryKey: ['credits'] });
 }
 
 function cachedPages(): Page<OptimizationSummary>[] {
@@ -182,8 +210,18 @@ function cachedRows(): Set<string> {
   return new Set(cachedPages().flatMap((page) => page.data.map((row) => row.id)));
 }
 
-/** Changes one run's row wherever it is listed; its `credits` merge by key. */
+/**
+ * Changes one run's row wherever it is listed; its `credits` merge by key. A list that is chosen or
+ * ordered by what has changed may hold other rows now, and is read again.
+ */
 function patchRow(id: string, patch: Partial<OptimizationSummary>): void {
+  const before = cachedPages()
+    .flatMap((page) => page.data)
+    .find((row) => row.id === id);
+  const isNews = ({ title, status }: Partial<OptimizationSummary>): boolean =>
+    (title !== undefined && title !== before?.title) ||
+    (status !== undefined && status !== before?.status);
+  if (isNews(patch)) void refreshLists(isChosen);
   queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
     page?.data.some((row) => row.id === id)
       ? {
@@ -198,9 +236,44 @@ function patchRow(id: string, patch: Partial<OptimizationSummary>): void {
   );
 }
 
-async function refreshLists(): Promise<void> {
-  await queryClient.invalidateQueries({ queryKey: runsKey });
+async function refreshLists(which: (key: QueryKey) => boolean = () => true): Promise<void> {
+  await queryClient.invalidateQueries({
+    queryKey: runsKey,
+    predicate: ({ queryKey }) => which(queryKey),
+  });
 }
+
+/** Whether a list is anything but all runs by age. */
+function isChosen(queryKey: QueryKey): boolean {
+  const choice: RunChoice = queryKey[1] ?? {};
+  return choice.q !== undefined || choice.status !== undefined || choice.sort === 'credits';
+}
+
+/** A run was deleted or brought back, here or elsewhere. */
+function followHiding({ type, entity: { id } }: Fact): void {
+  if (type === 'OptimizationHidden') dropRow(id);
+  // Other runs move up, or down again.
+  void refreshLists();
+  const run = runs.get(id);
+  if (!run) return;
+  if (type === 'OptimizationHidden') setPhase(run, { status: 'missing' });
+  else void load(run);
+}
+
+/** Takes a run's row out of every list, before the lists are read again. */
+function dropRow(id: string): void {
+  queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
+    page?.data.some((row) => row.id === id)
+      ? {
+          data: page.data.filter((row) => row.id !== id),
+          pagination: { ...page.pagination, total: page.pagination.total - 1 },
+        }
+      : page,
+  );
+}
+
+const hidesRow = (type: Fact['type']): boolean =>
+  type === 'OptimizationHidden' || type === 'OptimizationRestored';
 
 const rowChanges: ReadonlySet<Fact['type']> = new Set<Fact['type']>([
   'ProcessingStarted',
@@ -369,6 +442,7 @@ onSessionEnd(() => {
   stream.watch(null);
   watched = null;
   updatedAt = null;
+  hadSnapshot = false;
   for (const run of runs.values()) clearTimeout(run.retry);
   runs.clear();
 });

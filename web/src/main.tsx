@@ -1,5 +1,6 @@
 import { createRoot, hydrateRoot } from 'react-dom/client';
 import { App } from './app.tsx';
+import { leaveArrivalBehind, takeArrival } from './features/identity/arrival.ts';
 import { connectSession } from './features/identity/session.ts';
 import { showTheme } from './features/shell/theme.ts';
 import { followPageViews } from './page-view.ts';
@@ -14,11 +15,17 @@ import { createAppRouter } from './router.tsx';
  * it to finish while it waits for the route.
  */
 async function start(): Promise<void> {
+  // Before anything else, so that nothing here ever sees an address with a secret in it.
+  takeArrival();
+  // A link that is pasted into this tab changes only the fragment and loads no page; heard before the
+  // router hears it.
+  window.addEventListener('popstate', takeArrival);
   const container = document.getElementById('app');
   if (!container) throw new Error('The page has no #app');
   showTheme();
   const router = createAppRouter();
   followPageViews(router);
+  router.subscribe('onResolved', ({ toLocation }) => leaveArrivalBehind(toLocation.pathname));
   const { page } = container.dataset;
   if (page === location.pathname || page === 'not-found') {
     router.ssr = { manifest: undefined };

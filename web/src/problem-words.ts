@@ -5,7 +5,7 @@ import { ApiProblem } from '#web/api.ts';
  * sentence wins when it has one that was written for people; internal causes never reach a screen.
  */
 const sentenceByStatus: Readonly<Record<number, string>> = {
-  0: 'Network error occurred',
+  0: 'Network error occurred.',
   401: 'Please sign in again.',
   403: 'This account may not do that.',
   404: 'It does not exist, or it is not yours.',

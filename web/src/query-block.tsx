@@ -63,6 +63,11 @@ export function QueryBlock<T>({
   );
 }
 
+/** There is no such thing for this person, and asking again changes nothing. */
+export function isMissing({ data, error }: Pick<Answer<unknown>, 'data' | 'error'>): boolean {
+  return data === undefined && error instanceof ApiProblem && error.status === 404;
+}
+
 /** The age of figures that could not be read again. */
 export function LastRead({
   answer,

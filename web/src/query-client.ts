@@ -1,5 +1,5 @@
 import { QueryClient } from '@tanstack/react-query';
-import { onSessionEnd } from '#web/features/identity/session.ts';
+import { onSessionEnd, onSessionResume } from '#web/features/identity/session.ts';
 
 /**
  * What the server has told this page, for everyone who asks again. `read` already repeats what may
@@ -18,3 +18,5 @@ export const queryClient = new QueryClient({
 });
 
 onSessionEnd(() => queryClient.clear());
+// What failed while nobody was signed in is asked for again.
+onSessionResume(() => void queryClient.invalidateQueries());

@@ -12,17 +12,34 @@ import { Route as rootRouteImport } from './routes/__root.tsx'
 import { Route as IndexRouteImport } from './routes/index.tsx'
 import { Route as SplatRouteImport } from './routes/$.tsx'
 import { Route as SignedInRouteImport } from './routes/_signed-in.tsx'
+import { Route as AccountDeletedRouteImport } from './routes/account-deleted.tsx'
+import { Route as ForgotPasswordRouteImport } from './routes/forgot-password.tsx'
 import { Route as LoginRouteImport } from './routes/login.tsx'
 import { Route as PrivacyRouteImport } from './routes/privacy.tsx'
+import { Route as ResetPasswordRouteImport } from './routes/reset-password.tsx'
 import { Route as SignupRouteImport } from './routes/signup.tsx'
 import { Route as TermsRouteImport } from './routes/terms.tsx'
 import { Route as SignedInCreditsRouteImport } from './routes/_signed-in/credits.tsx'
 import { Route as SignedInDashboardRouteImport } from './routes/_signed-in/dashboard.tsx'
 import { Route as SignedInEvolutionChamberRouteImport } from './routes/_signed-in/evolution-chamber.tsx'
 import { Route as SignedInOptimizationRouteImport } from './routes/_signed-in/optimization.tsx'
+import { Route as SignedInProfileRouteImport } from './routes/_signed-in/profile.tsx'
+import { Route as AuthConfirmRouteImport } from './routes/auth.confirm.tsx'
+import { Route as AuthErrorRouteImport } from './routes/auth.error.tsx'
+import { Route as AuthVerifyEmailRouteImport } from './routes/auth.verify-email.tsx'
+import { Route as SignedInCreditsPlanRouteImport } from './routes/_signed-in/credits_.plan.tsx'
+import { Route as SignedInCreditsPurchaseRouteImport } from './routes/_signed-in/credits_.purchase.tsx'
+import { Route as SignedInCreditsSuccessRouteImport } from './routes/_signed-in/credits_.success.tsx'
 import { Route as SignedInDashboardOptimizationsRouteImport } from './routes/_signed-in/dashboard_.optimizations.tsx'
 import { Route as SignedInOptimizationIdRouteImport } from './routes/_signed-in/optimization_.$id.tsx'
 import { Route as SignedInOptimizationsIdRouteImport } from './routes/_signed-in/optimizations.$id.tsx'
+import { Route as SignedInRecipesIndexRouteImport } from './routes/_signed-in/recipes.index.tsx'
+import { Route as SignedInRecipesIdRouteImport } from './routes/_signed-in/recipes.$id.tsx'
+import { Route as SignedInRecipesNewRouteImport } from './routes/_signed-in/recipes.new.tsx'
+import { Route as AuthLinkKindRouteImport } from './routes/auth.link.$kind.tsx'
+import { Route as SignedInCreditsStatementsIndexRouteImport } from './routes/_signed-in/credits_.statements.index.tsx'
+import { Route as SignedInCreditsStatementsMonthRouteImport } from './routes/_signed-in/credits_.statements.$month.tsx'
+import { Route as SignedInRecipesIdEditRouteImport } from './routes/_signed-in/recipes.$id_.edit.tsx'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
@@ -38,6 +55,16 @@ const SignedInRoute = SignedInRouteImport.update({
   id: '/_signed-in',
   getParentRoute: () => rootRouteImport,
 } as any)
+const AccountDeletedRoute = AccountDeletedRouteImport.update({
+  id: '/account-deleted',
+  path: '/account-deleted',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ForgotPasswordRoute = ForgotPasswordRouteImport.update({
+  id: '/forgot-password',
+  path: '/forgot-password',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const LoginRoute = LoginRouteImport.update({
   id: '/login',
   path: '/login',
@@ -46,6 +73,11 @@ const LoginRoute = LoginRouteImport.update({
 const PrivacyRoute = PrivacyRouteImport.update({
   id: '/privacy',
   path: '/privacy',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ResetPasswordRoute = ResetPasswordRouteImport.update({
+  id: '/reset-password',
+  path: '/reset-password',
   getParentRoute: () => rootRouteImport,
 } as any)
 const SignupRoute = SignupRouteImport.update({
@@ -79,6 +111,41 @@ const SignedInOptimizationRoute = SignedInOptimizationRouteImport.update({
   path: '/optimization',
   getParentRoute: () => SignedInRoute,
 } as any)
+const SignedInProfileRoute = SignedInProfileRouteImport.update({
+  id: '/profile',
+  path: '/profile',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const AuthConfirmRoute = AuthConfirmRouteImport.update({
+  id: '/auth/confirm',
+  path: '/auth/confirm',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const AuthErrorRoute = AuthErrorRouteImport.update({
+  id: '/auth/error',
+  path: '/auth/error',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const AuthVerifyEmailRoute = AuthVerifyEmailRouteImport.update({
+  id: '/auth/verify-email',
+  path: '/auth/verify-email',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const SignedInCreditsPlanRoute = SignedInCreditsPlanRouteImport.update({
+  id: '/credits_/plan',
+  path: '/credits/plan',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const SignedInCreditsPurchaseRoute = SignedInCreditsPurchaseRouteImport.update({
+  id: '/credits_/purchase',
+  path: '/credits/purchase',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const SignedInCreditsSuccessRoute = SignedInCreditsSuccessRouteImport.update({
+  id: '/credits_/success',
+  path: '/credits/success',
+  getParentRoute: () => SignedInRoute,
+} as any)
 const SignedInDashboardOptimizationsRoute =
   SignedInDashboardOptimizationsRouteImport.update({
     id: '/dashboard_/optimizations',
@@ -95,111 +162,257 @@ const SignedInOptimizationsIdRoute = SignedInOptimizationsIdRouteImport.update({
   path: '/optimizations/$id',
   getParentRoute: () => SignedInRoute,
 } as any)
+const SignedInRecipesIndexRoute = SignedInRecipesIndexRouteImport.update({
+  id: '/recipes/',
+  path: '/recipes/',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const SignedInRecipesIdRoute = SignedInRecipesIdRouteImport.update({
+  id: '/recipes/$id',
+  path: '/recipes/$id',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const SignedInRecipesNewRoute = SignedInRecipesNewRouteImport.update({
+  id: '/recipes/new',
+  path: '/recipes/new',
+  getParentRoute: () => SignedInRoute,
+} as any)
+const AuthLinkKindRoute = AuthLinkKindRouteImport.update({
+  id: '/auth/link/$kind',
+  path: '/auth/link/$kind',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const SignedInCreditsStatementsIndexRoute =
+  SignedInCreditsStatementsIndexRouteImport.update({
+    id: '/credits_/statements/',
+    path: '/credits/statements/',
+    getParentRoute: () => SignedInRoute,
+  } as any)
+const SignedInCreditsStatementsMonthRoute =
+  SignedInCreditsStatementsMonthRouteImport.update({
+    id: '/credits_/statements/$month',
+    path: '/credits/statements/$month',
+    getParentRoute: () => SignedInRoute,
+  } as any)
+const SignedInRecipesIdEditRoute = SignedInRecipesIdEditRouteImport.update({
+  id: '/recipes/$id_/edit',
+  path: '/recipes/$id/edit',
+  getParentRoute: () => SignedInRoute,
+} as any)
 
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
   '/$': typeof SplatRoute
+  '/account-deleted': typeof AccountDeletedRoute
+  '/forgot-password': typeof ForgotPasswordRoute
   '/login': typeof LoginRoute
   '/privacy': typeof PrivacyRoute
+  '/reset-password': typeof ResetPasswordRoute
   '/signup': typeof SignupRoute
   '/terms': typeof TermsRoute
   '/credits': typeof SignedInCreditsRoute
   '/dashboard': typeof SignedInDashboardRoute
   '/evolution-chamber': typeof SignedInEvolutionChamberRoute
   '/optimization': typeof SignedInOptimizationRoute
+  '/profile': typeof SignedInProfileRoute
+  '/auth/confirm': typeof AuthConfirmRoute
+  '/auth/error': typeof AuthErrorRoute
+  '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/credits/plan': typeof SignedInCreditsPlanRoute
+  '/credits/purchase': typeof SignedInCreditsPurchaseRoute
+  '/credits/success': typeof SignedInCreditsSuccessRoute
   '/dashboard/optimizations': typeof SignedInDashboardOptimizationsRoute
   '/optimization/$id': typeof SignedInOptimizationIdRoute
   '/optimizations/$id': typeof SignedInOptimizationsIdRoute
+  '/recipes/$id': typeof SignedInRecipesIdRoute
+  '/recipes/new': typeof SignedInRecipesNewRoute
+  '/auth/link/$kind': typeof AuthLinkKindRoute
+  '/recipes/': typeof SignedInRecipesIndexRoute
+  '/credits/statements/$month': typeof SignedInCreditsStatementsMonthRoute
+  '/recipes/$id/edit': typeof SignedInRecipesIdEditRoute
+  '/credits/statements/': typeof SignedInCreditsStatementsIndexRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
   '/$': typeof SplatRoute
+  '/account-deleted': typeof AccountDeletedRoute
+  '/forgot-password': typeof ForgotPasswordRoute
   '/login': typeof LoginRoute
   '/privacy': typeof PrivacyRoute
+  '/reset-password': typeof ResetPasswordRoute
   '/signup': typeof SignupRoute
   '/terms': typeof TermsRoute
   '/credits': typeof SignedInCreditsRoute
   '/dashboard': typeof SignedInDashboardRoute
   '/evolution-chamber': typeof SignedInEvolutionChamberRoute
   '/optimization': typeof SignedInOptimizationRoute
+  '/profile': typeof SignedInProfileRoute
+  '/auth/confirm': typeof AuthConfirmRoute
+  '/auth/error': typeof AuthErrorRoute
+  '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/credits/plan': typeof SignedInCreditsPlanRoute
+  '/credits/purchase': typeof SignedInCreditsPurchaseRoute
+  '/credits/success': typeof SignedInCreditsSuccessRoute
   '/dashboard/optimizations': typeof SignedInDashboardOptimizationsRoute
   '/optimization/$id': typeof SignedInOptimizationIdRoute
   '/optimizations/$id': typeof SignedInOptimizationsIdRoute
+  '/recipes/$id': typeof SignedInRecipesIdRoute
+  '/recipes/new': typeof SignedInRecipesNewRoute
+  '/auth/link/$kind': typeof AuthLinkKindRoute
+  '/recipes': typeof SignedInRecipesIndexRoute
+  '/credits/statements/$month': typeof SignedInCreditsStatementsMonthRoute
+  '/recipes/$id/edit': typeof SignedInRecipesIdEditRoute
+  '/credits/statements': typeof SignedInCreditsStatementsIndexRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
   '/': typeof IndexRoute
   '/$': typeof SplatRoute
   '/_signed-in': typeof SignedInRouteWithChildren
+  '/account-deleted': typeof AccountDeletedRoute
+  '/forgot-password': typeof ForgotPasswordRoute
   '/login': typeof LoginRoute
   '/privacy': typeof PrivacyRoute
+  '/reset-password': typeof ResetPasswordRoute
   '/signup': typeof SignupRoute
   '/terms': typeof TermsRoute
   '/_signed-in/credits': typeof SignedInCreditsRoute
   '/_signed-in/dashboard': typeof SignedInDashboardRoute
   '/_signed-in/evolution-chamber': typeof SignedInEvolutionChamberRoute
   '/_signed-in/optimization': typeof SignedInOptimizationRoute
+  '/_signed-in/profile': typeof SignedInProfileRoute
+  '/auth/confirm': typeof AuthConfirmRoute
+  '/auth/error': typeof AuthErrorRoute
+  '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/_signed-in/credits_/plan': typeof SignedInCreditsPlanRoute
+  '/_signed-in/credits_/purchase': typeof SignedInCreditsPurchaseRoute
+  '/_signed-in/credits_/success': typeof SignedInCreditsSuccessRoute
   '/_signed-in/dashboard_/optimizations': typeof SignedInDashboardOptimizationsRoute
   '/_signed-in/optimization_/$id': typeof SignedInOptimizationIdRoute
   '/_signed-in/optimizations/$id': typeof SignedInOptimizationsIdRoute
+  '/_signed-in/recipes/$id': typeof SignedInRecipesIdRoute
+  '/_signed-in/recipes/new': typeof SignedInRecipesNewRoute
+  '/auth/link/$kind': typeof AuthLinkKindRoute
+  '/_signed-in/recipes/': typeof SignedInRecipesIndexRoute
+  '/_signed-in/credits_/statements/$month': typeof SignedInCreditsStatementsMonthRoute
+  '/_signed-in/recipes/$id_/edit': typeof SignedInRecipesIdEditRoute
+  '/_signed-in/credits_/statements/': typeof SignedInCreditsStatementsIndexRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
   fullPaths:
     | '/'
     | '/$'
+    | '/account-deleted'
+    | '/forgot-password'
     | '/login'
     | '/privacy'
+    | '/reset-password'
     | '/signup'
     | '/terms'
     | '/credits'
     | '/dashboard'
     | '/evolution-chamber'
     | '/optimization'
+    | '/profile'
+    | '/auth/confirm'
+    | '/auth/error'
+    | '/auth/verify-email'
+    | '/credits/plan'
+    | '/credits/purchase'
+    | '/credits/success'
     | '/dashboard/optimizations'
     | '/optimization/$id'
     | '/optimizations/$id'
+    | '/recipes/$id'
+    | '/recipes/new'
+    | '/auth/link/$kind'
+    | '/recipes/'
+    | '/credits/statements/$month'
+    | '/recipes/$id/edit'
+    | '/credits/statements/'
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
     | '/$'
+    | '/account-deleted'
+    | '/forgot-password'
     | '/login'
     | '/privacy'
+    | '/reset-password'
     | '/signup'
     | '/terms'
     | '/credits'
     | '/dashboard'
     | '/evolution-chamber'
     | '/optimization'
+    | '/profile'
+    | '/auth/confirm'
+    | '/auth/error'
+    | '/auth/verify-email'
+    | '/credits/plan'
+    | '/credits/purchase'
+    | '/credits/success'
     | '/dashboard/optimizations'
     | '/optimization/$id'
     | '/optimizations/$id'
+    | '/recipes/$id'
+    | '/recipes/new'
+    | '/auth/link/$kind'
+    | '/recipes'
+    | '/credits/statements/$month'
+    | '/recipes/$id/edit'
+    | '/credits/statements'
   id:
     | '__root__'
     | '/'
     | '/$'
     | '/_signed-in'
+    | '/account-deleted'
+    | '/forgot-password'
     | '/login'
     | '/privacy'
+    | '/reset-password'
     | '/signup'
     | '/terms'
     | '/_signed-in/credits'
     | '/_signed-in/dashboard'
     | '/_signed-in/evolution-chamber'
     | '/_signed-in/optimization'
+    | '/_signed-in/profile'
+    | '/auth/confirm'
+    | '/auth/error'
+    | '/auth/verify-email'
+    | '/_signed-in/credits_/plan'
+    | '/_signed-in/credits_/purchase'
+    | '/_signed-in/credits_/success'
     | '/_signed-in/dashboard_/optimizations'
     | '/_signed-in/optimization_/$id'
     | '/_signed-in/optimizations/$id'
+    | '/_signed-in/recipes/$id'
+    | '/_signed-in/recipes/new'
+    | '/auth/link/$kind'
+    | '/_signed-in/recipes/'
+    | '/_signed-in/credits_/statements/$month'
+    | '/_signed-in/recipes/$id_/edit'
+    | '/_signed-in/credits_/statements/'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute
   SplatRoute: typeof SplatRoute
   SignedInRoute: typeof SignedInRouteWithChildren
+  AccountDeletedRoute: typeof AccountDeletedRoute
+  ForgotPasswordRoute: typeof ForgotPasswordRoute
   LoginRoute: typeof LoginRoute
   PrivacyRoute: typeof PrivacyRoute
+  ResetPasswordRoute: typeof ResetPasswordRoute
   SignupRoute: typeof SignupRoute
   TermsRoute: typeof TermsRoute
+  AuthConfirmRoute: typeof AuthConfirmRoute
+  AuthErrorRoute: typeof AuthErrorRoute
+  AuthVerifyEmailRoute: typeof AuthVerifyEmailRoute
+  AuthLinkKindRoute: typeof AuthLinkKindRoute
 }
 
 declare module '@tanstack/react-router' {
@@ -225,6 +438,20 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedInRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/account-deleted': {
+      id: '/account-deleted'
+      path: '/account-deleted'
+      fullPath: '/account-deleted'
+      preLoaderRoute: typeof AccountDeletedRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/forgot-password': {
+      id: '/forgot-password'
+      path: '/forgot-password'
+      fullPath: '/forgot-password'
+      preLoaderRoute: typeof ForgotPasswordRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/login': {
       id: '/login'
       path: '/login'
@@ -237,6 +464,13 @@ declare module '@tanstack/react-router' {
       path: '/privacy'
       fullPath: '/privacy'
       preLoaderRoute: typeof PrivacyRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/reset-password': {
+      id: '/reset-password'
+      path: '/reset-password'
+      fullPath: '/reset-password'
+      preLoaderRoute: typeof ResetPasswordRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/signup': {
@@ -281,6 +515,55 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedInOptimizationRouteImport
       parentRoute: typeof SignedInRoute
     }
+    '/_signed-in/profile': {
+      id: '/_signed-in/profile'
+      path: '/profile'
+      fullPath: '/profile'
+      preLoaderRoute: typeof SignedInProfileRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/auth/confirm': {
+      id: '/auth/confirm'
+      path: '/auth/confirm'
+      fullPath: '/auth/confirm'
+      preLoaderRoute: typeof AuthConfirmRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/auth/error': {
+      id: '/auth/error'
+      path: '/auth/error'
+      fullPath: '/auth/error'
+      preLoaderRoute: typeof AuthErrorRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/auth/verify-email': {
+      id: '/auth/verify-email'
+      path: '/auth/verify-email'
+      fullPath: '/auth/verify-email'
+      preLoaderRoute: typeof AuthVerifyEmailRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/_signed-in/credits_/plan': {
+      id: '/_signed-in/credits_/plan'
+      path: '/credits/plan'
+      fullPath: '/credits/plan'
+      preLoaderRoute: typeof SignedInCreditsPlanRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/credits_/purchase': {
+      id: '/_signed-in/credits_/purchase'
+      path: '/credits/purchase'
+      fullPath: '/credits/purchase'
+      preLoaderRoute: typeof SignedInCreditsPurchaseRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/credits_/success': {
+      id: '/_signed-in/credits_/success'
+      path: '/credits/success'
+      fullPath: '/credits/success'
+      preLoaderRoute: typeof SignedInCreditsSuccessRouteImport
+      parentRoute: typeof SignedInRoute
+    }
     '/_signed-in/dashboard_/optimizations': {
       id: '/_signed-in/dashboard_/optimizations'
       path: '/dashboard/optimizations'
@@ -302,6 +585,55 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedInOptimizationsIdRouteImport
       parentRoute: typeof SignedInRoute
     }
+    '/_signed-in/recipes/': {
+      id: '/_signed-in/recipes/'
+      path: '/recipes'
+      fullPath: '/recipes/'
+      preLoaderRoute: typeof SignedInRecipesIndexRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/recipes/$id': {
+      id: '/_signed-in/recipes/$id'
+      path: '/recipes/$id'
+      fullPath: '/recipes/$id'
+      preLoaderRoute: typeof SignedInRecipesIdRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/recipes/new': {
+      id: '/_signed-in/recipes/new'
+      path: '/recipes/new'
+      fullPath: '/recipes/new'
+      preLoaderRoute: typeof SignedInRecipesNewRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/auth/link/$kind': {
+      id: '/auth/link/$kind'
+      path: '/auth/link/$kind'
+      fullPath: '/auth/link/$kind'
+      preLoaderRoute: typeof AuthLinkKindRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/_signed-in/credits_/statements/': {
+      id: '/_signed-in/credits_/statements/'
+      path: '/credits/statements'
+      fullPath: '/credits/statements/'
+      preLoaderRoute: typeof SignedInCreditsStatementsIndexRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/credits_/statements/$month': {
+      id: '/_signed-in/credits_/statements/$month'
+      path: '/credits/statements/$month'
+      fullPath: '/credits/statements/$month'
+      preLoaderRoute: typeof SignedInCreditsStatementsMonthRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/recipes/$id_/edit': {
+      id: '/_signed-in/recipes/$id_/edit'
+      path: '/recipes/$id/edit'
+      fullPath: '/recipes/$id/edit'
+      preLoaderRoute: typeof SignedInRecipesIdEditRouteImport
+      parentRoute: typeof SignedInRoute
+    }
   }
 }
 
@@ -310,9 +642,19 @@ interface SignedInRouteChildren {
   SignedInDashboardRoute: typeof SignedInDashboardRoute
   SignedInEvolutionChamberRoute: typeof SignedInEvolutionChamberRoute
   SignedInOptimizationRoute: typeof SignedInOptimizationRoute
+  SignedInProfileRoute: typeof SignedInProfileRoute
+  SignedInCreditsPlanRoute: typeof SignedInCreditsPlanRoute
+  SignedInCreditsPurchaseRoute: typeof SignedInCreditsPurchaseRoute
+  SignedInCreditsSuccessRoute: typeof SignedInCreditsSuccessRoute
   SignedInDashboardOptimizationsRoute: typeof SignedInDashboardOptimizationsRoute
   SignedInOptimizationIdRoute: typeof SignedInOptimizationIdRoute
   SignedInOptimizationsIdRoute: typeof SignedInOptimizationsIdRoute
+  SignedInRecipesIdRoute: typeof SignedInRecipesIdRoute
+  SignedInRecipesNewRoute: typeof SignedInRecipesNewRoute
+  SignedInRecipesIndexRoute: typeof SignedInRecipesIndexRoute
+  SignedInCreditsStatementsMonthRoute: typeof SignedInCreditsStatementsMonthRoute
+  SignedInRecipesIdEditRoute: typeof SignedInRecipesIdEditRoute
+  SignedInCreditsStatementsIndexRoute: typeof SignedInCreditsStatementsIndexRoute
 }
 
 const SignedInRouteChildren: SignedInRouteChildren = {
@@ -320,9 +662,19 @@ const SignedInRouteChildren: SignedInRouteChildren = {
   SignedInDashboardRoute: SignedInDashboardRoute,
   SignedInEvolutionChamberRoute: SignedInEvolutionChamberRoute,
   SignedInOptimizationRoute: SignedInOptimizationRoute,
+  SignedInProfileRoute: SignedInProfileRoute,
+  SignedInCreditsPlanRoute: SignedInCreditsPlanRoute,
+  SignedInCreditsPurchaseRoute: SignedInCreditsPurchaseRoute,
+  SignedInCreditsSuccessRoute: SignedInCreditsSuccessRoute,
   SignedInDashboardOptimizationsRoute: SignedInDashboardOptimizationsRoute,
   SignedInOptimizationIdRoute: SignedInOptimizationIdRoute,
   SignedInOptimizationsIdRoute: SignedInOptimizationsIdRoute,
+  SignedInRecipesIdRoute: SignedInRecipesIdRoute,
+  SignedInRecipesNewRoute: SignedInRecipesNewRoute,
+  SignedInRecipesIndexRoute: SignedInRecipesIndexRoute,
+  SignedInCreditsStatementsMonthRoute: SignedInCreditsStatementsMonthRoute,
+  SignedInRecipesIdEditRoute: SignedInRecipesIdEditRoute,
+  SignedInCreditsStatementsIndexRoute: SignedInCreditsStatementsIndexRoute,
 }
 
 const SignedInRouteWithChildren = SignedInRoute._addFileChildren(
@@ -333,10 +685,17 @@ const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
   SplatRoute: SplatRoute,
   SignedInRoute: SignedInRouteWithChildren,
+  AccountDeletedRoute: AccountDeletedRoute,
+  ForgotPasswordRoute: ForgotPasswordRoute,
   LoginRoute: LoginRoute,
   PrivacyRoute: PrivacyRoute,
+  ResetPasswordRoute: ResetPasswordRoute,
   SignupRoute: SignupRoute,
   TermsRoute: TermsRoute,
+  AuthConfirmRoute: AuthConfirmRoute,
+  AuthErrorRoute: AuthErrorRoute,
+  AuthVerifyEmailRoute: AuthVerifyEmailRoute,
+  AuthLinkKindRoute: AuthLinkKindRoute,
 }
 export const routeTree = rootRouteImport
   ._addFileChildren(rootRouteChildren)

@@ -1,4 +1,4 @@
-import Anthropic from '@anthropic-ai/sdk';
+import type Anthropic from '@anthropic-ai/sdk';
 import type {
   MessageCreateParamsStreaming,
   MessageDeltaUsage,
@@ -6,8 +6,8 @@ import type {
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
 import {
-  guardedCall,
   refusal,
+  sdkProvider,
   sdkTimeoutMs,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
@@ -25,19 +25,18 @@ export const anthropic: ProviderDefinition = {
   keyVariable: 'ANTHROPIC_API_KEY',
   sandboxPath: '/anthropic',
   connect({ apiKey, baseUrl }) {
-    const client = new Anthropic({
-      apiKey,
-      authToken: null,
-      baseURL: baseUrl ?? 'https://api.anthropic.com',
-      maxRetries: 0,
-      fetch: guardedFetch,
-      logLevel: 'off',
-    });
-    return {
-      name: 'anthropic',
-      call: (request) =>
-        guardedCall('anthropic', request, (signal) => partsOf(client, request, signal)),
+    const client = async () => {
+      const { Anthropic: Client } = await import('@anthropic-ai/sdk');
+      return new Client({
+        apiKey,
+        authToken: null,
+        baseURL: baseUrl ?? 'https://api.anthropic.com',
+        maxRetries: 0,
+        fetch: guardedFetch,
+        logLevel: 'off',
+      });
     };
+    return sdkProvider('anthropic', client, partsOf);
   },
 };
 

@@ -1,10 +1,11 @@
-import { FinishReason, GoogleGenAI, ThinkingLevel } from '@google/genai';
 import type {
+  FinishReason,
   GenerateContentConfig,
   GenerateContentParameters,
   GenerateContentResponseUsageMetadata,
+  GoogleGenAI,
 } from '@google/genai';
-import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import { refusal, sdkProvider, usageFromTotals } from '#services/models/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type {
   Effort,
@@ -21,20 +22,19 @@ export const google: ProviderDefinition = {
   keyVariable: 'GOOGLE_API_KEY',
   sandboxPath: '/google',
   connect({ apiKey, baseUrl }) {
-    const client = new GoogleGenAI({
-      apiKey,
-      vertexai: false,
-      apiVersion: 'v1beta',
-      httpOptions: {
-        baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
-        fetch: guardedFetch,
-      },
-    });
-    return {
-      name: 'google',
-      call: (request) =>
-        guardedCall('google', request, (signal) => partsOf(client, request, signal)),
+    const client = async () => {
+      const { GoogleGenAI: Client } = await import('@google/genai');
+      return new Client({
+        apiKey,
+        vertexai: false,
+        apiVersion: 'v1beta',
+        httpOptions: {
+          baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
+          fetch: guardedFetch,
+        },
+      });
     };
+    return sdkProvider('google', client, partsOf);
   },
 };
 
@@ -89,29 +89,28 @@ export function contentParams(
 }
 
 /**
- * The API knows XHIGH, which this SDK's list of levels does not name yet, so that one goes in as an
- * extra member of the body. There is no level for none and max, which become the nearest one.
+ * By the API's own words, as an extra member of the body: the SDK's list of levels does not name XHIGH
+ * yet, and would load all of it. There is no level for none and max, which become the nearest one.
  */
 function thinkingOf(effort: Effort): GenerateContentConfig {
-  if (effort === 'xhigh' || effort === 'max') {
-    const generationConfig = { thinkingConfig: { thinkingLevel: 'XHIGH' } };
-    return { httpOptions: { extraBody: { generationConfig } } };
-  }
-  return { thinkingConfig: { thinkingLevel: thinkingLevels[effort] } };
+  const generationConfig = { thinkingConfig: { thinkingLevel: thinkingLevels[effort] } };
+  return { httpOptions: { extraBody: { generationConfig } } };
 }
 
-const thinkingLevels: Readonly<Record<Exclude<Effort, 'xhigh' | 'max'>, ThinkingLevel>> = {
-  none: ThinkingLevel.MINIMAL,
-  minimal: ThinkingLevel.MINIMAL,
-  low: ThinkingLevel.LOW,
-  medium: ThinkingLevel.MEDIUM,
-  high: ThinkingLevel.HIGH,
+const thinkingLevels: Readonly<Record<Effort, string>> = {
+  none: 'MINIMAL',
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'XHIGH',
+  max: 'XHIGH',
 };
 
 /** Null is a stop for safety, recitation or policy, which is a refusal in our words. */
-function finishOf(reason: FinishReason): 'stop' | 'length' | null {
-  if (reason === FinishReason.STOP) return 'stop';
-  return reason === FinishReason.MAX_TOKENS ? 'length' : null;
+function finishOf(reason: `${FinishReason}`): 'stop' | 'length' | null {
+  if (reason === 'STOP') return 'stop';
+  return reason === 'MAX_TOKENS' ? 'length' : null;
 }
 
 /** The prompt's count includes the cached part, the candidates' count excludes thoughts. */

@@ -1,11 +1,11 @@
-import { HTTPClient, Mistral } from '@mistralai/mistralai';
+import type { Mistral } from '@mistralai/mistralai';
 import type {
   ChatCompletionStreamRequest,
   ContentChunk,
   UsageInfo,
 } from '@mistralai/mistralai/models/components';
 import * as v from 'valibot';
-import { guardedCall, refusal, usageFromTotals } from '#services/models/guarded-call.ts';
+import { refusal, sdkProvider, usageFromTotals } from '#services/models/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type {
   ModelPart,
@@ -21,17 +21,16 @@ export const mistral: ProviderDefinition = {
   keyVariable: 'MISTRAL_API_KEY',
   sandboxPath: '/mistral',
   connect({ apiKey, baseUrl }) {
-    const client = new Mistral({
-      apiKey,
-      serverURL: baseUrl ?? 'https://api.mistral.ai',
-      httpClient: new HTTPClient({ fetcher: guardedFetch }),
-      retryConfig: { strategy: 'none' },
-    });
-    return {
-      name: 'mistral',
-      call: (request) =>
-        guardedCall('mistral', request, (signal) => partsOf(client, request, signal)),
+    const client = async () => {
+      const { HTTPClient, Mistral: Client } = await import('@mistralai/mistralai');
+      return new Client({
+        apiKey,
+        serverURL: baseUrl ?? 'https://api.mistral.ai',
+        httpClient: new HTTPClient({ fetcher: guardedFetch }),
+        retryConfig: { strategy: 'none' },
+      });
     };
+    return sdkProvider('mistral', client, partsOf);
   },
 };
 

@@ -1,12 +1,12 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type {
   ChatCompletionChunk,
   ChatCompletionCreateParamsStreaming,
 } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
 import {
-  guardedCall,
   refusal,
+  sdkProvider,
   sdkTimeoutMs,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
@@ -30,20 +30,21 @@ export function openaiCompatible(
   name: string,
   connection: ProviderConnection & { baseUrl: string },
 ): Provider {
-  const client = new OpenAI({
-    apiKey: connection.apiKey,
-    baseURL: connection.baseUrl,
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    fetch: guardedFetch,
-    logLevel: 'off',
-  });
-  return {
-    name,
-    call: (request) =>
-      guardedCall(name, request, (signal) => partsOf(name, client, request, signal)),
+  const client = async () => {
+    const { OpenAI: Client } = await import('openai');
+    return new Client({
+      apiKey: connection.apiKey,
+      baseURL: connection.baseUrl,
+      organization: null,
+      project: null,
+      maxRetries: 0,
+      fetch: guardedFetch,
+      logLevel: 'off',
+    });
   };
+  return sdkProvider(name, client, (connected, request, signal) =>
+    partsOf(name, connected, request, signal),
+  );
 }
 
 async function* partsOf(

@@ -1,12 +1,12 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type {
   Response as OpenAIResponse,
   ResponseCreateParamsStreaming,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
 import {
-  guardedCall,
   refusal,
+  sdkProvider,
   sdkTimeoutMs,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
@@ -26,20 +26,19 @@ export const openai: ProviderDefinition = {
   keyVariable: 'OPENAI_API_KEY',
   sandboxPath: '/openai/v1',
   connect({ apiKey, baseUrl }) {
-    const client = new OpenAI({
-      apiKey,
-      baseURL: baseUrl ?? 'https://api.openai.com/v1',
-      organization: null,
-      project: null,
-      maxRetries: 0,
-      fetch: guardedFetch,
-      logLevel: 'off',
-    });
-    return {
-      name: 'openai',
-      call: (request) =>
-        guardedCall('openai', request, (signal) => partsOf(client, request, signal)),
+    const client = async () => {
+      const { OpenAI: Client } = await import('openai');
+      return new Client({
+        apiKey,
+        baseURL: baseUrl ?? 'https://api.openai.com/v1',
+        organization: null,
+        project: null,
+        maxRetries: 0,
+        fetch: guardedFetch,
+        logLevel: 'off',
+      });
     };
+    return sdkProvider('openai', client, partsOf);
   },
 };
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ValiError } from 'valibot';
 import { anthropicMessages } from './anthropic.ts';
@@ -29,6 +29,8 @@ export type ProviderSandboxSettings = TurnSettings & {
   profile: Profile;
   /** 0 or absent takes a free port. */
   port?: number;
+  /** Answers everything under `/dev/`. */
+  pages?: RequestListener;
 };
 
 const formats: readonly WireFormat[] = [
@@ -77,6 +79,10 @@ async function answer(
   count: (call: WireCall) => number,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  if (settings.pages && url.pathname.startsWith('/dev/')) {
+    settings.pages(request, response);
+    return;
+  }
   const found = formatOf(url.pathname);
   if (request.method !== 'POST' || found === null) {
     sendJson(response, 404, { error: { message: 'No such address in the sandbox.' } });

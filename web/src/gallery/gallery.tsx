@@ -27,7 +27,8 @@ import { SkipLink } from '#web/ui/skip-link.tsx';
 import { Badge, Status, type StatusTone } from '#web/ui/status.tsx';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
-import { showToast, Toasts, type ToastType } from '#web/ui/toasts.tsx';
+import type { ToastType } from '#web/ui/toast-card.tsx';
+import { showToast, Toasts } from '#web/ui/toasts.tsx';
 
 const tones: readonly ButtonTone[] = ['primary', 'secondary', 'quiet', 'danger'];
 const statuses: readonly StatusTone[] = ['ok', 'active', 'warn', 'bad', 'info', 'neutral'];
@@ -235,6 +236,20 @@ function Overlays(): ReactNode {
             {type}
           </Button>
         ))}
+        <Button
+          onClick={() =>
+            showToast('info', 'A toast with something to do', {
+              action: {
+                label: 'Undo',
+                about: 'the toast',
+                takesFocus: true,
+                run: async () => 'It could not be done. Please try again.',
+              },
+            })
+          }
+        >
+          with an action
+        </Button>
       </Row>
       <Dialog
         open={open !== null}

@@ -56,12 +56,20 @@ const connectionTimes = {
   backoffMs: [1_000, 2_000, 5_000, 10_000],
   /** The server says something at least each 25 s. */
   silenceMs: 40_000,
+  /** The longest that a server is believed which says when to come back. */
+  retryAfterMs: 300_000,
 } as const;
 
 type Ended =
   | { readonly why: 'broken' }
   | { readonly why: 'bye'; readonly bye: Bye }
-  | { readonly why: 'refused'; readonly status: number; readonly message: string }
+  | {
+      readonly why: 'refused';
+      readonly status: number;
+      readonly message: string;
+      /** How long the server asks to be left alone; 0 when it does not say. */
+      readonly retryAfterMs: number;
+    }
   | { readonly why: 'signed-out' };
 
 export function createConnection(ports: ConnectionPorts): StreamConnection {
@@ -175,7 +183,7 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
           return 0;
         }
         ports.onStatus({ status: 'error', message: ended.message });
-        return backoff();
+        return Math.max(backoff(), laterThan(ended.retryAfterMs));
     }
   };
 
@@ -191,6 +199,9 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     failures += 1;
     return base * (0.75 + ports.random() / 2);
   };
+
+  /** Never sooner than asked, and not with everybody else who was asked the same. */
+  const laterThan = (delayMs: number): number => delayMs * (1 + ports.random() / 2);
 
   const waited = async (delayMs: number, stopped: AbortSignal): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -266,7 +277,9 @@ async function refusal(response: Response): Promise<Ended> {
   const body: unknown = await response.json().catch(() => null);
   const problem = v.safeParse(Refusal, body);
   const message = (problem.success ? problem.output.message : undefined) ?? 'Connection failed';
-  return { why: 'refused', status: response.status, message };
+  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  const retryAfterMs = seconds > 0 ? Math.min(seconds * 1000, connectionTimes.retryAfterMs) : 0;
+  return { why: 'refused', status: response.status, message, retryAfterMs };
 }
 
 /** A message in our words; null for pings and for what a newer server says to newer pages. */

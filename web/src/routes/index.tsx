@@ -1,7 +1,15 @@
 import { createFileRoute, useLocation, useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { Home } from '#web/features/home/home.tsx';
+import { useArrival } from '#web/features/identity/arrival.ts';
 import { useSession } from '#web/features/identity/session.ts';
+
+/** Only who comes by a sign-in link needs it. */
+const MagicArrival = lazy(() =>
+  import('#web/features/identity/magic-arrival.tsx').then((module) => ({
+    default: module.MagicArrival,
+  })),
+);
 
 export const Route = createFileRoute('/')({
   component: HomePage,
@@ -12,14 +20,30 @@ export const Route = createFileRoute('/')({
   },
 });
 
-/** Somebody who is signed in goes on to the dashboard, unless a part of this page was asked for. */
+/**
+ * Somebody who is signed in goes on to the dashboard, unless a part of this page was asked for. A
+ * sign-in link ends here, too, and then decides where to go.
+ */
 function HomePage(): ReactNode {
   const session = useSession();
   const hash = useLocation({ select: (location) => location.hash });
   const navigate = useNavigate();
   const signedIn = session.status === 'authenticated';
+  const arrival = useArrival('/');
+  const stays = hash !== '' || arrival !== null;
   useEffect(() => {
-    if (signedIn && !hash) void navigate({ to: '/dashboard', replace: true });
-  }, [signedIn, hash, navigate]);
-  return <Home signedIn={signedIn} />;
+    if (signedIn && !stays) void navigate({ to: '/dashboard', replace: true });
+  }, [signedIn, stays, navigate]);
+  return (
+    <Home
+      signedIn={signedIn}
+      notice={
+        arrival ? (
+          <Suspense>
+            <MagicArrival arrival={arrival} />
+          </Suspense>
+        ) : undefined
+      }
+    />
+  );
 }

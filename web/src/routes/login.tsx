@@ -25,7 +25,7 @@ function LoginPage(): ReactNode {
     <div className="mx-auto w-full max-w-form space-y-6 px-4 pt-8 lg:pt-16">
       <h1 className="text-4xl">Login</h1>
       <Card>
-        <LoginForm />
+        <LoginForm returnTo={(hydrated && redirect) || ''} />
       </Card>
       <p className="text-ink-2">
         No account yet?{' '}

@@ -1,11 +1,17 @@
-import { createFileRoute, Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { createFileRoute, Link, useNavigate } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense } from 'react';
 import * as v from 'valibot';
 import { SignupForm } from '#web/features/identity/signup-form.tsx';
 import { useReturn } from '#web/features/identity/use-return.ts';
 import { Card } from '#web/ui/card.tsx';
 import { useHydrated } from '#web/ui/hydrated.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { showToast } from '#web/ui/toasts.tsx';
+import { productName } from '#web/product.ts';
+
+// Only for those who chose one: the first load is small.
+const WantedPackage = lazy(async () => ({
+  default: (await import('#web/features/home/wanted-package.tsx')).WantedPackage,
+}));
 
 export const Route = createFileRoute('/signup')({
   component: SignupPage,
@@ -20,21 +26,29 @@ export const Route = createFileRoute('/signup')({
 function SignupPage(): ReactNode {
   const { redirect } = Route.useSearch();
   const hydrated = useHydrated();
-  const [unconfirmed, setUnconfirmed] = useState<string | null>(null);
+  const navigate = useNavigate();
+  const wanted = hydrated ? redirect?.split('/credits/purchase?package=')[1] : undefined;
   useReturn(redirect);
+  const goOnToConfirm = (): void => {
+    showToast('success', `Welcome to ${productName}`, {
+      message: 'Your account is there. One thing is left: confirm your e-mail address.',
+    });
+    void navigate({ to: '/auth/verify-email', search: redirect ? { redirect } : {} });
+  };
   return (
     <div className="mx-auto grid grid-cols-1 w-full max-w-page gap-x-12 gap-y-8 px-4 pt-8 sm:px-6 lg:grid-cols-12 lg:pt-16">
       <div className="space-y-6 lg:col-span-7">
         <h1 className="text-4xl">Create your account</h1>
-        {unconfirmed === null ? (
-          <Card>
-            <SignupForm onConfirmationNeeded={setUnconfirmed} />
-          </Card>
-        ) : (
-          <Notice tone="ok" title="Confirm your e-mail" announced="Confirm your e-mail">
-            We sent a link to {unconfirmed}. Your account is ready once you have opened it.
-          </Notice>
-        )}
+        {wanted ? (
+          <p className="text-ink-2">Your package waits until you have confirmed your e-mail.</p>
+        ) : null}
+        <Card>
+          <SignupForm
+            returnTo={redirect}
+            offer={wanted ? '' : ' - $5'}
+            onConfirmationNeeded={goOnToConfirm}
+          />
+        </Card>
         <p className="text-ink-2">
           Already have an account?{' '}
           <Link to="/login" search={hydrated && redirect ? { redirect } : {}} className="link">
@@ -42,21 +56,31 @@ function SignupPage(): ReactNode {
           </Link>
         </p>
       </div>
-      <Benefits />
+      <Benefits wanted={wanted} />
     </div>
   );
 }
 
-function Benefits(): ReactNode {
+function Benefits({ wanted }: { wanted: string | undefined }): ReactNode {
+  const cheapest = (
+    <h2 id="benefits" className="text-2xl">
+      $5 buys 10 credits for 2-3 opportunities
+    </h2>
+  );
   return (
     <aside aria-labelledby="benefits" className="lg:col-span-5 lg:pt-18">
       <div className="space-y-4 rounded-card border border-line bg-sunken p-6">
-        <h2 id="benefits" className="text-2xl">
-          $5 buys 10 credits for 2-3 opportunities
-        </h2>
+        {wanted ? (
+          <Suspense>
+            <WantedPackage id={wanted} heading="benefits" otherwise={cheapest} />
+          </Suspense>
+        ) : (
+          cheapest
+        )}
         <ul className="list-disc space-y-2 ps-5 text-ink-2">
           <li>10 credits are two fast runs and one ultra-economy run.</li>
           <li>A balanced run, the recommended kind, costs 14.</li>
+          <li>Signing up is free. You pay when you buy; only a plan renews.</li>
           <li>Credits never expire, and a failed run returns half of its price by itself.</li>
         </ul>
       </div>

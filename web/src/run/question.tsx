@@ -2,24 +2,26 @@ import type { ReactNode } from 'react';
 import { erased } from '#services/optimizations/describe.ts';
 import { type RunView } from '#services/optimizations/view.ts';
 
-/** Longer questions stand as their title, the whole of them below it. */
+/** Longer questions stand as their title, as those do that were given one, the whole below it. */
 const headingCharacters = 200;
 
 /** The person's question as the page's heading, and what they said with it. */
 export function Question({ view }: { view: RunView }): ReactNode {
   const challenge = view.challenge ?? erased;
-  const isShort = challenge.length <= headingCharacters;
-  const more = !isShort || view.context || view.objectives.length + view.constraints.length > 0;
+  const isHeading = challenge.length <= headingCharacters && !isRenamed(view);
+  const more = !isHeading || view.context || view.objectives.length + view.constraints.length > 0;
   return (
     <div className="min-w-0 space-y-1">
-      <h1 className="max-w-[40ch] text-4xl">{isShort ? challenge : (view.title ?? erased)}</h1>
+      <h1 className="max-w-[40ch] text-4xl break-words">
+        {isHeading ? challenge : (view.title ?? erased)}
+      </h1>
       {more ? (
         <details className="max-w-prose">
           <summary className="-mb-2 min-h-11 cursor-pointer py-2.5 text-ink-2">
             What was asked
           </summary>
           <div className="space-y-3 pt-2 pb-4">
-            {isShort ? null : <p className="whitespace-pre-wrap">{challenge}</p>}
+            {isHeading ? null : <p className="whitespace-pre-wrap">{challenge}</p>}
             {view.context ? <p className="whitespace-pre-wrap">{view.context}</p> : null}
             <Rows title="Objectives" rows={view.objectives} />
             <Rows title="Constraints" rows={view.constraints} />
@@ -28,6 +30,12 @@ export function Question({ view }: { view: RunView }): ReactNode {
       ) : null}
     </div>
   );
+}
+
+/** A run begins with the first words of its question for a title. Any other one is a person's. */
+function isRenamed({ title, challenge }: RunView): boolean {
+  const began = title?.replace(/…$/, '') ?? '';
+  return !challenge?.replace(/\s+/g, ' ').trim().startsWith(began);
 }
 
 function Rows({ title, rows }: { title: string; rows: readonly string[] }): ReactNode {

@@ -46,7 +46,8 @@ export function Button({
   );
 }
 
-function StyledAnchor({
+/** A link that looks like a button, to a page of somebody else. */
+export function OutsideButton({
   tone,
   wide,
   className,
@@ -61,4 +62,4 @@ function StyledAnchor({
 }
 
 /** A link that looks like a button, to a route of this application. */
-export const LinkButton = createLink(StyledAnchor);
+export const LinkButton = createLink(OutsideButton);

@@ -30,6 +30,20 @@ export function price(cents: number, locale?: string): string {
   return dollarAmount(cents / 100, cents % 100 === 0 ? 0 : 2, locale);
 }
 
+/**
+ * An amount of money to its smallest unit, a minus before it where there is one: "$7.50", "−$3.00".
+ * `minor` counts the smallest units of the currency.
+ */
+export function money(minor: number, currency: string, locale?: string): string {
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'narrowSymbol',
+  });
+  const decimals = format.resolvedOptions().maximumFractionDigits ?? 2;
+  return `${minor < 0 ? '−' : ''}${format.format(Math.abs(minor) / 10 ** decimals)}`;
+}
+
 function dollarAmount(dollars: number, decimals: number, locale: string | undefined): string {
   return new Intl.NumberFormat(locale, {
     style: 'currency',
@@ -43,6 +57,24 @@ function dollarAmount(dollars: number, decimals: number, locale: string | undefi
 /** Whole percent of 0 to 100, rounded down so that 100 means all: "62 %". */
 export function percent(value: number | null): string {
   return value === null ? unknownFigure : `${Math.floor(value)} %`;
+}
+
+/**
+ * Parts of a whole in whole percent, by largest remainder: together they are the whole's percent, so
+ * parts that are all of it add up to 100. `parts` are not negative; all are 0 of a whole of 0.
+ */
+export function percentParts(parts: readonly number[], whole: number): number[] {
+  if (whole <= 0) return parts.map(() => 0);
+  const exact = parts.map((part) => (part / whole) * 100);
+  const shown = exact.map(Math.floor);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+  const missing = Math.round((sum(parts) / whole) * 100) - sum(shown);
+  const byRemainder = exact
+    .map((share, index) => ({ index, remainder: share - Math.floor(share) }))
+    .toSorted((left, right) => right.remainder - left.remainder);
+  for (const { index } of byRemainder.slice(0, Math.max(0, missing)))
+    shown[index] = (shown[index] ?? 0) + 1;
+  return shown;
 }
 
 /** Milliseconds below a second, seconds from there: "840 ms", "2.4 s". */

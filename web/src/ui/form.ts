@@ -19,6 +19,8 @@ export type Form = {
   /** What went wrong on sending, until something is edited or sent again. */
   failure: unknown;
   busy: boolean;
+  /** Shows errors that were found elsewhere and moves the focus to the first; none clears them. */
+  refuse: (errors: FieldErrors) => void;
   /** Spread on `<form>`. `method` keeps what was typed out of the address if a script never runs. */
   props: {
     ref: RefObject<HTMLFormElement | null>;
@@ -75,6 +77,7 @@ export function useForm<Output>({ schema, read, send, onInvalid }: Options<Outpu
     errors,
     failure,
     busy,
+    refuse,
     props: {
       ref: form,
       method: 'post',
@@ -97,7 +100,8 @@ function without(errors: FieldErrors, name: string): FieldErrors {
   return Object.fromEntries(Object.entries(errors).filter(([field]) => field !== name));
 }
 
-function firstErrors(issues: readonly v.BaseIssue<unknown>[]): FieldErrors {
+/** The first message of each field that a schema found fault with. */
+export function firstErrors(issues: readonly v.BaseIssue<unknown>[]): FieldErrors {
   const errors: Record<string, string> = {};
   for (const issue of issues) {
     const name = v.getDotPath(issue) ?? '';

@@ -1,26 +1,14 @@
-import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
 import { announce } from './announcer.tsx';
-import { classNames } from './class-names.ts';
-import { DismissButton } from './notice.tsx';
+import type { Toast, ToastAction, ToastCard, ToastType } from './toast-card.tsx';
 
 /**
  * News whose cause is elsewhere on the page. At most three show at once; each leaves after its time,
  * which does not run while the pointer or the focus is on it or the page is hidden. Errors stay
- * until they are dismissed.
+ * until they are dismissed. What draws them is loaded with the first one.
  */
-export type ToastType = 'success' | 'error' | 'warning' | 'info';
-export type Toast = {
-  readonly id: string;
-  readonly type: ToastType;
-  readonly title: string;
-  readonly message?: string;
-  /** Milliseconds on screen; null stays. */
-  readonly duration: number | null;
-};
-
 const visibleAtMost = 3;
 const defaultDurationMs = 5_000;
-const exitMs = 300;
 
 let toasts: readonly Toast[] = [];
 const listeners = new Set<() => void>();
@@ -30,27 +18,35 @@ function publish(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
+let card: typeof ToastCard | null = null;
+
+/** A toast that cannot be drawn, because the network is away, has been said aloud all the same. */
+async function loadCard(): Promise<void> {
+  if (card) return;
+  try {
+    ({ ToastCard: card } = await import('./toast-card.tsx'));
+    publish([...toasts]);
+  } catch (error) {
+    console.warn('A toast could not be drawn', error);
+  }
+}
+
 /** Shows a toast and says it aloud. Answers its id. */
 export function showToast(
   type: ToastType,
   title: string,
-  options: { message?: string; duration?: number } = {},
+  options: { message?: string; duration?: number; action?: ToastAction } = {},
 ): string {
   const id = crypto.randomUUID();
   const duration = type === 'error' ? null : (options.duration ?? defaultDurationMs);
-  const toast: Toast = {
-    id,
-    type,
-    title,
-    duration,
-    ...(options.message === undefined ? {} : { message: options.message }),
-  };
+  const toast: Toast = { ...options, id, type, title, duration };
   // The oldest that may leave makes room first; errors only when nothing else is left.
   const crowded = toasts.length >= visibleAtMost;
   const leaving = crowded
     ? (toasts.find((shown) => shown.duration !== null) ?? toasts[0])
     : undefined;
   publish([...toasts.filter((shown) => shown !== leaving), toast]);
+  void loadCard();
   announce(
     [title, options.message].filter(Boolean).join('. '),
     type === 'error' ? 'assertive' : 'polite',
@@ -58,7 +54,8 @@ export function showToast(
   return id;
 }
 
-function dismissToast(id: string): void {
+/** Takes a toast away at once; nothing happens when it has left. */
+export function dismissToast(id: string): void {
   publish(toasts.filter((toast) => toast.id !== id));
 }
 
@@ -76,95 +73,17 @@ export function Toasts(): ReactNode {
     () => toasts,
     () => none,
   );
+  const Card = card;
   return (
     <section
       aria-label="Notifications"
       className="pointer-events-none fixed inset-x-4 bottom-20 z-40 flex flex-col items-end gap-3 lg:bottom-6"
     >
-      {shown.map((toast) => (
-        <ToastCard key={toast.id} toast={toast} />
-      ))}
+      {Card === null
+        ? null
+        : shown.map((toast) => (
+            <Card key={toast.id} toast={toast} onGone={() => dismissToast(toast.id)} />
+          ))}
     </section>
   );
-}
-
-const edges: Readonly<Record<ToastType, string>> = {
-  success: 'border-s-ok',
-  error: 'border-s-bad',
-  warning: 'border-s-warn',
-  info: 'border-s-info',
-};
-
-const words: Readonly<Record<ToastType, string>> = {
-  success: 'Done',
-  error: 'Error',
-  warning: 'Warning',
-  info: 'Note',
-};
-
-function ToastCard({ toast }: { toast: Toast }): ReactNode {
-  const [held, setHeld] = useState(false);
-  const [leaving, setLeaving] = useState(false);
-  useCountdown(toast.duration, held || leaving, () => setLeaving(true));
-  useEffect(() => {
-    if (!leaving) return undefined;
-    const timer = setTimeout(() => dismissToast(toast.id), exitMs);
-    return () => clearTimeout(timer);
-  }, [leaving, toast.id]);
-  return (
-    <div
-      onPointerEnter={() => setHeld(true)}
-      onPointerLeave={() => setHeld(false)}
-      onFocus={() => setHeld(true)}
-      onBlur={() => setHeld(false)}
-      className={classNames(
-        'pointer-events-auto flex w-full max-w-form gap-3 rounded-control border border-line border-s-4 bg-surface px-4 py-3 shadow-float transition-opacity duration-300 ease-out',
-        edges[toast.type],
-        leaving && 'opacity-0',
-      )}
-    >
-      <div className="min-w-0 grow">
-        <p className="font-semibold">
-          <span className="sr-only">{words[toast.type]}: </span>
-          <span>{toast.title}</span>
-        </p>
-        {toast.message === undefined ? null : <p className="text-ink-2">{toast.message}</p>}
-      </div>
-      <DismissButton onDismiss={() => setLeaving(true)} />
-    </div>
-  );
-}
-
-/** Calls `done` after `durationMs` of visible, unheld time; null never ends. */
-function useCountdown(durationMs: number | null, paused: boolean, done: () => void): void {
-  const remaining = useRef(durationMs ?? 0);
-  const latest = useRef(done);
-  useEffect(() => {
-    latest.current = done;
-  });
-  useEffect(() => {
-    if (durationMs === null || paused) return undefined;
-    let startedAt = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = (): void => {
-      if (timer === undefined) return;
-      clearTimeout(timer);
-      timer = undefined;
-      remaining.current -= performance.now() - startedAt;
-    };
-    const followVisibility = (): void => {
-      if (document.hidden) {
-        stop();
-      } else if (timer === undefined) {
-        startedAt = performance.now();
-        timer = setTimeout(() => latest.current(), Math.max(0, remaining.current));
-      }
-    };
-    followVisibility();
-    document.addEventListener('visibilitychange', followVisibility);
-    return () => {
-      stop();
-      document.removeEventListener('visibilitychange', followVisibility);
-    };
-  }, [durationMs, paused]);
 }

@@ -37,7 +37,7 @@ export function Cancel({
     setSent(true);
     setFailure(null);
     try {
-      const path = `/optimizations/${encodeURIComponent(runId)}/cancel`;
+      const path = `/optimizations/${encodeURIComponent(runId)}/cancel` as const;
       await write('POST', path, {}, Optimization, { key: key.current });
       await reloadRun(runId);
     } catch (error) {

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { BatteryFull, BatteryLow, BatteryMedium, BatteryWarning } from 'lucide-react';
 import type { ReactNode } from 'react';
+import type { Balance } from '#services/credits/contract.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { credits, creditsInWords } from '#web/ui/figures.ts';
 import { RelativeTime } from '#web/ui/relative-time.tsx';
@@ -51,7 +52,10 @@ export function CreditsBadge(): ReactNode {
             <TierIcon available={data.available_credits} />
             <span className="min-w-0 leading-tight">
               <span className="font-semibold">{creditsInWords(data.available_credits)}</span>
-              <span className="text-ink-2"> · {tierWords[creditTier(data.available_credits)]}</span>
+              <span className={data.debt_credits > 0 ? 'text-bad' : 'text-ink-2'}>
+                {' · '}
+                {stateWords(data)}
+              </span>
               {data.reserved_credits > 0 ? (
                 <span className="block text-sm text-ink-2">
                   reserved {credits(data.reserved_credits)}
@@ -84,7 +88,9 @@ export function CreditsInFull(): ReactNode {
       <p className="flex items-center gap-2">
         <TierIcon available={data.available_credits} />
         <span className="text-lg font-semibold">{creditsInWords(data.available_credits)}</span>
-        <span className="text-ink-2">{tierWords[creditTier(data.available_credits)]}</span>
+        <span className={data.debt_credits > 0 ? 'text-bad' : 'text-ink-2'}>
+          {stateWords(data)}
+        </span>
       </p>
       <dl className="grid grid-cols-2 gap-x-4 gap-y-1 text-ink-2">
         <dt>Reserved</dt>
@@ -108,12 +114,13 @@ export function CreditsInFull(): ReactNode {
   );
 }
 
+/** What is owed comes first: nothing starts before it is settled. */
+function stateWords({ available_credits: available, debt_credits: debt }: Balance): string {
+  return debt > 0 ? `owes ${credits(debt)}` : tierWords[creditTier(available)];
+}
+
 function BuyMoreCredits(): ReactNode {
-  return (
-    <LinkButton to="/credits" hash="more">
-      Buy More Credits
-    </LinkButton>
-  );
+  return <LinkButton to="/credits/purchase">Buy More Credits</LinkButton>;
 }
 
 function TierIcon({ available }: { available: number }): ReactNode {

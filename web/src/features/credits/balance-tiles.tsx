@@ -5,11 +5,16 @@ import { Card } from '#web/ui/card.tsx';
 import { credits, creditsInWords } from '#web/ui/figures.ts';
 import { Notice } from '#web/ui/notice.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
-import { lowCredits, stockWords } from './tier.ts';
+import { takenBackWords } from './taken-back.ts';
+import { creditTier, tierWords } from './tier.ts';
 
 /** What a person has, bought and used; reserved and owed credits when there are any. */
 export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
   const given = balance.total_credits - balance.total_purchased;
+  const notes = [
+    given > 0 ? `and ${credits(given)} given to you` : null,
+    takenBackWords(balance),
+  ].filter((note) => note !== null);
   return (
     <div className="space-y-4">
       <Card className="space-y-4">
@@ -17,12 +22,12 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
           <Tile
             label="Available Credits"
             value={credits(balance.available_credits)}
-            detail={stockWords(balance.available_credits)}
+            detail={tierWords[creditTier(balance.available_credits)]}
           />
           <Tile
             label="Total Purchased"
             value={credits(balance.total_purchased)}
-            detail={given > 0 ? `and ${credits(given)} given to you` : undefined}
+            detail={notes.length === 0 ? undefined : notes.join(', ')}
           />
           <Tile
             label="Total Used"
@@ -40,16 +45,16 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
             <Tile label="Owed" value={credits(balance.debt_credits)} detail="see below" />
           ) : null}
         </TileRow>
-        {balance.available_credits < lowCredits ? (
-          <LinkButton to="/credits" hash="more">
-            Buy More Credits
-          </LinkButton>
-        ) : null}
       </Card>
       {balance.debt_credits > 0 ? (
-        <Notice tone="warn" title={`Your account owes ${creditsInWords(balance.debt_credits)}`}>
+        <Notice
+          tone="warn"
+          title={`Your account owes ${creditsInWords(balance.debt_credits)}`}
+          actions={<LinkButton to="/credits/purchase">Settle it by a purchase</LinkButton>}
+        >
           They were taken back after they had been used, because their payment was returned or
-          disputed. No optimization can start until the next credits you receive have settled them.
+          disputed. No optimization can start until the next credits you receive have settled them;
+          a dispute that ends in your favour cancels them.
         </Notice>
       ) : null}
     </div>

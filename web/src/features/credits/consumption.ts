@@ -12,6 +12,15 @@ export function shortMonth(month: string, locale?: string): string {
   );
 }
 
+/** The day in UTC, as in statements: "Nov 3". */
+export function shortDay(at: string, locale?: string): string {
+  return new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  }).format(new Date(at));
+}
+
 /** "November 2026". */
 export function longMonth(month: string, locale?: string): string {
   return new Intl.DateTimeFormat(locale, {
@@ -38,4 +47,9 @@ export function consumptionSentence(months: readonly MonthOfCredits[], locale?: 
   const most = months.reduce((top, month) => (month.credits > top.credits ? month : top), first);
   const span = `Credits consumed from ${longMonth(first.month, locale)} to ${longMonth(last.month, locale)}.`;
   return `${span} This month ${last.credits}; most in ${longMonth(most.month, locale)} with ${most.credits}.`;
+}
+
+/** A part of all that was used, 0 to 1. */
+export function shareOf(amount: number, all: number): number {
+  return all <= 0 ? 0 : Math.min(1, Math.max(0, amount / all));
 }

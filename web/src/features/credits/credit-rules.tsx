@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Card } from '#web/ui/card.tsx';
 
-/** The rules of credits, each as it is; the terms have them in full. */
+/** The rules of credits, each as it is, and where the answers stand in full. */
 export function CreditRules(): ReactNode {
   return (
     <Card aria-labelledby="rules" className="space-y-4">
@@ -25,22 +25,19 @@ export function CreditRules(): ReactNode {
         <Rule term="Missing models">
           When a run ends without some of its models, their part of the price returns, up to half.
         </Rule>
-        <Rule term="Expiry">Credits never expire.</Rule>
         <Rule term="Order of use">
           Bonus credits are used first, then given ones, then purchased ones; the oldest first.
         </Rule>
       </dl>
-      <p className="flex flex-wrap gap-x-6">
-        <Link to="/terms" hash="credits" className="link inline-flex min-h-11 items-center">
-          Terms on credits
-        </Link>
-        <Link to="/terms" hash="refunds" className="link inline-flex min-h-11 items-center">
-          Refunds
-        </Link>
-        <Link to="/" hash="pricing" className="link inline-flex min-h-11 items-center">
-          Prices
-        </Link>
-      </p>
+      <h3 className="font-semibold">Questions and answers</h3>
+      <ul>
+        <Answer id="faq-credit">What is a credit?</Answer>
+        <Answer id="faq-expiry">Do credits expire?</Answer>
+        <Answer id="faq-failed-runs">What if a run fails?</Answer>
+        <Answer id="faq-refunds">Can I have my money back?</Answer>
+        <Answer id="faq-receipts">Where are my receipts?</Answer>
+        <Answer id="faq-taxes">Are taxes included?</Answer>
+      </ul>
     </Card>
   );
 }
@@ -51,5 +48,15 @@ function Rule({ term, children }: { term: string; children: ReactNode }): ReactN
       <dt className="font-semibold">{term}</dt>
       <dd className="text-ink-2">{children}</dd>
     </div>
+  );
+}
+
+function Answer({ id, children }: { id: string; children: string }): ReactNode {
+  return (
+    <li>
+      <Link to="/credits/purchase" hash={id} className="link inline-flex min-h-11 items-center">
+        {children}
+      </Link>
+    </li>
   );
 }

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { Balance, CreditAnalytics, creditLimits, History } from '#services/credits/contract.ts';
-import { read, write } from '#web/api.ts';
+import { read } from '#web/api.ts';
 
 /** A person's credits. The event stream keeps it current while the page is open. */
 export const balanceQuery = queryOptions({
@@ -28,8 +28,3 @@ export const historyQuery = infiniteQueryOptions({
   initialPageParam: undefined as string | undefined,
   getNextPageParam: (page) => (page.length < creditLimits.history ? undefined : page.at(-1)?.id),
 });
-
-/** Local mode only. The same `key` again gives nothing more. Answers the balance afterwards. */
-export function addTrialCredits(key: string): Promise<Balance> {
-  return write('POST', '/credits/trial', {}, Balance, { key });
-}

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
 import type { CreditAnalytics } from '#services/credits/contract.ts';
 import { Card } from '#web/ui/card.tsx';
-import { credits } from '#web/ui/figures.ts';
+import { credits, creditsInWords, percent, percentParts } from '#web/ui/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
+import { shareOf } from './consumption.ts';
 import { MonthBars } from './month-bars.tsx';
 
 /** Consumption by month, what a completed run cost on average, and how many there were. */
@@ -41,10 +42,14 @@ export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): 
   );
 }
 
-/** The five models that most credits went to, each with its share of what all five got. */
+/** The five models that most credits went to, each with its share of all credits used. */
 export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactNode {
   const models = analytics.most_used_models;
-  const most = Math.max(1, ...models.map((model) => model.total_credits));
+  const share = (amount: number): number => shareOf(amount, analytics.total_consumed);
+  const shown = percentParts(
+    models.map(({ total_credits: amount }) => Math.max(0, amount)),
+    analytics.total_consumed,
+  );
   return (
     <Card aria-labelledby="models" className="space-y-4">
       <h2 id="models" className="text-2xl">
@@ -55,16 +60,19 @@ export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactN
       ) : (
         <>
           <ol className="space-y-3">
-            {models.map(({ model, total_credits: amount }) => (
+            {models.map(({ model, total_credits: amount }, index) => (
               <li key={model} className="space-y-1">
                 <p className="flex items-baseline justify-between gap-4">
                   <span className="min-w-0 truncate">{model}</span>
-                  <span className="shrink-0 font-medium">{credits(amount)}</span>
+                  <span className="shrink-0">
+                    <span className="font-medium">{credits(amount)}</span>
+                    <span className="text-ink-2"> · {percent(shown[index] ?? null)}</span>
+                  </span>
                 </p>
                 <svg width="100%" height="8" aria-hidden="true">
                   <rect width="100%" height="8" rx="4" className="fill-sunken" />
                   <rect
-                    width={`${(amount / most) * 100}%`}
+                    width={`${share(amount) * 100}%`}
                     height="8"
                     rx="4"
                     className="fill-accent"
@@ -74,7 +82,8 @@ export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactN
             ))}
           </ol>
           <p className="text-sm text-ink-3">
-            Credits. The charge of a run is shared over its models by what they cost.
+            Credits, and their share of all {creditsInWords(analytics.total_consumed)} used. The
+            charge of a run is shared over its models by what they cost.
           </p>
         </>
       )}

@@ -19,9 +19,7 @@ export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
           {hasCredits ? (
             'You have credits to begin with.'
           ) : (
-            <LinkButton to="/credits" hash="more">
-              Get credits
-            </LinkButton>
+            <LinkButton to="/credits/purchase">Get credits</LinkButton>
           )}
         </Step>
         <Step done={false} number={2} title="Ask your first question">

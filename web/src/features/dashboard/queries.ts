@@ -1,11 +1,17 @@
 import { queryOptions } from '@tanstack/react-query';
-import { User } from '#services/identity/contract.ts';
+import { DashboardStats, Usage } from '#services/optimizations/contract.ts';
 import { read } from '#web/api.ts';
 
-/** The person with the runs of this month and their limit, as they are now. */
-export const profileQuery = queryOptions({
-  queryKey: ['profile'],
-  queryFn: ({ signal }) => read('/users/me', User, { signal }),
-  // Every start of a run changes it, and no message of the stream says so.
-  staleTime: 0,
+// Both follow from the ledger, and are asked for again with it, and when the stream calls them stale.
+
+/** How the person's runs went, over all time. */
+export const statsQuery = queryOptions({
+  queryKey: ['credits', 'stats'],
+  queryFn: ({ signal }) => read('/users/me/stats', DashboardStats, { signal }),
+});
+
+/** The runs of this month against the limit of the plan. */
+export const usageQuery = queryOptions({
+  queryKey: ['credits', 'usage'],
+  queryFn: ({ signal }) => read('/optimizations/usage', Usage, { signal }),
 });

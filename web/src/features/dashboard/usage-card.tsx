@@ -1,44 +1,47 @@
 import type { ReactNode } from 'react';
 import type { User } from '#services/identity/contract.ts';
-import { LinkButton } from '#web/ui/button.tsx';
+import type { Usage } from '#services/optimizations/contract.ts';
+import type { Answer } from '#web/query-block.tsx';
+import { Button, LinkButton } from '#web/ui/button.tsx';
 import { Notice } from '#web/ui/notice.tsx';
-import { nextMonth, planWords, type Usage, usageOf } from './usage.ts';
+import { nearnessOf, type Nearness, planWords } from './usage.ts';
 
-const colours: Readonly<Record<Usage['level'], string>> = {
+const colours: Readonly<Record<Nearness['level'], string>> = {
   calm: 'text-accent',
   attention: 'text-warn',
   warning: 'text-bad',
 };
 
 /** The month's runs against the plan's limit, and what that limit blocks. */
-export function MonthlyUsage({ user, now }: { user: User; now: Date }): ReactNode {
-  const usage = usageOf(user);
+export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): ReactNode {
+  const { current_month: used, limit, percentage } = usage;
+  const { level, isApproaching } = nearnessOf(usage);
   const resets = new Intl.DateTimeFormat(undefined, {
     day: 'numeric',
     month: 'long',
     timeZone: 'UTC',
-  }).format(nextMonth(now));
+  }).format(new Date(usage.resets_at));
   return (
     <div className="space-y-4">
       <p className="flex flex-wrap items-baseline justify-between gap-x-4">
         <span>
-          <span className="text-2xl font-semibold">{usage.used}</span>{' '}
+          <span className="text-2xl font-semibold">{used}</span>{' '}
           <span className="text-ink-2">
-            {usage.limit === null ? 'optimizations, Unlimited' : `of ${usage.limit} optimizations`}
+            {percentage === null ? 'optimizations, Unlimited' : `of ${limit} optimizations`}
           </span>
         </span>
         <span className="text-ink-2">{planWords[user.subscription_tier]}</span>
       </p>
-      {usage.percent === null ? null : <UsageBar usage={usage} percent={usage.percent} />}
+      {percentage === null ? null : <UsageBar level={level} percent={percentage} />}
       <p className="text-sm text-ink-2">
-        {usage.limit === null
+        {percentage === null
           ? 'Nothing is blocked, whatever credits pay for a run.'
           : `Counted by UTC month; begins anew on ${resets}. The limit only blocks runs that bonus credits would pay for. Runs paid with other credits go on.`}
       </p>
-      {usage.isApproaching ? (
+      {isApproaching ? (
         <Notice tone="warn" title="Approaching Usage Limit">
-          You&apos;ve used {usage.percent}% of your monthly optimization limit. Consider upgrading
-          to continue optimizing.
+          You&apos;ve used {percentage}% of your monthly optimization limit. Consider upgrading to
+          continue optimizing.
         </Notice>
       ) : null}
       {user.subscription_tier === 'free' ? (
@@ -46,7 +49,7 @@ export function MonthlyUsage({ user, now }: { user: User; now: Date }): ReactNod
           <p className="text-ink-2">
             Get 10x more optimizations and unlock advanced features with Pro.
           </p>
-          <LinkButton to="/" hash="pricing">
+          <LinkButton to="/credits/purchase" hash="monthly">
             See the plans
           </LinkButton>
         </div>
@@ -55,19 +58,44 @@ export function MonthlyUsage({ user, now }: { user: User; now: Date }): ReactNod
   );
 }
 
-function UsageBar({ usage, percent }: { usage: Usage; percent: number }): ReactNode {
+/** Who is there is known from the session; their figures are not, and are never guessed. */
+export function UnknownUsage({
+  user,
+  answer,
+}: {
+  user: User;
+  answer: Pick<Answer<unknown>, 'isFetching' | 'refetch'>;
+}): ReactNode {
+  return (
+    <div className="space-y-4">
+      <p className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <span>
+          <span className="text-2xl font-semibold">--</span>{' '}
+          <span className="text-ink-2">of -- optimizations</span>
+        </span>
+        <span className="text-ink-2">{planWords[user.subscription_tier]}</span>
+      </p>
+      <p className="text-sm text-ink-2">Your usage could not be read.</p>
+      <Button onClick={() => void answer.refetch()} busy={answer.isFetching}>
+        Try Again<span className="sr-only">: Monthly Usage</span>
+      </Button>
+    </div>
+  );
+}
+
+function UsageBar({ level, percent }: { level: Nearness['level']; percent: number }): ReactNode {
   return (
     <div className="flex items-center gap-3">
       <progress
         aria-label="Share of the monthly limit"
-        value={Math.min(percent, 100)}
+        value={percent}
         max={100}
-        className={`bar ${colours[usage.level]}`}
+        className={`bar ${colours[level]}`}
       >
         {percent} %
       </progress>
       <span className="shrink-0 text-sm font-medium">
-        {percent} %{usage.level === 'warning' ? ', nearly used up' : ''}
+        {percent} %{level === 'warning' ? ', nearly used up' : ''}
       </span>
     </div>
   );

@@ -1,35 +1,20 @@
 import type { User } from '#services/identity/contract.ts';
+import type { Usage } from '#services/optimizations/contract.ts';
 
-/** The runs of a month against the limit of a plan. */
-export type Usage = {
-  readonly used: number;
-  /** Null is unlimited. */
-  readonly limit: number | null;
-  /** Whole percent, rounded down; more than 100 when paid runs go beyond the limit. */
-  readonly percent: number | null;
+/** How near the month's runs are to the limit of a plan. */
+export type Nearness = {
   readonly level: 'calm' | 'attention' | 'warning';
   /** Whether 'Approaching Usage Limit' is said. */
   readonly isApproaching: boolean;
 };
 
-export function usageOf({
-  optimizations_used: used,
-  optimizations_limit: limit,
-}: Pick<User, 'optimizations_used' | 'optimizations_limit'>): Usage {
-  if (limit < 0) return { used, limit: null, percent: null, level: 'calm', isApproaching: false };
-  const share = limit === 0 ? 100 : Math.floor((used / limit) * 100);
+/** Without a limit there is no share of it, and nothing to be near to. */
+export function nearnessOf({ percentage }: Pick<Usage, 'percentage'>): Nearness {
+  if (percentage === null) return { level: 'calm', isApproaching: false };
   return {
-    used,
-    limit,
-    percent: share,
-    level: share >= 90 ? 'warning' : share >= 75 ? 'attention' : 'calm',
-    isApproaching: share >= 80,
+    level: percentage >= 90 ? 'warning' : percentage >= 75 ? 'attention' : 'calm',
+    isApproaching: percentage >= 80,
   };
-}
-
-/** The first moment of the next UTC month: then the count begins anew. */
-export function nextMonth(now: Date): Date {
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 }
 
 export const planWords: Readonly<Record<User['subscription_tier'], string>> = {

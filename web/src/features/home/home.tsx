@@ -64,7 +64,7 @@ export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNo
 
       <Proof />
       <Method />
-      <Pricing />
+      <Pricing signedIn={signedIn} />
 
       {signedIn ? null : (
         <section className="rounded-card border border-line bg-surface px-6 py-12 text-center">
@@ -104,7 +104,7 @@ function HeroActions({ signedIn }: { signedIn: boolean }): ReactNode {
         )}
       </div>
       <p className="text-ink-3">
-        10 credits for $5, and they never expire. Buying is not open yet; signing up is free.
+        10 credits for $5, and they never expire. Signing up is free; you pay when you buy.
       </p>
     </div>
   );

@@ -1,16 +1,22 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
+import type { Package } from '#services/payments/contract.ts';
+import { LinkButton } from '#web/ui/button.tsx';
 import { Card } from '#web/ui/card.tsx';
+import { classNames } from '#web/ui/class-names.ts';
 import { creditsInWords, price } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { type Package, packages, runPrices } from './catalogue.ts';
+import { Badge } from '#web/ui/status.tsx';
+import { builtPackages, runPrices } from './catalogue.ts';
 
 /** Pages are built once for everybody, so their figures are written in one language. */
 const locale = 'en-US';
 
-export function Pricing(): ReactNode {
+export function Pricing({ signedIn }: { signedIn: boolean }): ReactNode {
+  const section = useRef<HTMLElement>(null);
+  const packages = usePackages(section);
+  const group = { packages, signedIn };
   return (
-    <section aria-labelledby="pricing" className="space-y-8">
+    <section ref={section} aria-labelledby="pricing" className="space-y-8">
       <div className="max-w-prose space-y-3">
         <h2 id="pricing" className="text-4xl">
           Pricing
@@ -23,14 +29,8 @@ export function Pricing(): ReactNode {
           credits. The price is fixed before the run starts.
         </p>
       </div>
-      <Notice tone="info" title="Credits cannot be bought yet in this version">
-        <p>
-          These are the prices that will apply. An installation in local mode offers trial credits
-          on its credits page, free of charge.
-        </p>
-      </Notice>
-      <PackageGroup title="One-time" kind="one_time" />
-      <PackageGroup title="Monthly, renews until you cancel" kind="monthly" />
+      <PackageGroup title="One-time" kind="one_time" {...group} />
+      <PackageGroup title="Monthly, renews until you cancel" kind="monthly" {...group} />
       <p className="max-w-prose text-ink-2">
         Prices are in US dollars; taxes are added where they apply.{' '}
         <Link to="/terms" hash="credits" className="link">
@@ -50,16 +50,63 @@ export function Pricing(): ReactNode {
   );
 }
 
-function PackageGroup({ title, kind }: { title: string; kind: Package['kind'] }): ReactNode {
+/** As built, and as the server says once somebody has scrolled to them. */
+function usePackages(section: RefObject<HTMLElement | null>): readonly Package[] {
+  const [packages, setPackages] = useState(builtPackages);
+  useEffect(() => {
+    const asking = new AbortController();
+    const refresh = async (): Promise<void> => {
+      try {
+        const { currentPackages } = await import('./current-packages.ts');
+        setPackages(await currentPackages(asking.signal));
+      } catch (error) {
+        // Those of the build stay: the payment page names the price again before anything is paid.
+        if (!asking.signal.aborted) console.warn('The prices could not be refreshed', error);
+      }
+    };
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      void refresh();
+    });
+    if (section.current) observer.observe(section.current);
+    return () => {
+      observer.disconnect();
+      asking.abort();
+    };
+  }, [section]);
+  return packages;
+}
+
+function PackageGroup({
+  title,
+  kind,
+  packages,
+  signedIn,
+}: {
+  title: string;
+  kind: Package['kind'];
+  packages: readonly Package[];
+  signedIn: boolean;
+}): ReactNode {
   const offered = packages.filter((item) => item.kind === kind);
+  if (offered.length === 0) return null;
   return (
     <div className="space-y-4">
       <h3 className="text-lg font-semibold">{title}</h3>
-      <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-4">
+      <ul
+        className={classNames(
+          'grid grid-cols-1 gap-4 sm:grid-cols-2',
+          kind === 'one_time' && 'lg:grid-cols-4',
+        )}
+      >
         {offered.map((item) => (
           <li key={item.id}>
             <Card className="flex h-full flex-col gap-3">
-              <h4 className="font-semibold">{item.name}</h4>
+              <h4 className="flex flex-wrap items-center justify-between gap-x-3 font-semibold">
+                {item.name}
+                {item.popular ? <Badge>Most Popular</Badge> : null}
+              </h4>
               <p>
                 <span className="text-3xl font-semibold">{price(item.price_cents, locale)}</span>
                 <span className="text-ink-3">{kind === 'monthly' ? ' a month' : ' once'}</span>
@@ -68,11 +115,30 @@ function PackageGroup({ title, kind }: { title: string; kind: Package['kind'] })
                 {creditsInWords(item.credits, locale)}
                 {kind === 'monthly' ? ' each month' : ''}
               </p>
-              <p className="text-ink-2">{item.description}</p>
+              <p className="grow text-ink-2">{item.description}</p>
+              <Choose item={item} signedIn={signedIn} />
             </Card>
           </li>
         ))}
       </ul>
     </div>
+  );
+}
+
+/** A visitor signs up first; the chosen package waits behind it. */
+function Choose({ item: { id, name }, signedIn }: { item: Package; signedIn: boolean }): ReactNode {
+  const words = (
+    <>
+      Choose<span className="sr-only"> {name}</span>
+    </>
+  );
+  return signedIn ? (
+    <LinkButton to="/credits/purchase" search={{ package: id }}>
+      {words}
+    </LinkButton>
+  ) : (
+    <LinkButton to="/signup" search={{ redirect: `/credits/purchase?package=${id}` }}>
+      {words}
+    </LinkButton>
   );
 }

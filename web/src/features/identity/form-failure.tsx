@@ -3,26 +3,54 @@ import { ApiProblem } from '#web/api.ts';
 import { waitSentence } from '#web/problem-words.ts';
 import { Notice } from '#web/ui/notice.tsx';
 
-/** The banner of a sign-in form that the server refused. It takes the focus. */
+/** The banner of a form that the server refused. It takes the focus. */
 export function FormFailure({
   title,
   failure,
   fallback,
 }: {
-  title: 'Login failed' | 'Signup failed';
+  title: string;
   failure: unknown;
   /** The sentence for a failure without one of its own. */
   fallback: string;
+}): ReactNode {
+  return (
+    <FailureBanner title={title} failure={failure} sentence={failureSentence(failure, fallback)} />
+  );
+}
+
+/** The same in words that the form has chosen, with what to do instead. */
+export function FailureBanner({
+  title,
+  failure,
+  heading,
+  sentence,
+  actions,
+}: {
+  title: string;
+  /** Nothing is shown without one; the focus moves when it changes. */
+  failure: unknown;
+  /** What exactly failed, where the title does not say. */
+  heading?: string | undefined;
+  sentence: string;
+  actions?: ReactNode;
 }): ReactNode {
   const banner = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (failure) banner.current?.focus();
   }, [failure]);
   if (!failure) return null;
-  const sentence = failureSentence(failure, fallback);
+  const words = [title, heading, sentence].filter((part) => part !== undefined);
   return (
-    <Notice tone="bad" title={title} announced={`${title}. ${sentence}`} focusRef={banner}>
-      {sentence}
+    <Notice
+      tone="bad"
+      title={title}
+      announced={words.join('. ')}
+      focusRef={banner}
+      actions={actions}
+    >
+      {heading === undefined ? null : <p className="font-medium text-ink">{heading}</p>}
+      <p>{sentence}</p>
     </Notice>
   );
 }

@@ -45,6 +45,6 @@ function strengthHint(password: string): string {
     return 'A few unrelated words are easier to keep than signs.';
   }
   return password.length < 15
-    ? 'Accepted. From 15 characters on it is much harder to guess.'
-    : 'Accepted, and long enough to be hard to guess.';
+    ? 'Every rule is met. From 15 characters on it is much harder to guess.'
+    : 'Every rule is met, and it is long.';
 }

@@ -27,6 +27,13 @@ export function SignInAgain({ email }: { email: string }): ReactNode {
       </Notice>
       <Dialog open={open} onClose={() => setOpen(false)} title="Please sign in again">
         <LoginForm email={email} />
+        {/* For whoever has no password, or not at hand: this page hears of it and goes on. */}
+        <p>
+          <a href="/login" target="_blank" rel="noopener" className="link">
+            Sign in another way
+          </a>{' '}
+          <span className="text-sm text-ink-3">(in a new tab; this page then goes on)</span>
+        </p>
       </Dialog>
     </div>
   );

@@ -1,38 +1,37 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
-import {
-  identityProblems,
-  policyVersion,
-  SignupForm as SignupSchema,
-} from '#services/identity/contract.ts';
+import type { ReactNode } from 'react';
+import { policyVersion, SignupForm as SignupSchema } from '#services/identity/contract.ts';
 import { ApiProblem } from '#web/api.ts';
-import { Button } from '#web/ui/button.tsx';
+import { Button, LinkButton } from '#web/ui/button.tsx';
 import { Checkbox, TextField } from '#web/ui/field.tsx';
 import { type FieldErrors, useForm } from '#web/ui/form.ts';
 import { useHydrated } from '#web/ui/hydrated.ts';
 import { Notice } from '#web/ui/notice.tsx';
 import { PasswordField } from '#web/ui/password-field.tsx';
 import { showToast } from '#web/ui/toasts.tsx';
-import { FormFailure } from './form-failure.tsx';
-import { PasswordChecklist } from './password-checklist.tsx';
+import { FailureBanner } from './form-failure.tsx';
+import { NewPassword } from './new-password.tsx';
 import { signup } from './session.ts';
+import { plainRefusal, signupFieldErrors, signupRefusal } from './signup-refusal.ts';
+import { keepUnconfirmed } from './unconfirmed.ts';
 
 const invalidTitle = 'Form validation failed';
 const invalidMessage = 'Please check the highlighted fields and try again.';
 
-/** Refusals that belong beside a field, by problem code; the banner has the whole sentence. */
-const fieldErrorOfProblem: Readonly<Record<string, FieldErrors>> = {
-  'email-in-use': { email: identityProblems['email-in-use'].title },
-  'invalid-email': { email: identityProblems['invalid-email'].title },
-  'password-too-short': { password: identityProblems['password-too-short'].title },
-  'password-too-weak': { password: identityProblems['password-too-weak'].title },
-};
-
-/** Name, e-mail, password twice, and the terms. `onConfirmationNeeded` gets the address to confirm. */
+/**
+ * Name, e-mail, password twice, and the terms. `onConfirmationNeeded` is called when the account is
+ * there and its address has yet to be confirmed; the address is kept for the page that waits for it.
+ */
 export function SignupForm({
+  returnTo,
+  offer,
   onConfirmationNeeded,
 }: {
-  onConfirmationNeeded: (email: string) => void;
+  /** Where somebody was going; the link of the mail leads there. */
+  returnTo: string | undefined;
+  /** What the button says beyond its words: the cheapest price, where nothing was chosen. */
+  offer: string;
+  onConfirmationNeeded: () => void;
 }): ReactNode {
   const hydrated = useHydrated();
   const form = useForm({
@@ -45,8 +44,11 @@ export function SignupForm({
       terms: data.get('terms') === 'on',
     }),
     send: async ({ name, email, password }) => {
-      const reply = await signup({ name, email, password, terms_version: policyVersion });
-      if (reply.needsEmailVerification) onConfirmationNeeded(email);
+      const account = { name, email, password, terms_version: policyVersion };
+      const reply = await signup(returnTo ? { ...account, redirect: returnTo } : account);
+      if (!reply.needsEmailVerification) return;
+      keepUnconfirmed({ email, pendingToken: reply.pending_token, sentAt: Date.now() });
+      onConfirmationNeeded();
     },
     onInvalid: (_errors, firstInvalid) => {
       // Whoever sees the first error already knows; the toast is for those who do not.
@@ -55,14 +57,10 @@ export function SignupForm({
       }
     },
   });
-  const errors = { ...serverErrors(form.failure), ...form.errors };
+  const errors = { ...signupFieldErrors(form.failure), ...form.errors };
   return (
     <form {...form.props} className="space-y-5">
-      <FormFailure
-        title="Signup failed"
-        failure={form.failure}
-        fallback="Signup failed. Please try again."
-      />
+      <SignupFailure failure={form.failure} />
       <ErrorSummary errors={form.errors} />
       <TextField
         label="Full name"
@@ -108,36 +106,33 @@ export function SignupForm({
       />
       <div className="space-y-2">
         <Button type="submit" tone="primary" wide busy={form.busy} disabled={!hydrated}>
-          {form.busy ? 'Creating your account…' : 'Start Finding Opportunities - $5'}
+          {form.busy ? 'Creating your account…' : `Start Finding Opportunities${offer}`}
         </Button>
         <p className="text-sm text-ink-2">
-          No card now. Signing up charges nothing, and credits cannot be bought yet in this version.
+          No card now. Payment comes after you confirm your e-mail.
         </p>
       </div>
     </form>
   );
 }
 
-function NewPassword({ error }: { error: string | undefined }): ReactNode {
-  const [password, setPassword] = useState('');
-  const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // What was typed or filled in before this script ran has fired its event already.
-    setPassword(frame.current?.querySelector('input')?.value ?? '');
-  }, []);
+function SignupFailure({ failure }: { failure: unknown }): ReactNode {
+  const { title, detail } = signupRefusal(failure);
   return (
-    <div ref={frame}>
-      <PasswordField
-        label="Password"
-        name="password"
-        autoComplete="new-password"
-        required
-        error={error}
-        onInput={(event) => setPassword(event.currentTarget.value)}
-      >
-        <PasswordChecklist password={password} />
-      </PasswordField>
-    </div>
+    <FailureBanner
+      title="Signup failed"
+      failure={failure}
+      heading={title === plainRefusal ? undefined : title}
+      sentence={detail}
+      actions={
+        failure instanceof ApiProblem && failure.code === 'email-in-use' ? (
+          <>
+            <LinkButton to="/login">Login</LinkButton>
+            <LinkButton to="/forgot-password">Forgot your password?</LinkButton>
+          </>
+        ) : undefined
+      }
+    />
   );
 }
 
@@ -155,14 +150,6 @@ function ErrorSummary({ errors }: { errors: FieldErrors }): ReactNode {
       </ul>
     </Notice>
   );
-}
-
-/** The server's refusal, put beside the field it is about. */
-function serverErrors(failure: unknown): FieldErrors {
-  if (!(failure instanceof ApiProblem)) return {};
-  const errors: Record<string, string> = { ...fieldErrorOfProblem[failure.code] };
-  for (const error of failure.errors) errors[error.field] ??= error.message;
-  return errors;
 }
 
 function isOnScreen(element: HTMLElement): boolean {

@@ -9,8 +9,9 @@ const sections: readonly PolicySection[] = [
     body: (
       <ul>
         <li>
-          <strong>Your account</strong>: name, e-mail address, a one-way hash of your password, the
-          version of the terms you accepted and when. Without it there is no account.
+          <strong>Your account</strong>: name, e-mail address, a picture if you add one, a one-way
+          hash of your password, the version of the terms you accepted and when. Without it there is
+          no account.
         </li>
         <li>
           <strong>Your runs</strong>: what you wrote, what the models answered, and the result. They
@@ -21,8 +22,24 @@ const sections: readonly PolicySection[] = [
           amounts and identifiers, and none of your text.
         </li>
         <li>
-          <strong>Sign-ins and technical logs</strong>: when a session began, the address it came
-          from, errors. They keep the service safe.
+          <strong>Your purchases</strong>: what you bought, when, for how much, and whether it was
+          paid or given back. You type your card number on the page of our payment provider, Stripe,
+          and it never reaches us; Stripe gets your e-mail address and the package from us.
+        </li>
+        <li>
+          <strong>Sign-ins</strong>: when a session began, with which browser, and the address it
+          came from. You see them in your account settings; a week after its end a session is
+          forgotten.
+        </li>
+        <li>
+          <strong>Links and mails</strong>: which kind was sent and when. What a mail says is kept
+          until it is sent, the rest for 30 days, and links until a week after they have expired.
+        </li>
+        <li>
+          <strong>A log of security events and technical logs</strong>: sign-ins, changes of
+          password and address, refused tries, errors. They name accounts by a number, hold no mail
+          address and none of your text, and of the network a try came from only a part. They keep
+          the service safe.
         </li>
       </ul>
     ),
@@ -50,14 +67,20 @@ const sections: readonly PolicySection[] = [
       <ul>
         <li>
           <strong>A session cookie</strong> keeps you signed in. It is set when you sign in, cannot
-          be read by scripts, and ends with the browser or, with “Remember me”, after at most 30
-          days.
+          be read by scripts, and ends with the browser, after a day at the latest; with “Remember
+          me” after a week without use, and after 30 days at the latest.
+        </li>
+        <li>
+          <strong>A cookie for links in mails</strong> holds a random number for a day after you
+          have signed up or asked for a link, so that the link signs you in here and nowhere else.
         </li>
         <li>
           <strong>sf_theme</strong> remembers light or dark for a year, once you have chosen.
         </li>
         <li>
-          <strong>Drafts</strong> of forms are kept on this device and removed when you sign out.
+          <strong>Drafts</strong> of forms are kept on this device and removed when you sign out. An
+          address that you have yet to confirm is kept until you close the tab, and so is which
+          purchase this page has already thanked you for.
         </li>
         <li>There is no advertising, no analytics and nothing from third parties on our pages.</li>
       </ul>
@@ -68,9 +91,12 @@ const sections: readonly PolicySection[] = [
     title: 'How long',
     body: (
       <p>
-        Account and runs stay until you have them deleted. To delete, we destroy the keys that your
-        text is encrypted with: it can then no longer be read by anyone, copies included. Amounts
-        stay, without your name, as long as bookkeeping law demands.
+        Account and runs stay until you delete them; an account whose address was never confirmed is
+        deleted after 30 days. Your name, address and picture are then removed, and the keys are
+        destroyed that your text is encrypted with: it can no longer be read by anyone. Backups are
+        kept for at most 35 days, and when one is used, deletions are repeated on it. Amounts stay,
+        without your name, as long as bookkeeping law demands, and so does the log of security
+        events, with the number of an account that is no more.
       </p>
     ),
   },
@@ -79,8 +105,9 @@ const sections: readonly PolicySection[] = [
     title: 'Your rights',
     body: (
       <p>
-        You may ask what is stored about you and get a copy, have it corrected or deleted, object to
-        its use, and complain to a data protection authority.
+        In your account settings you download everything that is stored about you, correct your name
+        and address, and delete the account, each by yourself and at once. You may also ask us for
+        it, object to the use of your data, and complain to a data protection authority.
       </p>
     ),
   },

@@ -48,7 +48,18 @@ const sections: readonly PolicySection[] = [
           an entry in a ledger that you can read in your account, and your balance is the sum of it.
         </p>
         <p>
-          Credits cannot be bought yet in this version. These terms already say what will apply.
+          Credits are bought in packages: some once, some as a plan that adds its credits every
+          month and renews until you cancel it, which you can at any time. A cancelled plan lasts to
+          the end of the month that is paid, and a change to another plan takes effect when it
+          renews. One account has one plan.
+        </p>
+        <p>
+          Prices are in US dollars. Where tax applies it is added on the payment page, which shows
+          the total before you pay. Payments are taken by Stripe; your card number never reaches us.
+        </p>
+        <p>
+          When a payment is taken back by your bank, the credits it bought are taken back, too. What
+          of them was used already is owed, and no run starts until it is settled.
         </p>
       </>
     ),
@@ -80,8 +91,9 @@ const sections: readonly PolicySection[] = [
       <p>
         <strong>Unused credits are refundable within 30 days of their purchase</strong>, for the
         share of the price that they are of the package. Credits that a run returned count as unused
-        and keep the date of their purchase. Bonus and trial credits cost nothing and are not paid
-        out.
+        and keep the date of their purchase. Tax is returned in the same share. The money goes back
+        the way it came. Giving back the credits of a plan’s current month ends that plan. Bonus
+        credits cost nothing and are not paid out.
       </p>
     ),
   },

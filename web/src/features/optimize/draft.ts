@@ -33,6 +33,8 @@ const Stored = v.object({
   strategy: v.nullable(StrategyId),
   allowSimulated: v.boolean(),
   from: v.nullable(v.object({ id: v.string(), challenge: v.string(), ended: v.boolean() })),
+  /** Missing in drafts that are older than recipes. */
+  recipe: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^rec_[0-9a-z]{26}$/))), null),
   attempt: v.nullable(Attempt),
 });
 

@@ -25,6 +25,8 @@ export type Fields = {
     readonly challenge: string;
     readonly ended: boolean;
   } | null;
+  /** The recipe that they were filled in from, when they were. */
+  readonly recipe: string | null;
 };
 export type StrategyId = v.InferOutput<typeof StrategyIdSchema>;
 
@@ -37,6 +39,7 @@ export const emptyFields: Fields = {
   strategy: null,
   allowSimulated: false,
   from: null,
+  recipe: null,
 };
 
 /** The fields of a run, to ask it again or to change something and ask then. */
@@ -55,6 +58,7 @@ export function fieldsOfRun(run: Optimization): Fields {
       challenge: known(run.challenge),
       ended: run.status !== 'pending' && run.status !== 'processing',
     },
+    recipe: null,
   };
 }
 
@@ -77,7 +81,7 @@ export type Checked =
 
 /** The request that the fields make, by the same schema that the server reads it with. */
 export function checkFields(fields: Fields): Checked {
-  const { challenge, context, strategy, allowSimulated, from } = fields;
+  const { challenge, context, strategy, allowSimulated, from, recipe } = fields;
   const isSameQuestion = from !== null && from.challenge.trim() === challenge.trim();
   const result = v.safeParse(CreateOptimizationRequest, {
     challenge,
@@ -88,6 +92,7 @@ export function checkFields(fields: Fields): Checked {
     challenge_type: challengeTypeOf(fields),
     ...(allowSimulated ? { allow_simulated: true } : {}),
     ...(from !== null && from.ended && isSameQuestion ? { retry_of: from.id } : {}),
+    ...(recipe === null ? {} : { recipe_id: recipe }),
   });
   if (result.success) return { ok: true, request: result.output };
   const errors = new Map<string, string>();

@@ -28,7 +28,7 @@ import { Counter } from './counter.tsx';
 import type { Draft } from './draft.ts';
 import { challengeTypeOf, checkFields, emptyFields, type Fields, hasText } from './fields.ts';
 import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts';
-import { Insufficient } from './insufficient.tsx';
+import { Insufficient, refusalSentence, shortageTitle } from './insufficient.tsx';
 import { FourSteps } from './method.tsx';
 import { checkUsage, createRun, processRun, strategiesQuery } from './queries.ts';
 import { RowsField } from './rows-field.tsx';
@@ -36,9 +36,6 @@ import { newAttempt, type Started, startRun } from './start.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
 import { Summary } from './summary.tsx';
 import { type OnSessionEnd, useDraft } from './use-draft.ts';
-
-const insufficientToStart =
-  'Insufficient credits to start optimization. Please purchase more credits.';
 
 type Phase =
   | { readonly kind: 'editing' }
@@ -156,7 +153,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
       setConfirming(true);
       return;
     }
-    const next = missing[0] ?? (shortage ? insufficientToStart : null);
+    const next = missing[0] ?? (shortage ? refusalSentence(shortage) : null);
     if (next !== null) announce(next, 'assertive');
     const invalid = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
     const wanted =
@@ -236,7 +233,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
               {phase.kind === 'starting'
                 ? 'Initializing AI Models...'
                 : shortage
-                  ? 'Insufficient Credits'
+                  ? shortageTitle(shortage)
                   : 'Start Optimization'}
             </Button>
             <div id="start-note" className="space-y-1 text-sm text-ink-2">
@@ -409,7 +406,7 @@ function Outcome({
       return (
         <Insufficient
           shortage={{ ...phase, debt: shortage?.debt ?? 0 }}
-          announced={insufficientToStart}
+          announced={refusalSentence(phase)}
           focusRef={focusRef}
         />
       );

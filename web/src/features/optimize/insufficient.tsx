@@ -11,6 +11,18 @@ export type Shortage = {
   readonly debt: number;
 };
 
+/** What stands on the button and over the panel: with a debt and credits enough, nothing is short. */
+export function shortageTitle({ shortfall }: Pick<Shortage, 'shortfall'>): string {
+  return shortfall > 0 ? 'Insufficient Credits' : 'Credits Owed';
+}
+
+/** Said aloud when a start is refused. */
+export function refusalSentence({ shortfall }: Pick<Shortage, 'shortfall'>): string {
+  return shortfall > 0
+    ? 'Insufficient credits to start optimization. Please purchase more credits.'
+    : 'Your account owes credits, so no optimization can start.';
+}
+
 /** Why a run cannot be paid, and the two ways on. The draft waits on the device meanwhile. */
 export function Insufficient({
   shortage,
@@ -25,26 +37,26 @@ export function Insufficient({
   return (
     <Notice
       tone="warn"
-      title={announced ?? 'Insufficient Credits'}
+      title={announced ?? shortageTitle(shortage)}
       announced={announced}
       {...(focusRef ? { focusRef } : {})}
       actions={
         <>
-          <LinkButton to="/credits" hash="more" tone="primary">
+          <LinkButton to="/credits/purchase" tone="primary">
             Buy More Credits
           </LinkButton>
           <LinkButton to="/credits">View Credit Balance</LinkButton>
         </>
       }
     >
+      {shortage.shortfall > 0 ? <p>{insufficientCreditsSentence(shortage)}</p> : null}
       {shortage.debt > 0 || shortage.shortfall === 0 ? (
         <p>
-          Your account owes {shortage.debt > 0 ? creditsInWords(shortage.debt) : 'credits'}, which
-          the next credits you receive settle first. No run can start before.
+          Your account owes {shortage.debt > 0 ? creditsInWords(shortage.debt) : 'credits'} that
+          were taken back after they had been used. Your next purchase settles them first; no
+          optimization can start before.
         </p>
-      ) : (
-        <p>{insufficientCreditsSentence(shortage)}</p>
-      )}
+      ) : null}
     </Notice>
   );
 }

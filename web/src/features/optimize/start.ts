@@ -95,6 +95,14 @@ function refused(problem: ApiProblem): Started {
   ) {
     return { kind: 'insufficient', required, balance, shortfall };
   }
+  if (problem.code === 'debt' && typeof required === 'number' && typeof balance === 'number') {
+    return {
+      kind: 'insufficient',
+      required,
+      balance,
+      shortfall: Math.max(0, required - balance),
+    };
+  }
   if (problem.code === 'price_changed' && typeof price === 'number') {
     return { kind: 'price-changed', price, outdated: true };
   }

@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense } from 'react';
-import { statusOf } from '#services/optimizations/describe.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { erased, statusOf } from '#services/optimizations/describe.ts';
 import { type RunView } from '#services/optimizations/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live.ts';
 import { Question } from '#web/run/question.tsx';
@@ -16,8 +17,19 @@ const Completed = lazy(() =>
   import('./completed.tsx').then((module) => ({ default: module.Completed })),
 );
 
+type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;
+
 /** A run's page: what came out of it, or where it stands. */
-export function Result({ runId, missing }: { runId: string; missing: ReactNode }): ReactNode {
+export function Result({
+  runId,
+  missing,
+  renderActions,
+}: {
+  runId: string;
+  missing: ReactNode;
+  /** What can be done with any run, below its heading. */
+  renderActions: Actions;
+}): ReactNode {
   const phase = useRun(runId);
   if (phase.status === 'missing') return missing;
   if (phase.status === 'failed') {
@@ -35,16 +47,16 @@ export function Result({ runId, missing }: { runId: string; missing: ReactNode }
   }
   return (
     <Loading loading={phase.status === 'loading'} label="Loading the result" skeleton={<Outline />}>
-      {() => <Run key={runId} runId={runId} />}
+      {() => <Run key={runId} runId={runId} renderActions={renderActions} />}
     </Loading>
   );
 }
 
-function Run({ runId }: { runId: string }): ReactNode {
+function Run({ runId, renderActions }: { runId: string; renderActions: Actions }): ReactNode {
   const status = useRunPart(runId, (state) => statusOf(state.view));
   return (
     <article className="mx-auto max-w-page space-y-8 px-4 pt-8 sm:px-6">
-      <Head runId={runId} />
+      <Head runId={runId} renderActions={renderActions} />
       <Situation runId={runId} status={status} />
     </article>
   );
@@ -83,7 +95,7 @@ const tones: Readonly<Record<ReturnType<typeof statusOf>, StatusTone>> = {
   cancelled: 'neutral',
 };
 
-function Head({ runId }: { runId: string }): ReactNode {
+function Head({ runId, renderActions }: { runId: string; renderActions: Actions }): ReactNode {
   const view = useRunPart(runId, (state) => state.view, sameHead);
   const status = statusOf(view);
   return (
@@ -97,6 +109,9 @@ function Head({ runId }: { runId: string }): ReactNode {
         <RelativeTime at={view.createdAt} />
       </p>
       <SimulatedMark seats={view.seats} />
+      <div className="print:hidden">
+        {renderActions({ id: runId, title: view.title ?? erased, status })}
+      </div>
     </header>
   );
 }

@@ -47,7 +47,7 @@ export function Pending({ runId }: { runId: string }): ReactNode {
     setSending(command);
     setFailure(null);
     try {
-      const path = `/optimizations/${encodeURIComponent(runId)}/${command}`;
+      const path = `/optimizations/${encodeURIComponent(runId)}/${command}` as const;
       await write('POST', path, {}, Optimization, { key: keys.current[command] });
       await reloadRun(runId);
     } catch (error) {
@@ -85,11 +85,18 @@ export function Pending({ runId }: { runId: string }): ReactNode {
 
 function StartFailure({ error }: { error: unknown }): ReactNode {
   const isShort = error instanceof ApiProblem && error.status === 402;
+  const isOwing = isShort && error.code === 'debt';
   const isDearer = error instanceof ApiProblem && error.code === 'price_changed';
   return (
     <Notice
       tone={isShort ? 'warn' : 'bad'}
-      title={isShort ? 'Insufficient Credits' : 'Failed to start optimization. Please try again.'}
+      title={
+        isOwing
+          ? 'Credits Owed'
+          : isShort
+            ? 'Insufficient Credits'
+            : 'Failed to start optimization. Please try again.'
+      }
       announced={problemSentence(error)}
       actions={
         isShort ? (

@@ -1,9 +1,10 @@
-import { Copy, CopyPlus, FileDown, Printer } from 'lucide-react';
+import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runMarkdown } from '#services/optimizations/markdown.ts';
 import { announce } from '#web/ui/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/button.tsx';
+import { saveText } from '#web/ui/save-file.ts';
 
 /** What can be done with a result. */
 export function Tools({ run }: { run: Optimization }): ReactNode {
@@ -25,12 +26,12 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
         <Copy size={16} aria-hidden="true" />
         {copied === 'yes' ? 'Copied' : 'Copy as Markdown'}
       </Button>
-      <Button onClick={() => download(`${run.id}.md`, 'text/markdown', runMarkdown(run))}>
+      <Button onClick={() => saveText(`${run.id}.md`, runMarkdown(run), 'text/markdown')}>
         <FileDown size={16} aria-hidden="true" />
         Markdown
       </Button>
       <Button
-        onClick={() => download(`${run.id}.json`, 'application/json', JSON.stringify(run, null, 2))}
+        onClick={() => saveText(`${run.id}.json`, JSON.stringify(run, null, 2), 'application/json')}
       >
         <FileDown size={16} aria-hidden="true" />
         JSON
@@ -42,6 +43,10 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
       <LinkButton to="/optimization" search={{ from: run.id }}>
         <CopyPlus size={16} aria-hidden="true" />
         Duplicate
+      </LinkButton>
+      <LinkButton to="/recipes/new" search={{ run: run.id }}>
+        <BookmarkPlus size={16} aria-hidden="true" />
+        Save as recipe
       </LinkButton>
       {copied === 'no' ? (
         <p className="self-center text-sm text-bad">
@@ -57,14 +62,4 @@ function printAll(): void {
   for (const answer of document.querySelectorAll<HTMLDetailsElement>('main details'))
     answer.open = true;
   print();
-}
-
-function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // Some browsers begin the download only after this turn.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

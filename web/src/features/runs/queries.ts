@@ -1,23 +1,36 @@
 import { queryOptions } from '@tanstack/react-query';
 import {
+  DeletedReply,
   Optimization,
   optimizationLimits,
   OptimizationSummary,
+  type RenameRequest,
+  type RunSort,
+  type RunStatus,
 } from '#services/optimizations/contract.ts';
-import { read, readPage } from '#web/api.ts';
+import { read, readPage, write } from '#web/api.ts';
 
 /** Every page of the list of runs is cached below this key. */
 export const runsKey = ['runs'] as const;
 
-/** One page of a person's runs, newest first. The event stream keeps its rows current. */
+/** Which runs, in which order; without any of it all of them, the newest first. */
+export type RunChoice = {
+  readonly q?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly strategy?: OptimizationSummary['strategy'] | undefined;
+  readonly sort?: RunSort | undefined;
+};
+
+/** One page of a person's runs. The event stream keeps its rows current. */
 export function runsQuery({
   page = 1,
   limit = optimizationLimits.pageSize,
-}: { page?: number; limit?: number } = {}) {
+  ...choice
+}: { page?: number; limit?: number } & RunChoice = {}) {
+  const query = { page, limit, ...choice };
   return queryOptions({
-    queryKey: [...runsKey, { page, limit }],
-    queryFn: ({ signal }) =>
-      readPage('/optimizations', OptimizationSummary, { query: { page, limit }, signal }),
+    queryKey: [...runsKey, query],
+    queryFn: ({ signal }) => readPage('/optimizations', OptimizationSummary, { query, signal }),
   });
 }
 
@@ -25,7 +38,24 @@ export function runsQuery({
 export function runQuery(id: string) {
   return queryOptions({
     queryKey: ['run', id],
-    queryFn: ({ signal }) =>
-      read(`/optimizations/${encodeURIComponent(id)}`, Optimization, { signal }),
+    queryFn: ({ signal }) => read(pathOf(id), Optimization, { signal }),
   });
+}
+
+export function renameRun(id: string, request: RenameRequest): Promise<Optimization> {
+  return write('PATCH', pathOf(id), request, Optimization);
+}
+
+/** Takes a run out of every list. One that goes on is refused with 409. */
+export function deleteRun(id: string): Promise<DeletedReply> {
+  return write('DELETE', pathOf(id), {}, DeletedReply);
+}
+
+/** Brings a deleted run back, for 30 days; one that had not been started comes back cancelled. */
+export function restoreRun(id: string): Promise<Optimization> {
+  return write('POST', `${pathOf(id)}/restore`, {}, Optimization);
+}
+
+function pathOf(id: string) {
+  return `/optimizations/${encodeURIComponent(id)}` as const;
 }

@@ -1,27 +1,39 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import { rowId } from '#web/run/undo.ts';
 import { strategyName } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { RelativeTime } from '#web/ui/relative-time.tsx';
 import { Badge, Status } from '#web/ui/status.tsx';
+import { addressOf, type RunFilter } from './run-filter.ts';
 import { agreementWords, runCredits, runStatusTones, runStatusWords } from './words.ts';
 
 /** Runs, one row each, with the way on: to the chamber while it runs, then to its result. */
-export function RunList({ runs }: { runs: readonly OptimizationSummary[] }): ReactNode {
+export function RunList({
+  runs,
+  renderActions,
+}: {
+  runs: readonly OptimizationSummary[];
+  /** What else can be done with a run, below its facts. */
+  renderActions?: (run: OptimizationSummary) => ReactNode;
+}): ReactNode {
   return (
     <ul className="divide-y divide-line border-y border-line">
       {runs.map((run) => (
-        <RunRow key={run.id} run={run} />
+        <RunRow key={run.id} run={run} actions={renderActions?.(run)} />
       ))}
     </ul>
   );
 }
 
-function RunRow({ run }: { run: OptimizationSummary }): ReactNode {
+function RunRow({ run, actions }: { run: OptimizationSummary; actions: ReactNode }): ReactNode {
   const facts = [strategyName(run.strategy), agreementWords(run.agreement_score), runCredits(run)];
   return (
-    <li className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6">
+    <li
+      id={rowId(run.id)}
+      className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
+    >
       <div className="min-w-0 space-y-1">
         <p className="font-medium break-words">{run.title}</p>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-2">
@@ -30,6 +42,7 @@ function RunRow({ run }: { run: OptimizationSummary }): ReactNode {
           <RelativeTime at={run.created_at} />
           {run.simulated ? <Badge>Simulated</Badge> : null}
         </p>
+        {actions}
       </div>
       <WayOn run={run} />
     </li>
@@ -54,22 +67,31 @@ function WayOn({ run: { id, status, title } }: { run: OptimizationSummary }): Re
 }
 
 /** The pages of a list, ten runs each. */
-export function RunPages({ page, pages }: { page: number; pages: number }): ReactNode {
+export function RunPages({ filter, pages }: { filter: RunFilter; pages: number }): ReactNode {
   if (pages <= 1) return null;
+  const { page } = filter;
   const place = 'inline-flex min-h-11 items-center rounded-control px-3 link';
   return (
     <nav aria-label="Pages" className="flex flex-wrap items-center gap-4">
       {page > 1 ? (
-        <Link to="/dashboard/optimizations" search={{ page: page - 1 }} className={place}>
-          Newer
+        <Link
+          to="/dashboard/optimizations"
+          search={addressOf({ ...filter, page: page - 1 })}
+          className={place}
+        >
+          Previous
         </Link>
       ) : null}
       <span className="text-ink-2">
         Page {page} of {pages}
       </span>
       {page < pages ? (
-        <Link to="/dashboard/optimizations" search={{ page: page + 1 }} className={place}>
-          Older
+        <Link
+          to="/dashboard/optimizations"
+          search={addressOf({ ...filter, page: page + 1 })}
+          className={place}
+        >
+          Next
         </Link>
       ) : null}
     </nav>

@@ -35,17 +35,3 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
 export function agreementWords(score: number | null): string | null {
   return score === null ? null : `Agreement ${score}, ${agreementBand(score)}`;
 }
-
-/** How many of the ended runs were completed; cancelled ones count on neither side. */
-export type SuccessRate = {
-  readonly completed: number;
-  readonly ended: number;
-  /** 0 to 1; null before anything ended. */
-  readonly rate: number | null;
-};
-
-export function successRate(runs: readonly Pick<OptimizationSummary, 'status'>[]): SuccessRate {
-  const completed = runs.filter(({ status }) => status === 'completed').length;
-  const ended = completed + runs.filter(({ status }) => status === 'failed').length;
-  return { completed, ended, rate: ended === 0 ? null : completed / ended };
-}

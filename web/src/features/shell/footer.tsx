@@ -33,6 +33,16 @@ export function Footer({ signedIn }: { signedIn: boolean }): ReactNode {
               How agreement is computed
             </Link>
           </li>
+          <li>
+            <Link to="/recipes" className={entry}>
+              Opportunity Patterns
+            </Link>
+          </li>
+          <li>
+            <a href="/api-docs" className={entry}>
+              API
+            </a>
+          </li>
         </FooterColumn>
         <FooterColumn title="Account">
           {signedIn ? (

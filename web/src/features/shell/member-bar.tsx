@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
-import { CircleUserRound, Coins, LayoutDashboard, Menu, SquarePen } from 'lucide-react';
+import { Coins, LayoutDashboard, Menu, SquarePen } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { User } from '#services/identity/contract.ts';
+import { Avatar } from '#web/ui/avatar.tsx';
 import { Button } from '#web/ui/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { Brand } from './brand.tsx';
@@ -44,12 +45,17 @@ export function MemberBar({ user, onLogout, credits, creditsInFull }: Props): Re
             <Link to="/optimization" className={place}>
               Opportunity Discovery
             </Link>
+            <Link to="/recipes" className={place}>
+              Recipes
+            </Link>
           </div>
           <div className="flex items-center gap-3">
             {credits}
             <span className="hidden items-center gap-3 lg:flex">
-              <Avatar user={user} />
-              <span className="max-w-40 truncate font-medium">{user.name || 'User'}</span>
+              <Link to="/profile" className={`${place} gap-3`} title="Account Settings">
+                <Avatar user={user} />
+                <span className="max-w-40 truncate font-medium">{user.name || 'User'}</span>
+              </Link>
               <Button tone="quiet" onClick={onLogout}>
                 Logout
               </Button>
@@ -115,8 +121,18 @@ function PlacesBar({ user, onLogout, creditsInFull }: Omit<Props, 'credits'>): R
             </Link>
           </li>
           <li>
+            <Link to="/recipes" className={sheetPlace} onClick={closeMenu}>
+              Recipes
+            </Link>
+          </li>
+          <li>
             <Link to="/credits" className={sheetPlace} onClick={closeMenu}>
               Credits
+            </Link>
+          </li>
+          <li>
+            <Link to="/profile" className={sheetPlace} onClick={closeMenu}>
+              Account Settings
             </Link>
           </li>
         </ul>
@@ -126,23 +142,5 @@ function PlacesBar({ user, onLogout, creditsInFull }: Omit<Props, 'credits'>): R
         </Button>
       </Dialog>
     </>
-  );
-}
-
-/** A picture when we serve one, else the first letter of the name. */
-function Avatar({ user }: { user: User }): ReactNode {
-  const initial = /\S/u.exec(user.name)?.[0].toLocaleUpperCase();
-  if (user.avatar_url) {
-    return (
-      <img src={user.avatar_url} alt="" width={32} height={32} className="size-8 rounded-full" />
-    );
-  }
-  return (
-    <span
-      aria-hidden="true"
-      className="grid size-8 place-items-center rounded-full bg-accent-soft font-semibold text-accent"
-    >
-      {initial ?? <CircleUserRound size={20} />}
-    </span>
   );
 }

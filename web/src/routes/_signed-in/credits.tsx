@@ -1,14 +1,16 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { createFileRoute } from '@tanstack/react-router';
+import { createFileRoute, useLocation } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import type { Transaction } from '#services/credits/contract.ts';
 import { BalanceTiles } from '#web/features/credits/balance-tiles.tsx';
 import { CreditRules } from '#web/features/credits/credit-rules.tsx';
-import { MoreCredits } from '#web/features/credits/more-credits.tsx';
+import { HistoryFilter } from '#web/features/credits/history-search.ts';
+import { TransactionHistory } from '#web/features/credits/history.tsx';
+import { purchasesQuery } from '#web/features/credits/purchase-queries.ts';
+import { Purchases } from '#web/features/credits/purchases.tsx';
 import { analyticsQuery, balanceQuery, historyQuery } from '#web/features/credits/queries.ts';
-import { TransactionHistory } from '#web/features/credits/transaction-history.tsx';
 import { TopModels, UsageStatistics } from '#web/features/credits/usage-statistics.tsx';
-import { useSession } from '#web/features/identity/session.ts';
-import { isLocalMode } from '#web/local-mode.ts';
+import { PastDue } from '#web/features/plan/past-due.tsx';
 import { problemSentence } from '#web/problem-words.ts';
 import { QueryBlock } from '#web/query-block.tsx';
 import { LinkButton } from '#web/ui/button.tsx';
@@ -16,6 +18,7 @@ import { ErrorState } from '#web/ui/error-state.tsx';
 import { Skeleton } from '#web/ui/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/credits')({
+  validateSearch: HistoryFilter,
   component: CreditsPage,
   staticData: { title: 'Credits' },
 });
@@ -23,16 +26,25 @@ export const Route = createFileRoute('/_signed-in/credits')({
 const failure = 'Failed to load credit information';
 
 function CreditsPage(): ReactNode {
-  const session = useSession();
   const balance = useQuery(balanceQuery);
   const analytics = useQuery(analyticsQuery);
+  const purchases = useInfiniteQuery(purchasesQuery);
   const history = useInfiniteQuery(historyQuery);
-  const blocks = [balance, analytics, history];
+  const blocks = [balance, analytics, purchases, history];
   const nothingLoaded = blocks.every(({ data, error }) => data === undefined && error !== null);
-  const email = 'user' in session ? session.user.email : '';
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
-      <h1 className="text-4xl">Credits</h1>
+      <div className="flex flex-wrap items-center justify-between gap-4">
+        <h1 className="text-4xl">Credits</h1>
+        <p className="flex flex-wrap gap-3">
+          <LinkButton to="/credits/plan">Your plan</LinkButton>
+          <LinkButton to="/credits/statements">Statements</LinkButton>
+          <LinkButton to="/credits/purchase" tone="primary">
+            Buy credits
+          </LinkButton>
+        </p>
+      </div>
+      <PastDue />
       {nothingLoaded ? (
         <ErrorState
           title={failure}
@@ -63,33 +75,10 @@ function CreditsPage(): ReactNode {
               >
                 {(data) => <UsageStatistics analytics={data} />}
               </QueryBlock>
-              <QueryBlock
-                answer={history}
-                label="Loading transactions"
-                failure="Failed to load transactions"
-                skeleton={<Skeleton className="h-96" />}
-              >
-                {({ pages }) => (
-                  <TransactionHistory
-                    transactions={pages.flat()}
-                    onMore={history.hasNextPage ? () => void history.fetchNextPage() : null}
-                    loadingMore={history.isFetchingNextPage}
-                    moreFailed={
-                      history.isFetchNextPageError
-                        ? `Older transactions could not be loaded. ${problemSentence(history.error)}`
-                        : null
-                    }
-                    firstAction={
-                      <LinkButton to="/credits" hash="more">
-                        Get your first credits
-                      </LinkButton>
-                    }
-                  />
-                )}
-              </QueryBlock>
+              <PurchasesBlock />
+              <HistoryBlock />
             </div>
             <div className="min-w-0 space-y-6">
-              <MoreCredits isLocal={isLocalMode()} email={email} />
               {analytics.data === undefined ? null : <TopModels analytics={analytics.data} />}
               <CreditRules />
             </div>
@@ -97,5 +86,52 @@ function CreditsPage(): ReactNode {
         </>
       )}
     </div>
+  );
+}
+
+function PurchasesBlock(): ReactNode {
+  const purchases = useInfiniteQuery(purchasesQuery);
+  const target = useLocation({ select: ({ hash }) => hash });
+  return (
+    <QueryBlock
+      answer={purchases}
+      label="Loading your purchases"
+      failure="Failed to load purchases"
+      skeleton={<Skeleton className="h-48" />}
+    >
+      {({ pages }) => (
+        <Purchases
+          purchases={pages.flat()}
+          target={target}
+          onMore={purchases.hasNextPage ? () => void purchases.fetchNextPage() : null}
+          loadingMore={purchases.isFetchingNextPage}
+          moreFailed={
+            purchases.isFetchNextPageError
+              ? `Older purchases could not be loaded. ${problemSentence(purchases.error)}`
+              : null
+          }
+        />
+      )}
+    </QueryBlock>
+  );
+}
+
+function HistoryBlock(): ReactNode {
+  const purchases = useInfiniteQuery(purchasesQuery);
+  const filter = Route.useSearch();
+  const navigate = Route.useNavigate();
+  const receiptOf = ({ purchase_id: purchaseId, lot_id: lotId }: Transaction): string | null =>
+    purchases.data?.pages
+      .flat()
+      .find(
+        (purchase) =>
+          purchase.id === purchaseId || (lotId !== undefined && purchase.lot_id === lotId),
+      )?.receipt_url ?? null;
+  return (
+    <TransactionHistory
+      filter={filter}
+      onFilter={(search) => void navigate({ search, replace: true, resetScroll: false })}
+      receiptOf={receiptOf}
+    />
   );
 }

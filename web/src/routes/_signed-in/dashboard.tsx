@@ -1,20 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { createFileRoute, Link } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useState } from 'react';
+import { type ReactNode, useCallback } from 'react';
 import * as v from 'valibot';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
 import { stockWords } from '#web/features/credits/tier.ts';
 import { ConfirmedBanner } from '#web/features/dashboard/confirmed-banner.tsx';
 import { FirstSteps } from '#web/features/dashboard/first-steps.tsx';
 import { useGreeting } from '#web/features/dashboard/greeting.ts';
-import { profileQuery } from '#web/features/dashboard/queries.ts';
+import { statsQuery, usageQuery } from '#web/features/dashboard/queries.ts';
 import { StatCard } from '#web/features/dashboard/stat-card.tsx';
-import { MonthlyUsage } from '#web/features/dashboard/usage-card.tsx';
+import { MonthlyUsage, UnknownUsage } from '#web/features/dashboard/usage-card.tsx';
 import { useSession } from '#web/features/identity/session.ts';
 import { ActiveRun } from '#web/features/runs/active-run.tsx';
+import { PastDue } from '#web/features/plan/past-due.tsx';
+import { accountQuery } from '#web/features/profile/queries.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
 import { RunList } from '#web/features/runs/run-list.tsx';
-import { successRate } from '#web/features/runs/words.ts';
 import { problemSentence } from '#web/problem-words.ts';
 import { QueryBlock } from '#web/query-block.tsx';
 import { LinkButton } from '#web/ui/button.tsx';
@@ -34,9 +35,8 @@ export const Route = createFileRoute('/_signed-in/dashboard')({
   staticData: { title: 'Dashboard' },
 });
 
-/** Runs on the dashboard, and how many of the latest the success rate looks at. */
+/** Runs on the dashboard. */
 const recentRuns = 5;
-const ratedRuns = 100;
 /** Runs beside the one that is followed live move on by asking, at this distance in milliseconds. */
 const askEveryMs = 5_000;
 
@@ -58,24 +58,25 @@ function DashboardPage(): ReactNode {
           New Optimization
         </LinkButton>
       </div>
+      <PastDue />
       <Overview />
     </div>
   );
 }
 
 function Overview(): ReactNode {
-  const [now] = useState(() => new Date());
+  const session = useSession();
   const balance = useQuery(balanceQuery);
   const analytics = useQuery(analyticsQuery);
-  const profile = useQuery(profileQuery);
+  const stats = useQuery(statsQuery);
+  const usage = useQuery(usageQuery);
+  const profile = useQuery(accountQuery);
   const runs = useQuery({
     ...runsQuery(),
     refetchInterval: ({ state }) =>
       (state.data?.data.filter(isActive).length ?? 0) > 1 ? askEveryMs : false,
   });
-  const hasMore = (runs.data?.pagination.total ?? 0) > (runs.data?.data.length ?? 0);
-  const rated = useQuery({ ...runsQuery({ limit: ratedRuns }), enabled: hasMore });
-  const answers = [balance, analytics, profile, runs];
+  const answers = [balance, analytics, stats, usage, runs];
   if (answers.every(({ data, error }) => data === undefined && error !== null)) {
     return (
       <ErrorState
@@ -89,6 +90,8 @@ function Overview(): ReactNode {
       />
     );
   }
+  // The session knows the plan, too, as it was when the session was read.
+  const user = profile.data ?? ('user' in session ? session.user : null);
   const total = runs.data?.pagination.total;
   const active = runs.data?.data.filter(isActive) ?? [];
   return (
@@ -98,12 +101,14 @@ function Overview(): ReactNode {
       ))}
       <div className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4">
         <StatCard label="Credit Balance" answer={balance}>
-          {({ available_credits: available, reserved_credits: reserved }) => ({
+          {({ available_credits: available, reserved_credits: reserved, debt_credits: debt }) => ({
             value: credits(available),
             detail:
-              reserved > 0
-                ? `${stockWords(available)}, ${credits(reserved)} reserved`
-                : stockWords(available),
+              debt > 0
+                ? `owes ${credits(debt)}: no optimization can start`
+                : reserved > 0
+                  ? `${stockWords(available)}, ${credits(reserved)} reserved`
+                  : stockWords(available),
           })}
         </StatCard>
         <StatCard label="This Month" answer={analytics}>
@@ -112,19 +117,21 @@ function Overview(): ReactNode {
             detail: `credits consumed, last month ${credits(months.at(-2)?.credits ?? null)}`,
           })}
         </StatCard>
-        <StatCard label="Success Rate" answer={hasMore ? rated : runs}>
-          {({ data, pagination }) => {
-            const { completed, ended, rate } = successRate(data);
-            const among = pagination.total > data.length ? ` of the last ${data.length}` : '';
-            return rate === null
+        <StatCard label="Success Rate" answer={stats}>
+          {({
+            success_rate: rate,
+            completed_optimizations: completed,
+            failed_optimizations: failed,
+          }) =>
+            rate === null
               ? { value: '—', detail: 'nothing has ended yet' }
               : {
                   value: percent(rate * 100),
-                  detail: `${completed} of ${ended} completed${among}${rate > 0.8 ? ', going well' : ''}`,
-                };
-          }}
+                  detail: `${credits(completed)} of ${credits(completed + failed)} completed${rate > 0.8 ? ', going well' : ''}`,
+                }
+          }
         </StatCard>
-        <StatCard label="Avg Cost" answer={analytics}>
+        <StatCard label="Avg Cost" answer={stats}>
           {({ average_cost_per_optimization: average, completed_optimizations: completed }) => ({
             value: average === null ? '—' : average.toLocaleString(),
             detail:
@@ -170,14 +177,18 @@ function Overview(): ReactNode {
             <h2 id="monthly" className="text-2xl">
               Monthly Usage
             </h2>
-            <QueryBlock
-              answer={profile}
-              label="Loading your usage"
-              failure="Your usage could not be loaded"
-              skeleton={<Skeleton className="h-28" />}
-            >
-              {(user) => <MonthlyUsage user={user} now={now} />}
-            </QueryBlock>
+            {usage.data === undefined && usage.error !== null && user ? (
+              <UnknownUsage user={user} answer={usage} />
+            ) : (
+              <QueryBlock
+                answer={usage}
+                label="Loading your usage"
+                failure="Your usage could not be loaded"
+                skeleton={<Skeleton className="h-28" />}
+              >
+                {(data) => (user ? <MonthlyUsage user={user} usage={data} /> : null)}
+              </QueryBlock>
+            )}
           </Card>
           <Card aria-labelledby="actions" className="space-y-4">
             <h2 id="actions" className="text-2xl">
@@ -185,11 +196,13 @@ function Overview(): ReactNode {
             </h2>
             <div className="flex flex-col gap-3">
               <LinkButton to="/optimization">New Optimization</LinkButton>
+              <LinkButton to="/recipes">Browse Recipes</LinkButton>
               <LinkButton to="/credits">
                 {balance.data
                   ? `Credits: ${creditsInWords(balance.data.available_credits)}`
                   : 'Credits'}
               </LinkButton>
+              <LinkButton to="/profile">Account Settings</LinkButton>
             </div>
           </Card>
         </div>

@@ -1,19 +1,34 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute, Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import * as v from 'valibot';
-import { runsQuery } from '#web/features/runs/queries.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { Page } from '#web/api.ts';
+import { FilterForm } from '#web/features/runs/filter-form.tsx';
+import { deleteRun, runsKey, runsQuery } from '#web/features/runs/queries.ts';
+import { RunActions } from '#web/features/runs/run-actions.tsx';
+import {
+  addressOf,
+  choiceOf,
+  filterOf,
+  isNarrowed,
+  type RunFilter,
+} from '#web/features/runs/run-filter.ts';
 import { RunList, RunPages } from '#web/features/runs/run-list.tsx';
 import { QueryBlock } from '#web/query-block.tsx';
+import { focusRun, offerUndo } from '#web/run/undo.ts';
+import { PageNumber, Words } from '#web/search-params.ts';
+import { announce } from '#web/ui/announcer.tsx';
 import { LinkButton } from '#web/ui/button.tsx';
 import { EmptyState } from '#web/ui/empty-state.tsx';
 import { Skeleton } from '#web/ui/skeleton.tsx';
 
 const Search = v.object({
-  page: v.fallback(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000))),
-    undefined,
-  ),
+  page: PageNumber,
+  q: Words,
+  status: Words,
+  strategy: Words,
+  sort: Words,
 });
 
 export const Route = createFileRoute('/_signed-in/dashboard_/optimizations')({
@@ -23,8 +38,27 @@ export const Route = createFileRoute('/_signed-in/dashboard_/optimizations')({
 });
 
 function OptimizationsPage(): ReactNode {
-  const { page = 1 } = Route.useSearch();
-  const runs = useQuery({ ...runsQuery({ page }), placeholderData: keepPreviousData });
+  const filter = filterOf(Route.useSearch());
+  const navigate = Route.useNavigate();
+  const client = useQueryClient();
+  const { page } = filter;
+  const runs = useQuery({
+    ...runsQuery({ page, ...choiceOf(filter) }),
+    placeholderData: keepPreviousData,
+  });
+  const shown = runs.isPlaceholderData ? undefined : runs.data;
+  usePageFocus(page);
+  useFoundAnnounced(filter, shown);
+  const lastPage = shown?.pagination.total_pages ?? page;
+  const isBeyond = shown !== undefined && shown.pagination.total > 0 && page > lastPage;
+  useEffect(() => {
+    // The last page is where a list goes on that has become shorter.
+    if (isBeyond)
+      void navigate({
+        search: (known) => ({ ...known, page: lastPage > 1 ? lastPage : undefined }),
+        replace: true,
+      });
+  }, [isBeyond, lastPage, navigate]);
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
       <div className="flex flex-wrap items-center justify-between gap-4">
@@ -38,6 +72,17 @@ function OptimizationsPage(): ReactNode {
           Back to the dashboard
         </Link>
       </p>
+      {shown?.pagination.total === 0 && !isNarrowed(filter) ? null : (
+        <FilterForm
+          filter={filter}
+          onChange={(change) =>
+            void navigate({
+              search: addressOf({ ...filter, ...change, page: 1 }),
+              resetScroll: false,
+            })
+          }
+        />
+      )}
       <QueryBlock
         answer={runs}
         label="Loading your optimizations"
@@ -47,27 +92,84 @@ function OptimizationsPage(): ReactNode {
       >
         {({ data, pagination }) =>
           data.length === 0 ? (
-            <EmptyState
-              action={
-                pagination.total === 0 ? (
-                  <LinkButton to="/optimization">Ask your first question</LinkButton>
-                ) : (
-                  <LinkButton to="/dashboard/optimizations">To the newest</LinkButton>
-                )
-              }
-            >
-              {pagination.total === 0
-                ? 'Every question that you ask will be here.'
-                : `There are only ${pagination.total_pages} pages.`}
-            </EmptyState>
+            <Nothing filter={filter} total={pagination.total} />
           ) : (
             <div className="space-y-6" aria-busy={runs.isPlaceholderData || undefined}>
-              <RunList runs={data} />
-              <RunPages page={page} pages={pagination.total_pages} />
+              <p className="text-ink-2">{foundWords(pagination.total, filter)}</p>
+              <RunList
+                runs={data}
+                renderActions={(run) => (
+                  <RunActions
+                    isListed
+                    run={run}
+                    onDelete={async (byKeyboard) => {
+                      await deleteRun(run.id);
+                      offerUndo(run, { takesFocus: byKeyboard });
+                      await client.invalidateQueries({ queryKey: runsKey });
+                      if (!byKeyboard) await focusRun(neighbourOf(data, run.id));
+                    }}
+                  />
+                )}
+              />
+              <RunPages filter={filter} pages={pagination.total_pages} />
             </div>
           )
         }
       </QueryBlock>
     </div>
+  );
+}
+
+function foundWords(total: number, filter: RunFilter): string {
+  const amount = total === 1 ? '1 optimization' : `${total.toLocaleString()} optimizations`;
+  return isNarrowed(filter) ? `${amount} found` : amount;
+}
+
+/** The run after one in the list, else the one before it; null when it is alone. */
+function neighbourOf(runs: readonly OptimizationSummary[], id: string): string | null {
+  const place = runs.findIndex((run) => run.id === id);
+  return (runs[place + 1] ?? runs[place - 1])?.id ?? null;
+}
+
+/** Another page begins at its heading, for the link to it may be gone; a filter keeps the focus. */
+function usePageFocus(page: number): void {
+  const shown = useRef(page);
+  useEffect(() => {
+    if (shown.current === page) return;
+    shown.current = page;
+    if (!document.activeElement?.closest('search')) void focusRun(null);
+  }, [page]);
+}
+
+/** Says how many were found, once they are there, for those who do not see the list change. */
+function useFoundAnnounced(filter: RunFilter, found: Page<OptimizationSummary> | undefined): void {
+  const { page: _page, ...choice } = filter;
+  const asked = JSON.stringify(choice);
+  const told = useRef(asked);
+  const words = found && foundWords(found.pagination.total, filter);
+  useEffect(() => {
+    if (words === undefined || told.current === asked) return;
+    told.current = asked;
+    announce(words);
+    // What was pressed may have gone with the list before.
+    if (document.activeElement === document.body) void focusRun(null);
+  }, [asked, words]);
+}
+
+function Nothing({ filter, total }: { filter: RunFilter; total: number }): ReactNode {
+  // On the way to the last page.
+  if (total > 0) return null;
+  if (isNarrowed(filter))
+    return (
+      <EmptyState
+        action={<LinkButton to="/dashboard/optimizations">Show all optimizations</LinkButton>}
+      >
+        No optimization matches.
+      </EmptyState>
+    );
+  return (
+    <EmptyState action={<LinkButton to="/optimization">Ask your first question</LinkButton>}>
+      Every question that you ask will be here.
+    </EmptyState>
   );
 }

@@ -2,11 +2,15 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
+import { filledChallenge, type Recipe } from '#services/recipes/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { onSessionEnd, useSession } from '#web/features/identity/session.ts';
 import { type Draft, draftToText, readDraft } from '#web/features/optimize/draft.ts';
-import { emptyFields, fieldsOfRun, hasText } from '#web/features/optimize/fields.ts';
+import { emptyFields, type Fields, fieldsOfRun, hasText } from '#web/features/optimize/fields.ts';
 import { OptimizationForm } from '#web/features/optimize/form.tsx';
+import { rowsOf } from '#web/features/optimize/rows.ts';
+import { readGaps } from '#web/features/recipes/gaps.ts';
+import { recipeQuery } from '#web/features/recipes/queries.ts';
 import { runQuery, runsKey } from '#web/features/runs/queries.ts';
 import { isLocalMode } from '#web/local-mode.ts';
 import { QueryBlock } from '#web/query-block.tsx';
@@ -19,6 +23,8 @@ const text = (schema: v.GenericSchema<unknown, string>) =>
 const Search = v.object({
   /** The run to ask again, or to change and ask then. */
   from: text(v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/))),
+  /** The recipe to fill the form from. */
+  recipe: text(v.pipe(v.string(), v.regex(/^rec_[0-9a-z]{26}$/))),
   /** A challenge to begin with. A number in the address is text here. */
   challenge: text(
     v.pipe(v.union([v.string(), v.number()]), v.transform(String), v.trim(), v.nonEmpty()),
@@ -33,7 +39,7 @@ export const Route = createFileRoute('/_signed-in/optimization')({
 
 function OptimizationPage(): ReactNode {
   const session = useSession();
-  const { from, challenge } = Route.useSearch();
+  const { from, recipe, challenge } = Route.useSearch();
   if (!('user' in session)) return null;
   const userId = session.user.id;
   return (
@@ -45,7 +51,11 @@ function OptimizationPage(): ReactNode {
           blindly, and one recommendation says where they agree and where not.
         </p>
       </div>
-      {from === undefined ? (
+      {from !== undefined ? (
+        <CopiedForm key={`${userId} ${from}`} userId={userId} from={from} />
+      ) : recipe !== undefined ? (
+        <RecipeForm key={`${userId} ${recipe}`} userId={userId} recipe={recipe} />
+      ) : (
         <Form
           key={`${userId} ${challenge ?? ''}`}
           userId={userId}
@@ -55,8 +65,6 @@ function OptimizationPage(): ReactNode {
               : { fields: { ...emptyFields, challenge }, attempt: null }
           }
         />
-      ) : (
-        <CopiedForm key={`${userId} ${from}`} userId={userId} from={from} />
       )}
     </div>
   );
@@ -83,6 +91,44 @@ function CopiedForm({ userId, from }: { userId: string; from: string }): ReactNo
       ) : null}
     </>
   );
+}
+
+/** The form filled in from a recipe, with what the person put into its gaps. */
+function RecipeForm({ userId, recipe: id }: { userId: string; recipe: string }): ReactNode {
+  const recipe = useQuery({ ...recipeQuery(id), staleTime: Infinity });
+  return (
+    <>
+      <QueryBlock
+        answer={recipe}
+        label="Loading the recipe"
+        failure="The recipe could not be loaded"
+        safe="Nothing was started."
+        skeleton={<Skeleton className="h-96" />}
+      >
+        {(data) => (
+          <Form
+            userId={userId}
+            prefilled={{ fields: fieldsOfRecipe(userId, data), attempt: null }}
+          />
+        )}
+      </QueryBlock>
+      {recipe.isError && recipe.data === undefined ? (
+        <LinkButton to="/optimization">Begin with an empty form</LinkButton>
+      ) : null}
+    </>
+  );
+}
+
+function fieldsOfRecipe(userId: string, recipe: Recipe): Fields {
+  return {
+    ...emptyFields,
+    challenge: filledChallenge(recipe.challenge, readGaps(userId, recipe.id)),
+    objectives: rowsOf(recipe.objectives),
+    constraints: rowsOf(recipe.constraints),
+    chosenType: recipe.category,
+    strategy: recipe.strategy,
+    recipe: recipe.id,
+  };
 }
 
 function Form({ userId, prefilled }: { userId: string; prefilled: Draft | null }): ReactNode {

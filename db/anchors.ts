@@ -1,0 +1,422 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Queryable } from './connect.ts';
+import { readStoredStream } from './event-store.ts';
+import { lastPosition } from './reader.ts';
+import { beginReading, inTransaction } from './transaction.ts';
+import { firstHash, verifyChain } from '#services/platform/chain.ts';
+import type { ChainCheck } from '#services/platform/chain.ts';
+import type { Log } from '#services/platform/log.ts';
+
+/**
+ * The daily anchor of the hash chains (migration 0008). A chain shows what was changed in it, but not
+ * that all of it was written anew from some event on, or that its end was cut off. An anchor keeps
+ * where each chain stood; the root of an anchor follows from the root before and its heads, and is
+ * logged when it is made, so that whoever keeps the log can tell that the anchors are the same.
+ */
+export type Anchor = {
+  number: number;
+  /** The UTC day that it is the anchor of; null for one that was asked for in between. */
+  day: string | null;
+  /** ISO 8601. */
+  madeAt: string;
+  /** Streams that had changed since the anchor before. */
+  heads: number;
+  root: string;
+};
+
+export type AnchorHead = { streamId: string; version: number; hash: string };
+
+type AnchorDependencies = {
+  pool: pg.Pool;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  log: Log;
+};
+
+/** Any number; held to the end of the transaction that makes an anchor. */
+const anchorLock = 7_305_018;
+
+/** Makes the anchor of this UTC day, once over all processes. Null when there is one. */
+export async function anchorDaily(dependencies: AnchorDependencies): Promise<Anchor | null> {
+  const day = isoTime(dependencies).slice(0, 10);
+  if (await hasAnchorOf(dependencies.pool, day)) return null;
+  return makeAnchor(dependencies, day);
+}
+
+/** Makes one now, whatever the day has already. */
+export async function anchorNow(dependencies: AnchorDependencies): Promise<Anchor> {
+  const anchor = await makeAnchor(dependencies, null);
+  if (anchor === null) throw new Error('The anchor of no day cannot be there already');
+  return anchor;
+}
+
+async function makeAnchor(
+  dependencies: AnchorDependencies,
+  day: string | null,
+): Promise<Anchor | null> {
+  const { pool, log } = dependencies;
+  const anchor = await inTransaction(pool, async (client) => {
+    // The first one reads the whole log. The timer of the connection's own limit is running already.
+    await client.query('set local transaction_timeout = 0');
+    await client.query(`set local transaction_timeout = '60min'`);
+    await client.query('select pg_advisory_xact_lock($1)', [anchorLock]);
+    if (day !== null && (await hasAnchorOf(client, day))) return null;
+    return addAnchor(client, day, isoTime(dependencies));
+  });
+  // At info, and not less: this is how the root leaves the database.
+  if (anchor !== null)
+    log.info(
+      { position: anchor.number, count: anchor.heads, root: anchor.root },
+      'The hash chains were anchored',
+    );
+  return anchor;
+}
+
+function isoTime({ clock }: AnchorDependencies): string {
+  return new Date(clock()).toISOString();
+}
+
+async function hasAnchorOf(client: Queryable, day: string): Promise<boolean> {
+  const { rowCount } = await client.query('select from chain_anchor where day = $1', [day]);
+  return rowCount !== 0;
+}
+
+/** Reads before it writes: a transaction that has written would hide from itself what came after. */
+async function addAnchor(
+  client: pg.ClientBase,
+  day: string | null,
+  madeAt: string,
+): Promise<Anchor> {
+  const last = await readLast(client);
+  const { horizon, heads } = await readChanged(client, last);
+  const number = last.number + 1;
+  const root = rootOf(last.root, heads);
+  await client.query(
+    `insert into chain_anchor (number, day, made_at, transaction_id, global_position, heads,
+       previous_root, root)
+     values ($1, $2, $3, $4::xid8, $5, $6, $7, $8)`,
+    [number, day, madeAt, String(horizon - 1n), lastPosition, heads.length, last.root, root],
+  );
+  await client.query(
+    `insert into chain_anchor_head (number, stream_id, version, hash)
+     select $1, * from unnest($2::text[], $3::bigint[], $4::text[])`,
+    [
+      number,
+      heads.map(({ streamId }) => streamId),
+      heads.map(({ version }) => version),
+      heads.map(({ hash }) => hash),
+    ],
+  );
+  return { number, day, madeAt, heads: heads.length, root };
+}
+
+type Last = { number: number; root: string; transactionId: string; globalPosition: string };
+
+async function readLast(client: Queryable): Promise<Last> {
+  const { rows } = await client.query<Last>(
+    `select number::float8, root, transaction_id::text as "transactionId",
+       global_position::text as "globalPosition"
+     from chain_anchor order by number desc limit 1`,
+  );
+  return rows[0] ?? { number: 0, root: firstHash, transactionId: '0', globalPosition: '0' };
+}
+
+type ChangedRow = { horizon: string } & (
+  | { stream_id: string; version: string; hash: string | null }
+  | { stream_id: null }
+);
+
+/**
+ * The heads of the streams that changed after the last anchor, below the oldest transaction that is
+ * still open: whatever such a one appends has a higher transaction id and is left to the next anchor.
+ * One statement, so that the horizon and the events are of one moment.
+ */
+async function readChanged(
+  client: Queryable,
+  { transactionId, globalPosition }: Last,
+): Promise<{ horizon: bigint; heads: AnchorHead[] }> {
+  const { rows } = await client.query<ChangedRow>(
+    `with horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot()) as xmin)
+     select horizon.xmin::text as horizon, head.stream_id, head.version, head.hash
+     from horizon left join lateral (
+       select distinct on (m.stream_id collate "C") m.stream_id, m.stream_position::text as version,
+         m.message_metadata ->> 'hash' as hash
+       from emt_messages m
+       where m.transaction_id < horizon.xmin
+         and (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
+         and (m.stream_id like 'credits-%' or m.stream_id like 'optimization-%')
+       order by m.stream_id collate "C", m.stream_position desc
+     ) head on true
+     order by head.stream_id collate "C"`,
+    [transactionId, globalPosition],
+  );
+  const horizon = rows[0]?.horizon;
+  if (horizon === undefined) throw new Error('The log answered without a horizon');
+  const heads = rows.flatMap((row) => (row.stream_id === null ? [] : [headOf(row)]));
+  return { horizon: BigInt(horizon), heads };
+}
+
+/** An event without a hash was not written by us; it is anchored as what cannot be reached. */
+function headOf(row: { stream_id: string; version: string; hash: string | null }): AnchorHead {
+  return {
+    streamId: row.stream_id,
+    version: Number(row.version),
+    hash: /^[0-9a-f]{64}$/.test(row.hash ?? '') ? (row.hash ?? '') : firstHash,
+  };
+}
+
+/** SHA-256 of the root before and, a line each, the heads in the order of their streams' names. */
+function rootOf(previousRoot: string, heads: readonly AnchorHead[]): string {
+  const digest = createHash('sha256').update(`${previousRoot}\n`);
+  for (const { streamId, version, hash } of heads.toSorted(byStream))
+    digest.update(`${streamId} ${version} ${hash}\n`);
+  return digest.digest('hex');
+}
+
+function byStream(left: AnchorHead, right: AnchorHead): number {
+  return left.streamId < right.streamId ? -1 : left.streamId > right.streamId ? 1 : 0;
+}
+
+/** Every anchor, oldest first, for whoever compares their roots with those in the log. */
+export async function readAnchors(client: Queryable): Promise<Anchor[]> {
+  const { rows } = await client.query<Anchor>(
+    `select number::float8, to_char(day, 'YYYY-MM-DD') as day,
+       to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt", heads, root
+     from chain_anchor order by number`,
+  );
+  return rows;
+}
+
+// --- verifying ---
+
+/** The first link that does not hold: of a stream, or of the anchors among themselves. */
+export type BrokenLink = {
+  /**
+   * `event`: the event does not follow from the one before it. `head`: the stream is whole, but it is
+   * not what was anchored, or it ends before. `root`: the anchor's own root does not follow from the
+   * root before and its heads.
+   */
+  kind: 'event' | 'head' | 'root';
+  /** The anchor that shows it. */
+  anchor: number;
+  /** Null when it is about the anchor itself. */
+  streamId: string | null;
+  version: number | null;
+  /** What was anchored: the hash at that version, or the root as it follows from the heads. */
+  anchored: string;
+  /** What is there; null when nothing is. */
+  found: string | null;
+};
+
+export type AnchorCheck = {
+  anchors: number;
+  heads: number;
+  /** The newest one, to compare with what was logged. */
+  last: Anchor | null;
+  /** The first one of each stream, in the order of the anchors that show them; at most `mostBroken`. */
+  broken: readonly BrokenLink[];
+  /**
+   * What is not there as a whole. `anchors`: events are older than `unanchoredDays`, and there is no anchor
+   * at all. `root`: no anchor has the root that was asked for.
+   */
+  missing: readonly ('anchors' | 'root')[];
+};
+
+/** A worker anchors once a day; one more, for a day on which none was up. */
+const unanchoredDays = 2;
+
+/** After so many, which of them came first is no longer the question. */
+const mostBroken = 1_000;
+const headsPerPage = 1_000;
+
+/**
+ * Checks that every stream, recomputed from its first event, still goes through every head that was
+ * anchored of it, and that the anchors follow from each other. As of one moment and read-only. Whoever
+ * may delete anchors may delete all of them, or the newest, and what is left follows from each other: so
+ * there must be one, and the one of `root`, which somebody has kept elsewhere, must be among them.
+ *
+ * @param streamId the only stream to look at
+ * @param root 64 hex digits
+ */
+export async function verifyAnchors(
+  pool: pg.Pool,
+  { streamId, root }: { streamId?: string; root?: string } = {},
+): Promise<AnchorCheck> {
+  return inTransaction(
+    pool,
+    async (client) => {
+      // The timer of the connection's own limit is running already and has to be stopped first.
+      await client.query('set local transaction_timeout = 0');
+      await client.query(`set local transaction_timeout = '60min'`);
+      const anchors = await readAnchors(client);
+      const roots = await brokenRoots(client);
+      const { heads, broken } = await brokenStreams(client, streamId ?? null);
+      return {
+        anchors: anchors.length,
+        heads,
+        last: anchors.at(-1) ?? null,
+        broken: [...roots, ...broken]
+          .toSorted((left, right) => left.anchor - right.anchor)
+          .slice(0, mostBroken),
+        missing: [
+          ...(anchors.length === 0 && (await hasOldEvents(client)) ? ['anchors' as const] : []),
+          ...(root === undefined || anchors.some((one) => one.root === root)
+            ? []
+            : ['root' as const]),
+        ],
+      };
+    },
+    beginReading,
+  );
+}
+
+/** By the clock of the database, which wrote the time of each event. */
+async function hasOldEvents(client: Queryable): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from emt_messages
+     where (stream_id like 'credits-%' or stream_id like 'optimization-%')
+       and created < now() - make_interval(days => $1) limit 1`,
+    [unanchoredDays],
+  );
+  return rowCount !== 0;
+}
+
+type RootRow = { number: number; previous_root: string; root: string };
+
+/** One anchor at a time: all heads of all days are more than one wants to hold at once. */
+async function brokenRoots(client: Queryable): Promise<BrokenLink[]> {
+  const { rows } = await client.query<RootRow>(
+    'select number::float8, previous_root, root from chain_anchor order by number',
+  );
+  const broken: BrokenLink[] = [];
+  let before: RootRow = { number: 0, previous_root: '', root: firstHash };
+  for (const row of rows) {
+    const isNext = row.number === before.number + 1 && row.previous_root === before.root;
+    const heads = await readHeadsOf(client, row.number);
+    const expected = rootOf(before.root, heads);
+    if (!isNext || row.root !== expected)
+      broken.push({
+        kind: 'root',
+        anchor: row.number,
+        streamId: null,
+        version: null,
+        anchored: expected,
+        found: row.root,
+      });
+    before = row;
+  }
+  return broken;
+}
+
+async function readHeadsOf(client: Queryable, number: number): Promise<AnchorHead[]> {
+  const { rows } = await client.query<AnchorHead>(
+    `select stream_id as "streamId", version::float8, hash from chain_anchor_head
+     where number = $1`,
+    [number],
+  );
+  return rows;
+}
+
+type AnchoredRow = AnchorHead & { number: number };
+
+async function brokenStreams(
+  client: Queryable,
+  streamId: string | null,
+): Promise<{ heads: number; broken: BrokenLink[] }> {
+  const broken: BrokenLink[] = [];
+  let heads = 0;
+  let stream: Walk | undefined;
+  for (let after: AnchoredRow | undefined; ;) {
+    const page = await readAnchored(client, streamId, after);
+    for (const head of page) {
+      heads += 1;
+      if (stream?.streamId !== head.streamId) stream = await startWalk(client, head.streamId);
+      if (stream.isBroken) continue;
+      const link = await walkTo(stream, head);
+      if (link === null) continue;
+      stream.isBroken = true;
+      broken.push(link);
+    }
+    after = page.at(-1);
+    if (page.length < headsPerPage || broken.length >= mostBroken) return { heads, broken };
+  }
+}
+
+async function readAnchored(
+  client: Queryable,
+  streamId: string | null,
+  after: AnchoredRow | undefined,
+): Promise<AnchoredRow[]> {
+  const { rows } = await client.query<AnchoredRow>(
+    `select number::float8, stream_id as "streamId", version::float8, hash
+     from chain_anchor_head
+     where ($1::text is null or stream_id = $1)
+       and (stream_id, version, number) > ($2 collate "C", $3::bigint, $4::bigint)
+     order by stream_id, version, number limit $5`,
+    [streamId, after?.streamId ?? '', after?.version ?? 0, after?.number ?? 0, headsPerPage],
+  );
+  return rows;
+}
+
+/** A stream as far as it has been recomputed. */
+type Walk = {
+  streamId: string;
+  chain: ChainCheck;
+  isBroken: boolean;
+  read: (from: number, to: number) => ReturnType<typeof readStoredStream>;
+};
+
+async function startWalk(client: Queryable, streamId: string): Promise<Walk> {
+  return {
+    streamId,
+    chain: { intact: true, hash: firstHash, version: 0 },
+    isBroken: false,
+    read: async (from, to) => readStoredStream(client, streamId, { from, to }),
+  };
+}
+
+/** Goes on to an anchored head; null when it is reached. */
+async function walkTo(walk: Walk, head: AnchoredRow): Promise<BrokenLink | null> {
+  if (!walk.chain.intact) return null;
+  const { events } = await walk.read(walk.chain.version + 1, head.version);
+  const before = walk.chain;
+  walk.chain = verifyChain(events, before);
+  const link = { anchor: head.number, streamId: head.streamId, anchored: head.hash };
+  if (!walk.chain.intact) {
+    const { version } = walk.chain;
+    const event = events.find(({ streamPosition }) => streamPosition === version);
+    return { ...link, kind: 'event', version, found: textOf(event?.metadata['hash']) };
+  }
+  const { hash, version } = walk.chain;
+  if (version < head.version) return { ...link, kind: 'head', version: head.version, found: null };
+  return hash === head.hash ? null : { ...link, kind: 'head', version, found: hash };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** What is missing in one line, for people. */
+export function missingLine(what: AnchorCheck['missing'][number]): string {
+  return what === 'root'
+    ? 'no anchor has the root that was asked for: anchors were taken away, or written anew'
+    : `there is no anchor, though events are older than ${unanchoredDays} days: anchors were taken away, or no worker ran (credits anchor makes one)`;
+}
+
+/** The link in one line, for people. */
+export function brokenLine({
+  kind,
+  anchor,
+  streamId,
+  version,
+  anchored,
+  found,
+}: BrokenLink): string {
+  if (kind === 'root')
+    return `anchor ${anchor}: its root is ${found ?? 'missing'}, from its heads follows ${anchored}`;
+  const place = `${streamId} at version ${version}`;
+  if (kind === 'event')
+    return `${place}: the event does not follow from the one before it; anchor ${anchor} stands on ${anchored}, stored is ${found ?? 'no hash'}`;
+  return `${place}: anchor ${anchor} has ${anchored}, there is ${found ?? 'no event'}`;
+}

@@ -1,0 +1,129 @@
+import type { Queryable } from '#db/connect.ts';
+import type { CreditEventType } from '#services/credits/account-state.ts';
+import { defineProjection } from './define.ts';
+
+/**
+ * What was asked back in money, and what became of it as far as the ledger has been told. A refund that
+ * has no end yet is looked for at the provider.
+ */
+export const cashRefund = defineProjection<CreditEventType>({
+  name: 'cash_refund',
+  kind: 'inline',
+  events: {
+    CreditsGranted: 'ignored',
+    CreditsReserved: 'ignored',
+    CreditsCaptured: 'ignored',
+    CreditsReturned: 'ignored',
+    CreditsReleased: 'ignored',
+    LotClaimed: 'ignored',
+    LotRevoked: 'ignored',
+    RevocationDeferred: 'ignored',
+    DebtIncurred: 'ignored',
+    DebtSettled: 'ignored',
+    DebtCancelled: 'ignored',
+    DebtSettlementReversed: 'ignored',
+    LotReinstated: 'ignored',
+    CreditsConsumed: 'ignored',
+    CashRefundRequested: 'used',
+    CashRefundConfirmed: 'used',
+    CashRefundFailed: 'used',
+    AccountClosed: 'ignored',
+  },
+  key: ['refund_id'],
+  create: (table) => `create table ${table} (
+    refund_id text primary key,
+    user_id text not null,
+    lot_id text not null,
+    credits bigint not null check (credits > 0),
+    amount_minor bigint not null check (amount_minor > 0),
+    currency text not null,
+    reason text not null,
+    status text not null check (status in ('pending', 'confirmed', 'failed')),
+    provider_refund_id text,
+    requested_at timestamptz not null,
+    ended_at timestamptz,
+    check ((status = 'pending') = (ended_at is null))
+  );
+  create index ${table}_user_id on ${table} (user_id, requested_at);
+  create index ${table}_pending on ${table} (requested_at) where status = 'pending'`,
+  apply: (table, events) => `merge into ${table} as refund
+    using (
+      select told.refund_id, max(told.user_id) as user_id, max(told.lot_id) as lot_id,
+        max(told.credits) as credits, max(told.amount_minor) as amount_minor,
+        max(told.currency) as currency, max(told.reason) as reason,
+        max(told.requested_at) as requested_at,
+        (array_agg(told.status order by told.position desc))[1] as status,
+        (array_agg(told.ended_at order by told.position desc))[1] as ended_at,
+        (array_agg(told.provider_refund_id order by told.position desc)
+          filter (where told.provider_refund_id is not null))[1] as provider_refund_id
+      from (
+        select e.message_data ->> 'refundId' as refund_id, substr(e.stream_id, 9) as user_id,
+          e.stream_position as position, e.message_data ->> 'lotId' as lot_id,
+          (e.message_data ->> 'credits')::bigint as credits,
+          (e.message_data ->> 'amountMinor')::bigint as amount_minor,
+          e.message_data ->> 'currency' as currency, e.message_data ->> 'reason' as reason,
+          (e.message_data ->> 'requestedAt')::timestamptz as requested_at,
+          case e.message_type
+            when 'CashRefundRequested' then 'pending'
+            when 'CashRefundConfirmed' then 'confirmed'
+            else 'failed' end as status,
+          (e.message_data ->> 'at')::timestamptz as ended_at,
+          e.message_data ->> 'providerRefundId' as provider_refund_id
+        from ${events} e
+      ) told
+      group by told.refund_id
+    ) as change on refund.refund_id = change.refund_id
+    when matched then update set
+      status = change.status,
+      ended_at = change.ended_at,
+      provider_refund_id = coalesce(change.provider_refund_id, refund.provider_refund_id)
+    when not matched then insert (refund_id, user_id, lot_id, credits, amount_minor, currency, reason,
+        status, provider_refund_id, requested_at, ended_at)
+      values (change.refund_id, change.user_id, change.lot_id, change.credits, change.amount_minor,
+        change.currency, change.reason, change.status, change.provider_refund_id,
+        change.requested_at, change.ended_at)`,
+});
+
+export type CashRefundRow = {
+  refundId: string;
+  userId: string;
+  lotId: string;
+  credits: number;
+  amountMinor: number;
+  currency: string;
+  reason: string;
+  status: 'pending' | 'confirmed' | 'failed';
+  providerRefundId: string | null;
+  /** ISO 8601 */
+  requestedAt: string;
+  endedAt: string | null;
+};
+
+const columns = `refund_id as "refundId", user_id as "userId", lot_id as "lotId",
+  credits::float8 as credits, amount_minor::float8 as "amountMinor", currency, reason, status,
+  provider_refund_id as "providerRefundId",
+  to_char(requested_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "requestedAt",
+  to_char(ended_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt"`;
+
+/** One person's refunds, newest first. */
+export async function readRefunds(client: Queryable, userId: string): Promise<CashRefundRow[]> {
+  const { rows } = await client.query<CashRefundRow>(
+    `select ${columns} from cash_refund where user_id = $1
+     order by requested_at desc, refund_id desc`,
+    [userId],
+  );
+  return rows;
+}
+
+/** Refunds a page, of those that were asked for before a moment and have no end. */
+const openPage = 100;
+
+/** Oldest first. */
+export async function openRefunds(client: Queryable, olderThan: Date): Promise<CashRefundRow[]> {
+  const { rows } = await client.query<CashRefundRow>(
+    `select ${columns} from cash_refund where status = 'pending' and requested_at < $1
+     order by requested_at, refund_id limit $2`,
+    [olderThan, openPage],
+  );
+  return rows;
+}

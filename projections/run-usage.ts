@@ -1,0 +1,77 @@
+import type { Queryable } from '#db/connect.ts';
+import type { CreditEventType } from '#services/credits/account-state.ts';
+import { defineProjection } from './define.ts';
+
+/**
+ * The runs of each person, with the UTC month that they count in: from the moment their credits were
+ * held, until a release gives the month its run back. A release is not told the month of the hold, so
+ * every run has a row; a month's figures are sums over its rows.
+ */
+export const runUsage = defineProjection<CreditEventType>({
+  name: 'run_usage',
+  kind: 'async',
+  events: {
+    CreditsGranted: 'ignored',
+    CreditsReserved: 'used',
+    CreditsCaptured: 'ignored',
+    CreditsReturned: 'ignored',
+    CreditsReleased: 'used',
+    LotClaimed: 'ignored',
+    LotRevoked: 'ignored',
+    RevocationDeferred: 'ignored',
+    DebtIncurred: 'ignored',
+    DebtSettled: 'ignored',
+    DebtCancelled: 'ignored',
+    DebtSettlementReversed: 'ignored',
+    LotReinstated: 'ignored',
+    CreditsConsumed: 'ignored',
+    CashRefundRequested: 'ignored',
+    CashRefundConfirmed: 'ignored',
+    CashRefundFailed: 'ignored',
+    AccountClosed: 'ignored',
+  },
+  key: ['user_id', 'run_id'],
+  create: (table) => `create table ${table} (
+    user_id text not null,
+    run_id text not null,
+    month text not null check (month ~ '^[0-9]{4}-[0-9]{2}$'),
+    -- Bonus credits pay for it, wholly or partly: such runs count against the limit.
+    by_bonus boolean not null,
+    released boolean not null,
+    primary key (user_id, run_id)
+  );
+  create index on ${table} (user_id, month)`,
+  apply: (table, events) => `merge into ${table} as usage using (
+      select substr(e.stream_id, 9) as user_id, e.message_data ->> 'runId' as run_id,
+        max(coalesce(e.message_data ->> 'bonusMonth', left(e.message_metadata ->> 'occurredAt', 7)))
+          filter (where e.message_type = 'CreditsReserved') as month,
+        coalesce(bool_or(e.message_data ->> 'bonusMonth' is not null), false) as by_bonus,
+        bool_or(e.message_type = 'CreditsReleased') as released
+      from ${events} e
+      group by 1, 2
+    ) as change on usage.user_id = change.user_id and usage.run_id = change.run_id
+    when matched then update set released = usage.released or change.released
+    when not matched then insert (user_id, run_id, month, by_bonus, released)
+      values (change.user_id, change.run_id, change.month, change.by_bonus, change.released)`,
+});
+
+export type MonthUsage = {
+  /** Runs whose credits were held in the month, less those that gave them all back. */
+  runs: number;
+  /** Of them, those that bonus credits pay for, wholly or partly. */
+  byBonus: number;
+};
+
+/** A person's runs in the UTC month `2026-11`. */
+export async function readMonthUsage(
+  client: Queryable,
+  userId: string,
+  month: string,
+): Promise<MonthUsage> {
+  const { rows } = await client.query<MonthUsage>(
+    `select count(*)::integer as runs, (count(*) filter (where by_bonus))::integer as "byBonus"
+     from run_usage where user_id = $1 and month = $2 and not released`,
+    [userId, month],
+  );
+  return rows[0] ?? { runs: 0, byBonus: 0 };
+}

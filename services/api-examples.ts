@@ -1,0 +1,69 @@
+import type { EndpointName } from '#services/platform/contract.ts';
+
+/** Of the main calls, for the description: what is sent, and what stands in the answer's `data`. */
+export const apiExamples: Readonly<
+  Partial<Record<EndpointName, { body?: unknown; reply?: unknown }>>
+> = {
+  'POST /auth/login': {
+    body: { email: 'ann@example.com', password: 'Harbour-Candle-58', remember_me: true },
+  },
+  'POST /auth/signup': {
+    body: { name: 'Ann Example', email: 'ann@example.com', password: 'Harbour-Candle-58' },
+  },
+  'GET /credits/balance': {
+    reply: {
+      available_credits: 86,
+      reserved_credits: 14,
+      debt_credits: 0,
+      total_purchased: 100,
+      total_consumed: 0,
+      total_credits: 100,
+      used_credits: 0,
+    },
+  },
+  'POST /credits/check-usage': {
+    body: { required_credits: 14 },
+    reply: {
+      has_sufficient_credits: true,
+      required_credits: 14,
+      current_balance: 86,
+      shortfall: 0,
+    },
+  },
+  'POST /credits/consume': {
+    body: { user_id: 'usr_01kb1c0w3mxk6rj3n2v9q8s7td', credits: 2, reason: 'A monthly report' },
+  },
+  'POST /credits/create-checkout-session': {
+    body: { package_id: 'boost-20' },
+    reply: {
+      checkout_url: 'https://checkout.stripe.com/c/pay/cs_test_a1',
+      session_id: 'cs_test_a1',
+      purchase_id: 'pur_01kb1c0w3mxk6rj3n2v9q8s7td',
+    },
+  },
+  'POST /credits/purchases/{id}/refund': {
+    body: { credits: 20 },
+    reply: {
+      id: 'rfd_01kb1c0w3mxk6rj3n2v9q8s7td',
+      status: 'pending',
+      credits: 20,
+      amount_cents: 1900,
+      currency: 'usd',
+      requested_at: '2026-11-22T10:00:00.000Z',
+      ended_at: null,
+    },
+  },
+  'POST /optimizations/estimate': {
+    body: { strategy: 'balanced', challengeText: 'Should we open a second shop?' },
+  },
+  'POST /optimizations': {
+    body: {
+      challenge: 'Should we open a second shop?',
+      context: 'We sell bread in one town, and the next one has no bakery.',
+      objectives: ['More customers'],
+      constraints: ['No loans'],
+      strategy: 'balanced',
+      challenge_type: 'business_strategy',
+    },
+  },
+};

@@ -1,0 +1,213 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { signingKeyId } from '#services/identity/tokens.ts';
+import { healthLimits } from '#services/platform/limits.ts';
+import { localKeys, replaceLocalKeys } from '#services/platform/local-keys.ts';
+import type { LocalKeyKind } from '#services/platform/local-keys.ts';
+import { createSealer } from '#services/platform/seal.ts';
+import { operatorName, printResult } from './command.ts';
+import type { CliCommand } from './command.ts';
+import type { Database } from './database.ts';
+
+/**
+ * `keys rotate`. Where the keys are files of the data folder it draws a new one, puts it first, wraps
+ * every data key anew and drops the old ones. Where they are variables it changes none: it wraps
+ * every data key by the first of DATA_KEY and says which of the others have no use any more.
+ */
+const rotate: CliCommand = {
+  noun: 'keys',
+  verb: 'rotate',
+  arguments: '',
+  summary: 'New keys to seal and to sign with; the old ones are retired when nothing needs them.',
+  options: {
+    data: { type: 'boolean', help: 'Only the key that wraps data keys (DATA_KEY)' },
+    jwt: { type: 'boolean', help: 'Only the key that signs tokens (JWT_KEYS)' },
+  },
+  async run(call) {
+    const { database, options } = call;
+    const wanted = kinds.filter((kind) => options[kind] === true);
+    const chosen = wanted.length === 0 ? kinds : wanted;
+    const inFile = new Set(chosen.filter((kind) => isInFile(database, kind)));
+    const rotated = await alone(database, async () => {
+      if (inFile.size > 0) await requireStopped(database);
+      const done: Rotated[] = [];
+      for (const kind of chosen) {
+        const result = await rotations[kind][inFile.has(kind) ? 'file' : 'variable'](database);
+        await record(database, result);
+        done.push(result);
+      }
+      return done;
+    });
+    printResult(call, Object.fromEntries(rotated.map(documentOf)), rotated.flatMap(linesOf));
+    return 0;
+  },
+};
+
+/** Refused for a reason that the operator can do something about. */
+export class RotationRefused extends Error {
+  override readonly name = 'RotationRefused';
+}
+
+const kinds: readonly LocalKeyKind[] = ['data', 'jwt'];
+const variableOf = { data: 'DATA_KEY', jwt: 'JWT_KEYS' } as const;
+
+type Rotated = {
+  kind: LocalKeyKind;
+  kept: 'file' | 'variable';
+  /** Ids, newest first: the first wraps or signs, all of them open or verify. */
+  keys: readonly string[];
+  /** Of `keys`, or of what the file held: of no use any more. */
+  retired: readonly string[];
+  /** Data keys that are wrapped by another key than before. */
+  rewrapped: number;
+};
+
+async function rewrapOntoFirst({ env, sealer }: Database): Promise<Rotated> {
+  const keys = env.dataKeys.map(dataKeyId);
+  const rewrapped = await rewrapAll(sealer);
+  return { kind: 'data', kept: 'variable', keys, retired: keys.slice(1), rewrapped };
+}
+
+async function replaceDataKey(database: Database): Promise<Rotated> {
+  const { env, pool } = database;
+  const old = localKeys(env.dataDir).data;
+  const fresh = randomBytes(32);
+  const dataKeys = [fresh, ...old];
+  // First on disk: from here on whatever is wrapped can be opened again, wherever this stops.
+  replaceLocalKeys(env.dataDir, 'data', dataKeys);
+  const rewrapped = await rewrapAll(createSealer({ dataKeys, pool }));
+  // Whoever has started since the file was read may hold the old key alone, and wrap by it.
+  await requireStopped(database);
+  replaceLocalKeys(env.dataDir, 'data', [fresh]);
+  return {
+    kind: 'data',
+    kept: 'file',
+    keys: [dataKeyId(fresh)],
+    retired: old.map(dataKeyId),
+    rewrapped,
+  };
+}
+
+/** Until there is nothing left to do: a key that was made meanwhile may stand before the place read. */
+async function rewrapAll(sealer: Pick<Database['sealer'], 'rewrapKeys'>): Promise<number> {
+  let all = 0;
+  for (;;) {
+    const rewrapped = await sealer.rewrapKeys();
+    if (rewrapped === 0) return all;
+    all += rewrapped;
+  }
+}
+
+/** So many signing keys verify at a time: tokens of the one before last have long expired. */
+const signingKeys = 2;
+
+async function describeSigningKeys({ env }: Database): Promise<Rotated> {
+  const keys = env.jwtKeys.map(signingKeyId);
+  return { kind: 'jwt', kept: 'variable', keys, retired: keys.slice(1), rewrapped: 0 };
+}
+
+async function replaceSigningKey({ env }: Database): Promise<Rotated> {
+  const all = [randomBytes(32), ...localKeys(env.dataDir).jwt];
+  replaceLocalKeys(env.dataDir, 'jwt', all.slice(0, signingKeys));
+  const ids = all.map(signingKeyId);
+  return {
+    kind: 'jwt',
+    kept: 'file',
+    keys: ids.slice(0, signingKeys),
+    retired: ids.slice(signingKeys),
+    rewrapped: 0,
+  };
+}
+
+const rotations = {
+  data: { file: replaceDataKey, variable: rewrapOntoFirst },
+  jwt: { file: replaceSigningKey, variable: describeSigningKeys },
+} as const;
+
+// --- what has to be so ---
+
+/** Local mode without the variable: the keys in use are those of the file. */
+function isInFile({ env }: Database, kind: LocalKeyKind): boolean {
+  if (env.mode !== 'local') return false;
+  const inUse = kind === 'data' ? env.dataKeys : env.jwtKeys;
+  const inFile = localKeys(env.dataDir)[kind];
+  return inUse.length === inFile.length && inUse.every((key, at) => key.equals(inFile[at]!));
+}
+
+/** @throws RotationRefused while a process runs that knows the old keys only */
+async function requireStopped({ pool }: Database): Promise<void> {
+  const { rows } = await pool.query<{ running: boolean }>(
+    `select exists (
+         select from process_heartbeat where beat_at > now() - make_interval(secs => $1))
+       or exists (
+         select from pg_stat_activity
+         where datname = current_database() and application_name ~ '^sevenfold (api|worker)')
+       as running`,
+    [healthLimits.heartbeatStaleSeconds],
+  );
+  if (rows[0]?.running === true)
+    throw new RotationRefused(
+      'The app is running with the old keys, or ran until a moment ago; stop it and try again in 30 seconds',
+    );
+}
+
+/** Two rotations at once would each drop the key that the other one wraps by. */
+async function alone<Result>(
+  { ownerPool }: Database,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const client = await ownerPool.connect();
+  try {
+    const { rows } = await client.query<{ mine: boolean }>(
+      `select pg_try_advisory_lock(hashtext('sevenfold keys rotate')) as mine`,
+    );
+    if (rows[0]?.mine !== true)
+      throw new RotationRefused('The keys are being rotated by somebody else');
+    return await work();
+  } finally {
+    // Closing the session gives the lock back, whatever state it is in.
+    client.release(true);
+  }
+}
+
+async function record({ audit }: Database, result: Rotated): Promise<void> {
+  const { kind, kept, keys, retired, rewrapped } = result;
+  await audit({
+    actor: operatorName(),
+    action: 'keys.rotated',
+    subject: keys[0] ?? 'unknown',
+    detail: { kind, kept, retired: retired.join(' '), rewrapped },
+  });
+}
+
+/** A name that tells nothing of the key. */
+function dataKeyId(key: Buffer): string {
+  return createHash('sha256').update('sevenfold data key').update(key).digest('hex').slice(0, 12);
+}
+
+// --- what is told ---
+
+function documentOf({ kind, ...rest }: Rotated): [string, unknown] {
+  return [kind, rest];
+}
+
+function linesOf({ kind, kept, keys, retired, rewrapped }: Rotated): string[] {
+  const [first, ...others] = keys;
+  const variable = variableOf[kind];
+  const told =
+    kind === 'data'
+      ? [`Data keys: ${rewrapped} wrapped anew, all are wrapped by ${first}.`]
+      : [
+          `Tokens: ${first} signs${others.length > 0 ? `, ${others.join(', ')} still verify` : ''}.`,
+        ];
+  if (kept === 'file')
+    return retired.length === 0 ? told : [...told, `Removed from the file: ${retired.join(', ')}.`];
+  if (retired.length === 0)
+    return [
+      ...told,
+      `${variable} holds one key. To replace it, put a new one before it (openssl rand -base64 32), start every process again, and repeat this.`,
+    ];
+  const from = kind === 'data' ? 'now' : 'a day after every process was started with the new one';
+  return [...told, `May be removed from ${variable} ${from}: ${retired.join(', ')}.`];
+}
+
+export const keyCommands: readonly CliCommand[] = [rotate];

@@ -1,0 +1,150 @@
+import { inTransaction } from '#db/transaction.ts';
+import {
+  issueServiceToken,
+  listServiceTokens,
+  revokeServiceToken,
+  serviceScopes,
+} from '#services/identity/service-tokens.ts';
+import type { ServiceScope, ServiceToken } from '#services/identity/service-tokens.ts';
+import { amountOf } from './credits.ts';
+import {
+  operatorName,
+  print,
+  printResult,
+  required,
+  say,
+  table,
+  text,
+  UsageError,
+} from './command.ts';
+import type { CliCommand } from './command.ts';
+
+const issue: CliCommand = {
+  noun: 'tokens',
+  verb: 'issue',
+  arguments: '',
+  summary: 'Makes a token by which another service may call; it is shown once.',
+  options: {
+    scope: { type: 'string', help: `What it may do: ${serviceScopes.join(', ')}` },
+    name: { type: 'string', help: 'Which service it is for' },
+    'daily-cap': { type: 'string', help: 'Credits that it may consume a UTC day' },
+  },
+  async run(call) {
+    const { pool, audit, clock } = call.database;
+    const scope = scopeOf(text(call, 'scope'));
+    const name = nameOf(text(call, 'name'));
+    const cap = text(call, 'daily-cap');
+    if (cap === undefined) throw new UsageError('--daily-cap is missing');
+    const dailyCap = amountOf(cap);
+    const createdBy = operatorName();
+    const token = { name, scope, dailyCap, createdBy };
+    const { id, secret } = await inTransaction(pool, async (client) => {
+      const issued = await issueServiceToken(client, token, new Date(clock()));
+      const detail = { scope, daily_cap: dailyCap };
+      await audit({ actor: createdBy, action: 'token.issued', subject: issued.id, detail }, client);
+      return issued;
+    });
+    if (call.options['json'] === true)
+      printResult(call, { id, name, scope, daily_cap: dailyCap, token: secret }, []);
+    else {
+      print(secret);
+      say(`${id} for ${name}. Keep the token now: it is not shown again.`);
+    }
+    return 0;
+  },
+};
+
+function scopeOf(given: string | undefined): ServiceScope {
+  const scope = serviceScopes.find((known) => known === given);
+  if (scope === undefined)
+    throw new UsageError(
+      given === undefined
+        ? '--scope is missing'
+        : `--scope must be one of: ${serviceScopes.join(', ')}`,
+    );
+  return scope;
+}
+
+/** Printed in tables of one line each. */
+function nameOf(given: string | undefined): string {
+  const name = given?.trim() ?? '';
+  if (name === '') throw new UsageError('--name is missing');
+  if (!/^[^\p{Cc}]{1,80}$/u.test(name))
+    throw new UsageError('--name is at most 80 characters in one line');
+  return name;
+}
+
+const list: CliCommand = {
+  noun: 'tokens',
+  verb: 'list',
+  arguments: '',
+  summary: 'The tokens of other services, newest first.',
+  options: {},
+  async run(call) {
+    const { pool, clock } = call.database;
+    const tokens = await listServiceTokens(pool, new Date(clock()));
+    printResult(
+      call,
+      tokens.map((token) => ({
+        id: token.id,
+        name: token.name,
+        scope: token.scope,
+        daily_cap: token.dailyCap,
+        used_today: token.usedToday,
+        created_by: token.createdBy,
+        created_at: timeOf(token.createdAt),
+        last_used_at: timeOf(token.lastUsedAt),
+        revoked_at: timeOf(token.revokedAt),
+      })),
+      table([
+        ['id', 'name', 'scope', 'daily cap', 'used today', 'last used', 'state'],
+        ...tokens.map((token) => [
+          token.id,
+          token.name,
+          token.scope,
+          token.dailyCap,
+          token.usedToday,
+          timeOf(token.lastUsedAt) ?? 'never',
+          stateOf(token),
+        ]),
+      ]),
+    );
+    return 0;
+  },
+};
+
+function timeOf(time: Date | null): string | null {
+  return time?.toISOString() ?? null;
+}
+
+function stateOf({ revokedAt }: ServiceToken): string {
+  return revokedAt === null ? 'valid' : `revoked ${revokedAt.toISOString()}`;
+}
+
+const revoke: CliCommand = {
+  noun: 'tokens',
+  verb: 'revoke',
+  arguments: '<token id>',
+  summary: 'Ends a token at once and for good.',
+  options: {},
+  async run(call) {
+    const { pool, audit, clock } = call.database;
+    const id = required(call, 0, 'The id of the token');
+    const outcome = await inTransaction(pool, async (client) => {
+      const done = await revokeServiceToken(client, id, new Date(clock()));
+      if (done === 'revoked')
+        await audit({ actor: operatorName(), action: 'token.revoked', subject: id }, client);
+      return done;
+    });
+    if (outcome === null) {
+      say('There is no token with this id');
+      return 1;
+    }
+    printResult(call, { id, revoked: true }, [
+      outcome === 'revoked' ? `${id} is revoked` : `${id} had been revoked before`,
+    ]);
+    return 0;
+  },
+};
+
+export const tokenCommands: readonly CliCommand[] = [issue, list, revoke];

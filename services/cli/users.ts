@@ -1,0 +1,333 @@
+import { readFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import { inTransaction } from '#db/transaction.ts';
+import { readBalance } from '#projections/credit-account.ts';
+import {
+  addErasures,
+  applyErasures,
+  askForErasure,
+  eraseAccount,
+  ErasureList,
+  readErasures,
+} from '#services/identity/erasure.ts';
+import { voidLinks } from '#services/identity/links.ts';
+import { endSessionsOf, listSessions } from '#services/identity/sessions.ts';
+import { listUsers } from '#services/identity/users.ts';
+import type { Account } from '#services/identity/users.ts';
+import { csvLine } from '#services/platform/export.ts';
+import { erasureOf } from '#services/wiring.ts';
+import {
+  operatorName,
+  print,
+  printResult,
+  required,
+  say,
+  table,
+  text,
+  UsageError,
+} from './command.ts';
+import type { CliCall, CliCommand } from './command.ts';
+import { personNamed } from './database.ts';
+import type { Database } from './database.ts';
+
+const listed = { usual: 50, most: 1_000 } as const;
+
+/** What operators do with accounts. Each use is written to the audit log, with the operator's name. */
+const list: CliCommand = {
+  noun: 'users',
+  verb: 'list',
+  arguments: '',
+  summary: 'Accounts, the newest first.',
+  options: {
+    limit: { type: 'string', help: `How many (default ${listed.usual}, at most ${listed.most})` },
+    csv: { type: 'boolean', help: 'Print comma-separated values' },
+  },
+  async run(call) {
+    const { sql, audit } = call.database;
+    const accounts = await listUsers(sql, limitOf(text(call, 'limit')));
+    const rows = accounts.map(describe);
+    await audit({
+      actor: operatorName(),
+      action: 'account.listed',
+      subject: 'all',
+      detail: { count: rows.length },
+    });
+    const columns = ['id', 'email', 'name', 'tier', 'state', 'created_at'] as const;
+    const cells = rows.map((row) => columns.map((column) => row[column]));
+    if (call.options['csv'] === true)
+      for (const line of [columns, ...cells]) print(csvLine(line).trimEnd());
+    else printResult(call, rows, table([columns, ...cells].map((line) => line.map(inOneLine))));
+    return 0;
+  },
+};
+
+function limitOf(given: string | undefined): number {
+  const limit = given === undefined ? listed.usual : Number(given);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > listed.most)
+    throw new UsageError(`--limit must be a whole number from 1 to ${listed.most}`);
+  return limit;
+}
+
+type Described = {
+  id: string;
+  email: string;
+  name: string;
+  tier: string;
+  state: 'unconfirmed' | 'active' | 'being erased';
+  has_password: boolean;
+  created_at: string;
+};
+
+function describe(account: Account): Described {
+  return {
+    id: account.id,
+    email: account.email,
+    name: account.name,
+    tier: account.subscription_tier,
+    state: stateOf(account),
+    has_password: account.password_hash !== null,
+    created_at: account.created_at.toISOString(),
+  };
+}
+
+function stateOf({ erasing_at, email_confirmed_at }: Account): Described['state'] {
+  if (erasing_at !== null) return 'being erased';
+  return email_confirmed_at === null ? 'unconfirmed' : 'active';
+}
+
+/** People choose their names, and a terminal obeys some characters. */
+function inOneLine(cell: string): string {
+  return cell.replace(/\p{C}/gu, '\uFFFD');
+}
+
+const show: CliCommand = {
+  noun: 'users',
+  verb: 'show',
+  arguments: '<email|user id>',
+  summary: 'One account: state, sessions, credits.',
+  options: {},
+  async run(call) {
+    const { database } = call;
+    const account = await personIn(call);
+    const { id } = account;
+    const sessions = await listSessions(database.sql, id, null, now(database));
+    const balance = await readBalance(database.pool, id);
+    await database.audit({
+      actor: operatorName(),
+      action: 'account.shown',
+      subject: id,
+      userId: id,
+    });
+    const described = describe(account);
+    printResult(call, { ...described, sessions, credits: balance }, [
+      ...table(
+        Object.entries(described).map(([name, value]) => [
+          name.replaceAll('_', ' '),
+          inOneLine(String(value)),
+        ]),
+      ),
+      '',
+      `${balance.available_credits} credits available, ${balance.reserved_credits} reserved, ${balance.debt_credits} owed`,
+      '',
+      ...table([
+        ['session', 'device', 'address', 'by', 'last used'],
+        ...sessions.map((session) => [
+          session.id,
+          inOneLine(session.device),
+          session.address,
+          session.method,
+          session.last_used_at,
+        ]),
+      ]),
+    ]);
+    return 0;
+  },
+};
+
+const confirm: CliCommand = {
+  noun: 'users',
+  verb: 'confirm',
+  arguments: '<email|user id>',
+  summary: 'Counts the address as proved, when a mail cannot arrive.',
+  options: {},
+  async run(call) {
+    const { database } = call;
+    const { id } = await personIn(call);
+    const at = now(database);
+    const confirmed = await inTransaction(database.pool, async (client) => {
+      const { rowCount } = await client.query(
+        `update users set email_confirmed_at = $2, updated_at = $2
+         where id = $1 and email_confirmed_at is null and erasing_at is null`,
+        [id, at],
+      );
+      if (rowCount !== 1) return false;
+      await voidLinks(client, id, ['confirm'], at);
+      const entry = { actor: operatorName(), action: 'address.confirmed', subject: id, userId: id };
+      await database.audit({ ...entry, detail: { by: 'operator' } }, client);
+      return true;
+    });
+    printResult(call, { id, confirmed }, [
+      confirmed ? 'The address counts as confirmed.' : 'There was nothing to confirm.',
+    ]);
+    return 0;
+  },
+};
+
+const endSessions: CliCommand = {
+  noun: 'users',
+  verb: 'end-sessions',
+  arguments: '<email|user id>',
+  summary: 'Signs a person out everywhere, within a second.',
+  options: {},
+  async run(call) {
+    const { pool, audit, clock } = call.database;
+    const { id } = await personIn(call);
+    const ended = await endSessionsOf(pool, id, 'operator', undefined, new Date(clock()));
+    await audit({
+      actor: operatorName(),
+      action: 'session.ended',
+      subject: id,
+      userId: id,
+      detail: { reason: 'operator', count: ended },
+    });
+    printResult(call, { id, ended }, [
+      ended === 1 ? '1 session was ended.' : `${ended} sessions were ended.`,
+    ]);
+    return 0;
+  },
+};
+
+const erase: CliCommand = {
+  noun: 'users',
+  verb: 'erase',
+  arguments: '[<email|user id>]',
+  summary: 'Erases a person for good, or after a restore everyone whom a list names.',
+  options: {
+    reason: { type: 'string', help: 'Why, such as the number of a ticket; it stays, so no names' },
+    from: { type: 'string', help: 'A file that `users erasures --json` has written' },
+    yes: { type: 'boolean', help: 'It cannot be undone' },
+  },
+  async run(call) {
+    const from = text(call, 'from');
+    const isOfOne = call.positionals.length > 0;
+    if (isOfOne === (from !== undefined))
+      throw new UsageError('Name a person, or a list by --from');
+    return from === undefined ? erasePerson(call) : eraseListed(call, from);
+  },
+};
+
+async function erasePerson(call: CliCall): Promise<number> {
+  const { database } = call;
+  const given = text(call, 'reason')?.trim();
+  if (!given) throw new UsageError('--reason is missing');
+  const account = await personIn(call);
+  const reason = reasonOf(given, account);
+  requireYes(call, `This erases ${account.id} for good: every text, and the account.`);
+  const { id: userId } = account;
+  const erasure = erasureOf(database);
+  await askForErasure(erasure, { userId, actor: operatorName(), reason });
+  // Here and now as far as it goes, so that it also works while no worker runs.
+  const progress = await eraseAccount(erasure, userId);
+  const erased = progress === 'erased';
+  printResult(call, { id: userId, erased, waits_for: erased ? null : progress.waitsFor }, [
+    erased
+      ? 'Erased.'
+      : 'The account takes nothing any more. A run or a mail is still under way; a worker erases the rest then.',
+  ]);
+  return 0;
+}
+
+/** It stands in the audit log after everything else is gone. Null is somebody who is gone already. */
+export function reasonOf(given: string, person: Pick<Account, 'email' | 'name'> | null): string {
+  const words =
+    person === null
+      ? []
+      : [person.email, ...person.name.split(/\s+/).filter((word) => word.length > 2)];
+  const isNamed = words.some((word) => given.toLowerCase().includes(word.toLowerCase()));
+  if (!/^[\p{L}\p{N} .,:;#/()_-]{1,80}$/u.test(given) || isNamed)
+    throw new UsageError(
+      '--reason is at most 80 letters, digits and signs, without the name or address of the person',
+    );
+  return given;
+}
+
+async function eraseListed(call: CliCall, path: string): Promise<number> {
+  const { database } = call;
+  const listOfAll = await readList(path);
+  requireYes(call, `This erases everyone whom ${path} names, for good.`);
+  const added = await addErasures(database.pool, listOfAll);
+  const people = await applyErasures(database.pool);
+  await database.audit({
+    actor: operatorName(),
+    action: 'account.erasures-applied',
+    subject: 'all',
+    detail: { listed: listOfAll.length, added, people: people.length },
+  });
+  const waiting: string[] = [];
+  for (const userId of people)
+    if ((await eraseAccount(erasureOf(database), userId)) !== 'erased') waiting.push(userId);
+  printResult(call, { listed: listOfAll.length, added, erased: people, waiting }, [
+    `${listOfAll.length} erasures are listed, ${added} were not known here.`,
+    `${people.length} people were erased again.`,
+    ...(waiting.length === 0
+      ? []
+      : [
+          `Of ${waiting.length} a run or a mail is still under way; a worker closes their accounts then.`,
+        ]),
+  ]);
+  return 0;
+}
+
+async function readList(path: string): Promise<ErasureList> {
+  try {
+    return v.parse(ErasureList, JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    const reason = error instanceof v.ValiError || error instanceof SyntaxError;
+    throw new UsageError(reason ? `${path} is no list of erasures` : `${path} cannot be read`, {
+      cause: error,
+    });
+  }
+}
+
+const erasures: CliCommand = {
+  noun: 'users',
+  verb: 'erasures',
+  arguments: '',
+  summary: 'Who and what was erased, to be kept outside and applied after a restore.',
+  options: {},
+  async run(call) {
+    const rows = await readErasures(call.database.pool);
+    printResult(
+      call,
+      rows,
+      table([
+        ['key', 'kind', 'erased at'],
+        ...rows.map((row) => [row.key_id, row.kind, row.erased_at]),
+      ]),
+    );
+    return 0;
+  },
+};
+
+async function personIn(call: CliCall): Promise<Account> {
+  return personNamed(call.database, required(call, 0, 'The e-mail address or id'));
+}
+
+function requireYes(call: CliCall, what: string): void {
+  if (call.options['yes'] === true) return;
+  say(what);
+  throw new UsageError('Add --yes to go on');
+}
+
+function now({ clock }: Database): Date {
+  return new Date(clock());
+}
+
+export const userCommands: readonly CliCommand[] = [
+  list,
+  show,
+  confirm,
+  endSessions,
+  erase,
+  erasures,
+];

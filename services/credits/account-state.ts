@@ -1,0 +1,590 @@
+import type { RefundReason } from './cash-refunds.ts';
+import { changeLot, freshLot, gapOf, moveShares, withClaim } from './lots.ts';
+import type { Lot } from './lots.ts';
+
+/**
+ * One person's credits, stream `credits-usr_…`: lots, holds and debt. All amounts are safe integers
+ * of credits; money that was paid is in minor units of its currency.
+ *
+ * Every event carries `balance`, the account after it, so that a reader of one event knows the
+ * absolute figures; replay and the projections compute the same figures from the amounts alone and
+ * compare.
+ */
+export type LotSource = 'purchase' | 'bonus' | 'other';
+
+export type LotShare = { lotId: string; credits: number };
+
+export type ClosingReason = 'erasure';
+
+export type RevocationCause = 'dispute' | 'cash_refund' | 'correction';
+
+/**
+ * purchased + bonus + other = available + held + consumed + refundPending + refunded + revoked,
+ * always. Debt stands beside this: it is what was taken back but had already been consumed, and turns
+ * into `revoked` when a purchase settles it.
+ */
+export type AccountBalance = {
+  available: number;
+  held: number;
+  debt: number;
+  purchased: number;
+  bonus: number;
+  other: number;
+  /** Net of what was returned for runs. */
+  consumed: number;
+  /** Asked back in money that is on its way; absent, and 0, in events of earlier versions. */
+  refundPending: number;
+  /** Given back in money; absent, and 0, in events of earlier versions. */
+  refunded: number;
+  revoked: number;
+};
+
+type Event<Type extends string, Data extends Record<string, unknown>> = Readonly<{
+  type: Type;
+  data: Readonly<Data & { balance: AccountBalance }>;
+}>;
+
+export type CreditEvent =
+  | Event<
+      'CreditsGranted',
+      {
+        lotId: string;
+        credits: number;
+        source: LotSource;
+        /** Null for what was not bought. */
+        paidMinor: number | null;
+        currency: string | null;
+        /** `pi:<id>` or `invoice:<id>`; null for what was not bought. */
+        paymentKey: string | null;
+        /** Our own record of the purchase, `pur_…`. */
+        purchaseId?: string;
+        grantedAt: string;
+        /** Why, in one of our own words: `demo`, `trial`, `operator`, `onboarding`, a package id. */
+        reason: string;
+        /** What an operator wrote, sealed under the account's key. */
+        sealed?: { note: string };
+      }
+    >
+  | Event<
+      'CreditsReserved',
+      {
+        runId: string;
+        credits: number;
+        allocations: readonly LotShare[];
+        /** The UTC month (`2026-11`) whose bonus-paid count this run raised, or null. */
+        bonusMonth: string | null;
+      }
+    >
+  | Event<'CreditsCaptured', { runId: string; credits: number; byLot: readonly LotShare[] }>
+  | Event<
+      'CreditsReturned',
+      { runId: string; credits: number; byLot: readonly LotShare[]; cause: string }
+    >
+  | Event<'CreditsReleased', { runId: string; credits: number; byLot: readonly LotShare[] }>
+  /** A claim says where it should stand; moves nothing. What it takes and gives back follows. */
+  | Event<
+      'LotClaimed',
+      {
+        lotId: string;
+        ref: string;
+        cause: RevocationCause;
+        /** In all; 0 ends the claim. */
+        credits: number;
+        owes: boolean;
+      }
+    >
+  /** Available credits are taken back. `ref` names the claim; absent in events of earlier versions. */
+  | Event<'LotRevoked', { lotId: string; credits: number; cause: RevocationCause; ref?: string }>
+  /**
+   * No longer written. These credits of the lot are held by runs; they are taken or owed when the runs
+   * settle.
+   */
+  | Event<'RevocationDeferred', { lotId: string; credits: number; cause: RevocationCause }>
+  /**
+   * Credits to be taken back were consumed. `debt` and `ref` are absent in events of earlier versions:
+   * then it is the lot's next debt. A debt that is named again grows.
+   */
+  | Event<
+      'DebtIncurred',
+      { lotId: string; credits: number; cause: string; debt?: string; ref?: string }
+    >
+  | Event<'DebtSettled', { debt: string; lotId: string; credits: number }>
+  /** A claim wants less, and what is still owed because of it is owed no more. */
+  | Event<'DebtCancelled', { debt: string; lotId: string; credits: number; ref: string }>
+  /** The same for what had been settled: available again in the lot that had settled, `lotId`. */
+  | Event<'DebtSettlementReversed', { debt: string; lotId: string; credits: number; ref: string }>
+  /** The same for what had been revoked: available again. */
+  | Event<'LotReinstated', { lotId: string; credits: number; cause: RevocationCause; ref: string }>
+  /** The money of these credits is asked back of the provider once this is stored, not before. */
+  | Event<
+      'CashRefundRequested',
+      {
+        refundId: string;
+        lotId: string;
+        credits: number;
+        amountMinor: number;
+        currency: string;
+        requestedAt: string;
+        reason: RefundReason;
+      }
+    >
+  /**
+   * The money was paid. From `failed` the credits had been given back before that was known: then it
+   * moves nothing, and a claim under the refund's id takes them.
+   */
+  | Event<
+      'CashRefundConfirmed',
+      {
+        refundId: string;
+        lotId: string;
+        credits: number;
+        from: 'pending' | 'failed';
+        providerRefundId: string | null;
+        at: string;
+      }
+    >
+  /**
+   * The money was not paid, or came back, and the credits are available again. From `claimed`, see
+   * above, the claim ends and gives them back; then this moves nothing.
+   */
+  | Event<
+      'CashRefundFailed',
+      {
+        refundId: string;
+        lotId: string;
+        credits: number;
+        from: 'pending' | 'confirmed' | 'claimed';
+        providerRefundId: string | null;
+        refundableUntil: string;
+        at: string;
+      }
+    >
+  /** Another service used credits of this person; no run, and nothing is held for it first. */
+  | Event<
+      'CreditsConsumed',
+      {
+        consumptionId: string;
+        credits: number;
+        byLot: readonly LotShare[];
+        /** The service's words for what it used them for, sealed under the account's key. */
+        sealed: { note: string };
+      }
+    >
+  /** Moves nothing. What is still here stays where it is; what is held settles as it would have. */
+  | Event<'AccountClosed', { reason: ClosingReason }>;
+
+export type CreditEventType = CreditEvent['type'];
+
+export type Hold = {
+  credits: number;
+  /** In draw order. */
+  allocations: readonly LotShare[];
+  bonusMonth: string | null;
+};
+
+/** Oldest first in the account; `credits` is what is still owed. */
+export type Debt = { debt: string; lotId: string; credits: number; cause: string; ref: string };
+
+/** What a lot, of the same account, has paid of another one's debt; oldest first in the account. */
+export type Settled = {
+  debt: string;
+  debtLotId: string;
+  /** The lot that settled. */
+  lotId: string;
+  credits: number;
+  /** The claim that the debt came of. */
+  ref: string;
+};
+
+export type CashRefund = {
+  lotId: string;
+  credits: number;
+  amountMinor: number;
+  currency: string;
+  status: 'pending' | 'confirmed' | 'failed';
+  requestedAt: string;
+  endedAt: string | null;
+  /** Confirmed after it had failed: a claim under its id takes the credits. */
+  claimed: boolean;
+  /** How often its end was told anew. */
+  ends: number;
+};
+
+/**
+ * Plain JSON. It grows with grants, which are payments and gifts, and keeps every lot for ever: a
+ * card dispute can arrive more than a year after the last credit of a lot was consumed, and must
+ * still find how much that was. What grows with use leaves no mark: a run is in `holds` until it
+ * settles, and repeats of what was settled are recognised by their message ids.
+ */
+export type AccountState = {
+  /** In the order of their grants. */
+  lots: readonly Lot[];
+  holds: Readonly<Record<string, Hold>>;
+  debts: readonly Debt[];
+  /** What could still be undone: a dispute can be won long after its debt was paid. */
+  settlements: readonly Settled[];
+  /** By refund id, all there ever were. */
+  refunds: Readonly<Record<string, CashRefund>>;
+  /** Runs of the latest month that bonus credits paid for, wholly or partly. */
+  month: { month: string; count: number };
+  /** For good: the person has been erased, or is about to be. */
+  closed: boolean;
+  balance: AccountBalance;
+};
+
+/** A fact is an event before `balance` is put on it. */
+type FactOf<Recorded> = Recorded extends { type: infer Type; data: infer Data }
+  ? { readonly type: Type; readonly data: Omit<Data, 'balance'> }
+  : never;
+
+export type CreditFact = FactOf<CreditEvent>;
+
+export const initialState = (): AccountState => ({
+  lots: [],
+  holds: {},
+  debts: [],
+  settlements: [],
+  refunds: {},
+  month: { month: '', count: 0 },
+  closed: false,
+  balance: noCredits,
+});
+
+export const noCredits: AccountBalance = {
+  available: 0,
+  held: 0,
+  debt: 0,
+  purchased: 0,
+  bonus: 0,
+  other: 0,
+  consumed: 0,
+  refundPending: 0,
+  refunded: 0,
+  revoked: 0,
+};
+
+/** Ignores the event's own `balance`: replay compares the two. */
+export function evolve(state: AccountState, event: CreditFact): AccountState {
+  const moved = { ...state, balance: addBalances(state.balance, balanceChange(event)) };
+  switch (event.type) {
+    case 'CreditsGranted':
+      return { ...moved, lots: [...state.lots, freshLot(event.data)] };
+    case 'CreditsReserved': {
+      const { runId, credits, allocations, bonusMonth } = event.data;
+      return {
+        ...moved,
+        lots: moveShares(state.lots, allocations, { available: -1, held: 1 }),
+        holds: { ...state.holds, [runId]: { credits, allocations, bonusMonth } },
+        month: bonusMonth === null ? state.month : countedIn(state.month, bonusMonth),
+      };
+    }
+    case 'CreditsCaptured':
+      return {
+        ...moved,
+        lots: moveShares(state.lots, event.data.byLot, { held: -1, consumed: 1 }),
+        holds: withoutKey(state.holds, event.data.runId),
+      };
+    case 'CreditsReturned':
+      return {
+        ...moved,
+        lots: moveShares(state.lots, event.data.byLot, { consumed: -1, available: 1 }),
+      };
+    case 'CreditsReleased': {
+      const counted = state.holds[event.data.runId]?.bonusMonth === state.month.month;
+      return {
+        ...moved,
+        lots: moveShares(state.lots, event.data.byLot, { held: -1, available: 1 }),
+        holds: withoutKey(state.holds, event.data.runId),
+        month: counted ? { ...state.month, count: state.month.count - 1 } : state.month,
+      };
+    }
+    case 'LotClaimed': {
+      const { lotId, credits: wanted, owes, cause } = event.data;
+      return {
+        ...moved,
+        lots: changeLot(state.lots, lotId, (lot) =>
+          withClaim(lot, event.data, () => ({ wanted, owes, cause })),
+        ),
+      };
+    }
+    case 'LotRevoked': {
+      const { lotId, credits, cause, ref = cause } = event.data;
+      const lots = moveShares(state.lots, [event.data], { available: -1, revoked: 1 });
+      return {
+        ...moved,
+        lots: changeLot(lots, lotId, (lot) =>
+          // An earlier version's claim did not say before what it wanted.
+          withClaim(lot, { ref, cause }, ({ wanted, taken }) => ({
+            wanted: Math.max(wanted, taken + credits),
+            taken: taken + credits,
+          })),
+        ),
+      };
+    }
+    case 'RevocationDeferred': {
+      const { lotId, credits, cause } = event.data;
+      return {
+        ...moved,
+        lots: changeLot(state.lots, lotId, (lot) =>
+          withClaim(lot, { ref: cause, cause }, ({ wanted }) => ({ wanted: wanted + credits })),
+        ),
+      };
+    }
+    case 'DebtIncurred':
+      return { ...moved, ...withDebt(state, event.data) };
+    case 'DebtSettled': {
+      const { debt: name, lotId, credits } = event.data;
+      const debt = state.debts.find((candidate) => candidate.debt === name);
+      // What the indebted lot consumed is now paid for by the lot that settles; its own credits
+      // count as taken back.
+      const paid = moveShares(state.lots, [{ lotId, credits }], { available: -1, consumed: 1 });
+      if (!debt) return { ...moved, lots: paid };
+      const { lotId: debtLotId, ref } = debt;
+      return {
+        ...moved,
+        lots: moveShares(paid, [{ lotId: debtLotId, credits }], { consumed: -1, revoked: 1 }),
+        debts: lessOf(state.debts, debt, credits),
+        settlements: [...state.settlements, { debt: name, debtLotId, lotId, credits, ref }],
+      };
+    }
+    case 'DebtCancelled': {
+      const { debt: name, lotId, credits, ref } = event.data;
+      const debt = state.debts.find((candidate) => candidate.debt === name);
+      return {
+        ...moved,
+        lots: givenBack(state.lots, { lotId, ref, credits }),
+        debts: debt ? lessOf(state.debts, debt, credits) : state.debts,
+      };
+    }
+    case 'DebtSettlementReversed': {
+      const { debt, lotId, credits, ref } = event.data;
+      const settled = state.settlements.findLast(
+        (candidate) => candidate.debt === debt && candidate.lotId === lotId,
+      );
+      const freed = moveShares(state.lots, [{ lotId, credits }], { consumed: -1, available: 1 });
+      if (!settled) return { ...moved, lots: freed };
+      const { debtLotId } = settled;
+      const undone = moveShares(freed, [{ lotId: debtLotId, credits }], {
+        revoked: -1,
+        consumed: 1,
+      });
+      return {
+        ...moved,
+        lots: givenBack(undone, { lotId: debtLotId, ref, credits }),
+        settlements: lessOf(state.settlements, settled, credits),
+      };
+    }
+    case 'LotReinstated':
+      return {
+        ...moved,
+        lots: givenBack(
+          moveShares(state.lots, [event.data], { revoked: -1, available: 1 }),
+          event.data,
+        ),
+      };
+    case 'CashRefundRequested': {
+      const { refundId, lotId, credits, amountMinor, currency, requestedAt } = event.data;
+      const refund: CashRefund = {
+        lotId,
+        credits,
+        amountMinor,
+        currency,
+        status: 'pending',
+        requestedAt,
+        endedAt: null,
+        claimed: false,
+        ends: 0,
+      };
+      return {
+        ...moved,
+        lots: moveShares(state.lots, [event.data], { available: -1, cashPending: 1 }),
+        refunds: { ...state.refunds, [refundId]: refund },
+      };
+    }
+    case 'CashRefundConfirmed': {
+      const { refundId, from, at } = event.data;
+      const ended = { status: 'confirmed', endedAt: at, claimed: from === 'failed' } as const;
+      return {
+        ...moved,
+        lots:
+          from === 'pending'
+            ? moveShares(state.lots, [event.data], { cashPending: -1, cashRefunded: 1 })
+            : state.lots,
+        refunds: withEnd(state.refunds, refundId, ended),
+      };
+    }
+    case 'CashRefundFailed': {
+      const { refundId, lotId, from, refundableUntil, at } = event.data;
+      const lots =
+        from === 'claimed'
+          ? state.lots
+          : moveShares(state.lots, [event.data], {
+              [from === 'pending' ? 'cashPending' : 'cashRefunded']: -1,
+              available: 1,
+            });
+      return {
+        ...moved,
+        lots: changeLot(lots, lotId, (lot) => ({ ...lot, refundableUntil })),
+        refunds: withEnd(state.refunds, refundId, {
+          status: 'failed',
+          endedAt: at,
+          claimed: false,
+        }),
+      };
+    }
+    case 'CreditsConsumed':
+      return {
+        ...moved,
+        lots: moveShares(state.lots, event.data.byLot, { available: -1, consumed: 1 }),
+      };
+    case 'AccountClosed':
+      return { ...moved, closed: true };
+  }
+}
+
+function withDebt(
+  state: AccountState,
+  data: Extract<CreditFact, { type: 'DebtIncurred' }>['data'],
+): Pick<AccountState, 'lots' | 'debts'> {
+  const { lotId, credits, cause, ref = cause } = data;
+  const named = state.lots.find((lot) => lot.lotId === lotId)?.debts ?? 0;
+  const debt = data.debt ?? `${lotId}:${named + 1}`;
+  const isNew = !state.debts.some((candidate) => candidate.debt === debt);
+  return {
+    lots: changeLot(state.lots, lotId, (lot) => {
+      // An earlier version's claim did not say before what it wanted of what had been consumed.
+      const gaps = lot.claims.reduce((sum, claim) => sum + Math.max(0, gapOf(claim)), 0);
+      const unsaid = credits - Math.min(credits, Math.max(0, gaps - lot.held));
+      const changed = withClaim(lot, { ref, cause: cause as RevocationCause }, (claim) => ({
+        wanted: claim.wanted + unsaid,
+        taken: claim.taken + credits,
+      }));
+      return { ...changed, debts: isNew ? named + 1 : named };
+    }),
+    debts: isNew
+      ? [...state.debts, { debt, lotId, credits, cause, ref }]
+      : state.debts.map((owed) =>
+          owed.debt === debt ? { ...owed, credits: owed.credits + credits } : owed,
+        ),
+  };
+}
+
+function givenBack(
+  lots: readonly Lot[],
+  { lotId, ref, credits }: { lotId: string; ref: string; credits: number },
+): Lot[] {
+  return changeLot(lots, lotId, (lot) =>
+    lot.claims.some((claim) => claim.ref === ref)
+      ? withClaim(lot, { ref, cause: 'correction' }, ({ taken }) => ({ taken: taken - credits }))
+      : lot,
+  );
+}
+
+function lessOf<Item extends { readonly credits: number }>(
+  items: readonly Item[],
+  item: Item,
+  credits: number,
+): Item[] {
+  return items.flatMap((candidate) =>
+    candidate !== item
+      ? [candidate]
+      : candidate.credits > credits
+        ? [{ ...candidate, credits: candidate.credits - credits }]
+        : [],
+  );
+}
+
+function withEnd(
+  refunds: AccountState['refunds'],
+  refundId: string,
+  end: Pick<CashRefund, 'status' | 'endedAt' | 'claimed'>,
+): AccountState['refunds'] {
+  const refund = refunds[refundId];
+  return refund
+    ? { ...refunds, [refundId]: { ...refund, ...end, ends: refund.ends + 1 } }
+    : refunds;
+}
+
+/** What one event adds to each figure of the account, from its amounts alone. */
+export function balanceChange(event: CreditFact): AccountBalance {
+  switch (event.type) {
+    case 'CreditsGranted': {
+      const { credits, source } = event.data;
+      const issued = source === 'purchase' ? 'purchased' : source;
+      return { ...noCredits, available: credits, [issued]: credits };
+    }
+    case 'CreditsReserved':
+      return { ...noCredits, available: -event.data.credits, held: event.data.credits };
+    case 'CreditsCaptured':
+      return { ...noCredits, held: -event.data.credits, consumed: event.data.credits };
+    case 'CreditsReturned':
+      return { ...noCredits, consumed: -event.data.credits, available: event.data.credits };
+    case 'CreditsReleased':
+      return { ...noCredits, held: -event.data.credits, available: event.data.credits };
+    case 'LotRevoked':
+      return { ...noCredits, available: -event.data.credits, revoked: event.data.credits };
+    case 'LotClaimed':
+    case 'RevocationDeferred':
+      return noCredits;
+    case 'DebtIncurred':
+      return { ...noCredits, debt: event.data.credits };
+    case 'DebtCancelled':
+      return { ...noCredits, debt: -event.data.credits };
+    case 'DebtSettlementReversed':
+    case 'LotReinstated':
+      return { ...noCredits, available: event.data.credits, revoked: -event.data.credits };
+    case 'CashRefundRequested':
+      return { ...noCredits, available: -event.data.credits, refundPending: event.data.credits };
+    case 'CashRefundConfirmed': {
+      const { credits, from } = event.data;
+      return from === 'pending'
+        ? { ...noCredits, refundPending: -credits, refunded: credits }
+        : noCredits;
+    }
+    case 'CashRefundFailed': {
+      const { credits, from } = event.data;
+      if (from === 'claimed') return noCredits;
+      const left = from === 'pending' ? 'refundPending' : 'refunded';
+      return { ...noCredits, available: credits, [left]: -credits };
+    }
+    case 'DebtSettled': {
+      const { credits } = event.data;
+      return { ...noCredits, available: -credits, debt: -credits, revoked: credits };
+    }
+    case 'CreditsConsumed':
+      return { ...noCredits, available: -event.data.credits, consumed: event.data.credits };
+    case 'AccountClosed':
+      return noCredits;
+  }
+}
+
+function countedIn(
+  current: AccountState['month'],
+  month: string,
+): { month: string; count: number } {
+  return month > current.month
+    ? { month, count: 1 }
+    : { month: current.month, count: current.count + 1 };
+}
+
+function addBalances(left: AccountBalance, right: AccountBalance): AccountBalance {
+  return {
+    available: left.available + right.available,
+    held: left.held + right.held,
+    debt: left.debt + right.debt,
+    purchased: left.purchased + right.purchased,
+    bonus: left.bonus + right.bonus,
+    other: left.other + right.other,
+    consumed: left.consumed + right.consumed,
+    refundPending: left.refundPending + right.refundPending,
+    refunded: left.refunded + right.refunded,
+    revoked: left.revoked + right.revoked,
+  };
+}
+
+function withoutKey<Value>(
+  record: Readonly<Record<string, Value>>,
+  key: string,
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
+}

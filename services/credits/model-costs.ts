@@ -1,0 +1,43 @@
+import type pg from 'pg';
+import { readUntil } from '#projections/checkpoint.ts';
+import { modelCosts, readAnswerCosts } from '#projections/model-costs.ts';
+import type { AnswerCosts } from '#projections/model-costs.ts';
+import { models, priceOf } from '#services/models/catalogue.ts';
+import { creditLimits } from './contract.ts';
+import type { ModelCosts } from './contract.ts';
+
+type Measured = ModelCosts['models'][number]['simulated'];
+
+/** The models of the catalogue, with their prices of `now` and what their answers cost lately. */
+export async function readModelCosts(pool: pg.Pool, now: Date): Promise<ModelCosts> {
+  const until = await readUntil(pool, [modelCosts]);
+  const since = new Date(now.getTime() - creditLimits.measuredDays * dayMs);
+  const costs = await readAnswerCosts(pool, since.toISOString().slice(0, 10));
+  const measuredOf = (model: string, simulated: boolean) =>
+    measured(costs.find((row) => row.model === model && row.simulated === simulated));
+  return {
+    models: models.map(({ id, displayName, provider }) => {
+      const price = priceOf(id, now.toISOString());
+      return {
+        id,
+        name: displayName,
+        provider,
+        input_price: price?.inputPerMTok ?? null,
+        cached_input_price: price?.cachedInputPerMTok ?? null,
+        output_price: price?.outputPerMTok ?? null,
+        ...measuredOf(id, false),
+        simulated: measuredOf(id, true),
+      };
+    }),
+    as_of: until.toISOString(),
+  };
+}
+
+const dayMs = 86_400_000;
+
+function measured(costs: AnswerCosts | undefined): Measured {
+  if (costs === undefined || costs.answers < creditLimits.measuredAnswers)
+    return { answers: null, average_cost: null };
+  const average = Math.round(costs.costMicros / costs.answers);
+  return { answers: costs.answers, average_cost: average / 1_000_000 };
+}

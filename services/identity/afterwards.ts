@@ -1,0 +1,38 @@
+import type { Log } from '#services/platform/log.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { createSemaphore } from '#services/platform/semaphore.ts';
+
+/**
+ * Work that is done after the answer, so that neither its result nor the time it takes can be read
+ * from the answer: whether an address has an account is nobody's business. What is lost when the
+ * process dies in between is a mail that was asked for, and that can be asked for again.
+ */
+export type Afterwards = {
+  /** @throws Problem 503 `busy` when too much waits already */
+  begin(work: () => Promise<void>): void;
+  /** Resolves once everything that was begun so far has ended. */
+  settled(): Promise<void>;
+};
+
+const afterwardsLimits = { atOnce: 4, waiting: 500, retryAfterSeconds: 5 } as const;
+
+export function createAfterwards(log: Log): Afterwards {
+  const fewAtOnce = createSemaphore(afterwardsLimits.atOnce);
+  const underWay = new Set<Promise<void>>();
+  return {
+    begin(work) {
+      if (underWay.size >= afterwardsLimits.waiting)
+        throw new Problem(503, 'busy', 'Too much is under way right now. Please try again.', {
+          retryAfterSeconds: afterwardsLimits.retryAfterSeconds,
+        });
+      const ended = fewAtOnce
+        .run(work)
+        .catch((error: unknown) => log.error({ err: error }, 'Work after an answer failed'))
+        .finally(() => underWay.delete(ended));
+      underWay.add(ended);
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}

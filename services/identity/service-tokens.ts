@@ -1,0 +1,177 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { MiddlewareHandler } from 'hono';
+import type postgres from 'postgres';
+import type { Queryable } from '#db/connect.ts';
+import type { Audit } from '#services/platform/audit.ts';
+import type { Authenticate } from '#services/platform/auth.ts';
+import type { HttpEnv } from '#services/platform/http.ts';
+import { newId } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { identityProblem } from './problems.ts';
+
+/**
+ * Tokens by which other services call. They are opaque and stored as hashes, so whoever reads the
+ * table can use none of them, and shown once, when they are issued.
+ *
+ * A service's token and a person's have audiences of their own. A person's is a signed token that
+ * names its audience, and a service's is none: everywhere a person is asked for it is no token at
+ * all (401). Where a service is asked for, a person's valid token is known for what it is and refused
+ * (403).
+ */
+export const serviceScopes = ['credits:consume'] as const;
+export type ServiceScope = (typeof serviceScopes)[number];
+
+/** 256 bits of chance need no slow hash, and no salt: there is nothing to guess. */
+const tokenPattern = /^svct_[A-Za-z0-9_-]{43}$/;
+
+/** A token's last use is known to so many seconds, which spares a write for each call. */
+const lastUseSeconds = 60;
+
+export type ServiceToken = {
+  id: string;
+  name: string;
+  scope: ServiceScope;
+  /** Credits that it may consume a UTC day. */
+  dailyCap: number;
+  createdBy: string;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+};
+
+export type NewServiceToken = Pick<ServiceToken, 'name' | 'scope' | 'dailyCap' | 'createdBy'>;
+
+/** `secret` is what the service sends; nobody can tell it again. */
+export async function issueServiceToken(
+  client: Queryable,
+  { name, scope, dailyCap, createdBy }: NewServiceToken,
+  now: Date,
+): Promise<{ id: string; secret: string }> {
+  const id = newId('svc', now.getTime());
+  const secret = `svct_${randomBytes(32).toString('base64url')}`;
+  await client.query(
+    `insert into service_token (id, name, token_hash, scope, daily_cap, created_by, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, name, hashOf(secret), scope, dailyCap, createdBy, now],
+  );
+  return { id, secret };
+}
+
+/** All of them, the revoked ones too, newest first. */
+export async function listServiceTokens(
+  client: Queryable,
+  now: Date,
+): Promise<(ServiceToken & { usedToday: number })[]> {
+  const { rows } = await client.query<ServiceToken & { usedToday: number }>(
+    `select t.id, t.name, t.scope, t.daily_cap as "dailyCap", t.created_by as "createdBy",
+       t.created_at as "createdAt", t.last_used_at as "lastUsedAt", t.revoked_at as "revokedAt",
+       coalesce(d.credits, 0)::float8 as "usedToday"
+     from service_token t
+     left join service_token_day d on d.token_id = t.id and d.day = $1
+     order by t.id desc`,
+    [now.toISOString().slice(0, 10)],
+  );
+  return rows;
+}
+
+/** 'revoked' now, 'already' before, null for an id that is none. */
+export async function revokeServiceToken(
+  client: Queryable,
+  id: string,
+  now: Date,
+): Promise<'revoked' | 'already' | null> {
+  const { rowCount } = await client.query(
+    'update service_token set revoked_at = $2 where id = $1 and revoked_at is null',
+    [id, now],
+  );
+  if (rowCount === 1) return 'revoked';
+  const { rowCount: known } = await client.query('select from service_token where id = $1', [id]);
+  return known === 1 ? 'already' : null;
+}
+
+export type ServiceDependencies = {
+  sql: postgres.Sql;
+  audit: Audit;
+  clock: () => number;
+};
+
+/**
+ * Lets a service with this scope pass and sets `serviceId`. Each denial of somebody who is known is
+ * written to the audit table.
+ *
+ * @throws Problem 401 without a token that is valid now, 403 `service-token-required` for a person's,
+ * 403 `scope-missing` for a service that may do other things
+ */
+export function requireService(
+  dependencies: ServiceDependencies,
+  authenticate: Authenticate,
+  scope: ServiceScope,
+): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const bearer = /^Bearer ([\w.~+/=-]+)$/i.exec(context.req.header('authorization') ?? '')?.[1];
+    context.set('serviceId', await callingService(dependencies, authenticate, { bearer, scope }));
+    await next();
+  };
+}
+
+async function callingService(
+  dependencies: ServiceDependencies,
+  authenticate: Authenticate,
+  { bearer, scope }: { bearer: string | undefined; scope: ServiceScope },
+): Promise<string> {
+  if (bearer === undefined) throw identityProblem('authentication-required');
+  const refuse = async (actor: string, reason: string, userId?: string) =>
+    dependencies.audit({
+      actor,
+      action: 'access.refused',
+      subject: scope,
+      ...(userId === undefined ? {} : { userId }),
+      detail: { reason },
+    });
+  if (!tokenPattern.test(bearer)) {
+    const person = await authenticate(bearer);
+    if (!person) throw identityProblem('authentication-required');
+    await refuse(person.userId, 'person', person.userId);
+    throw new Problem(
+      403,
+      'service-token-required',
+      'Only other services may call this, with a token of their own.',
+    );
+  }
+  const token = await useServiceToken(dependencies, bearer);
+  if (!token) throw identityProblem('authentication-required');
+  if (token.isRevoked) {
+    await refuse(token.id, 'revoked');
+    throw identityProblem('authentication-required');
+  }
+  if (token.scope !== scope) {
+    await refuse(token.id, 'scope');
+    throw new Problem(403, 'scope-missing', `This token lacks the scope ${scope}.`);
+  }
+  return token.id;
+}
+
+type KnownToken = { id: string; scope: string; isRevoked: boolean };
+
+async function useServiceToken(
+  { sql, clock }: ServiceDependencies,
+  secret: string,
+): Promise<KnownToken | null> {
+  const now = new Date(clock());
+  const [row] = await sql<(KnownToken & { lastUsedAt: Date | null })[]>`
+    select id, scope, revoked_at is not null as "isRevoked", last_used_at as "lastUsedAt"
+    from service_token where token_hash = ${hashOf(secret)}`;
+  if (!row) return null;
+  const { lastUsedAt, ...token } = row;
+  const isStale =
+    lastUsedAt === null || now.getTime() - lastUsedAt.getTime() >= lastUseSeconds * 1000;
+  if (isStale && !token.isRevoked)
+    await sql`
+      update service_token set last_used_at = greatest(last_used_at, ${now})
+      where id = ${token.id}`;
+  return token;
+}
+
+function hashOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

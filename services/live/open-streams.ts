@@ -1,0 +1,61 @@
+import { callerOfAddress } from '#services/platform/client-address.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { liveLimits } from './limits.ts';
+
+/**
+ * How many streams a person and an address have open in this process. Whoever has too many is refused
+ * the next one, and keeps those that are open: closing the oldest would let pages that come back by
+ * themselves throw each other out for ever.
+ */
+export type OpenStreams = {
+  /** Returns how to give the place back. @throws Problem 429 `too-many-streams` with Retry-After */
+  open(who: { userId: string; address: string }): () => void;
+};
+
+export type OpenStreamLimits = { perPerson: number; perAddress: number };
+
+export function createOpenStreams({ perPerson, perAddress }: OpenStreamLimits): OpenStreams {
+  const persons = createCounts(perPerson);
+  const addresses = createCounts(perAddress);
+  return {
+    open({ userId, address }) {
+      const caller = callerOfAddress(address);
+      if (persons.isFull(userId) || addresses.isFull(caller)) throw tooManyStreams();
+      persons.add(userId, 1);
+      addresses.add(caller, 1);
+      let isOpen = true;
+      return () => {
+        if (!isOpen) return;
+        isOpen = false;
+        persons.add(userId, -1);
+        addresses.add(caller, -1);
+      };
+    },
+  };
+}
+
+/** Counts by key; what has come back to 0 is forgotten. */
+function createCounts(limit: number) {
+  const counts = new Map<string, number>();
+  return {
+    isFull: (key: string) => (counts.get(key) ?? 0) >= limit,
+    add(key: string, difference: number) {
+      const count = (counts.get(key) ?? 0) + difference;
+      if (count === 0) counts.delete(key);
+      else counts.set(key, count);
+    },
+  };
+}
+
+function tooManyStreams(): Problem {
+  return new Problem(
+    429,
+    'too-many-streams',
+    'The rate limit is reached: too many pages are open at once. Close some of them.',
+    {
+      title: 'Too many open streams',
+      detail: 'Too many pages are open at once. Close some of them.',
+      retryAfterSeconds: liveLimits.openRetrySeconds,
+    },
+  );
+}

@@ -1,0 +1,87 @@
+import type { Letter } from '#services/platform/mail.ts';
+import { statusOf } from './describe.ts';
+import type { RunView } from './view.ts';
+
+/** What is told of a run that has ended, to somebody who may be far from the screen. */
+export type FinishedRun = {
+  runId: string;
+  title: string;
+  status: 'completed' | 'failed' | 'cancelled';
+  charged: number;
+  returned: number;
+  /** Of its models, how many were played by the simulator. */
+  seats: number;
+  simulatedSeats: number;
+};
+
+/** Null while it goes on, when its person has put it away, and when what it was about was erased. */
+export function finishedRun(view: RunView): FinishedRun | null {
+  const status = statusOf(view);
+  if (status === 'pending' || status === 'processing' || !view.settled) return null;
+  if (view.title === null || view.hidden) return null;
+  const { captured, refunded } = view.settled;
+  return {
+    runId: view.id,
+    title: view.title,
+    status,
+    charged: captured - refunded,
+    returned: refunded,
+    seats: view.seats.length,
+    simulatedSeats: view.seats.filter((seat) => seat.simulated).length,
+  };
+}
+
+export function finishedLetter(run: FinishedRun, publicUrl: string): Letter {
+  const { subject, sentence, label } = words[run.status];
+  return {
+    subject: `${subject}: ${run.title}`,
+    paragraphs: [`“${run.title}” ${sentence}`, creditSentence(run), ...simulatedSentence(run)],
+    action: { label, url: `${publicUrl}/optimizations/${run.runId}` },
+    closing: [
+      'You get this mail because your profile asks for one when an optimization has ended. You can switch it off there.',
+    ],
+  };
+}
+
+const words = {
+  completed: {
+    subject: 'Your optimization is complete',
+    sentence: 'is complete.',
+    label: 'Read the result',
+  },
+  failed: {
+    subject: 'Your optimization has failed',
+    sentence: 'has failed.',
+    label: 'See what happened',
+  },
+  cancelled: {
+    subject: 'Your optimization was cancelled',
+    sentence: 'was cancelled.',
+    label: 'See the optimization',
+  },
+} as const satisfies Record<FinishedRun['status'], unknown>;
+
+function creditSentence({ charged, returned }: FinishedRun): string {
+  if (charged === 0 && returned === 0) return 'Nothing was charged.';
+  if (charged === 0) return `Nothing was charged: ${were(returned)} returned.`;
+  if (returned === 0) return `${sentenceStart(were(charged))} charged.`;
+  return `${sentenceStart(were(charged))} charged, and ${were(returned)} returned.`;
+}
+
+/** A simulated run is marked wherever it is shown. */
+function simulatedSentence({ seats, simulatedSeats }: FinishedRun): string[] {
+  if (simulatedSeats === 0) return [];
+  return simulatedSeats === seats
+    ? ['Simulated models: example answers, no provider was called.']
+    : [
+        `Simulated models (${simulatedSeats} of ${seats}): example answers, no provider was called for them.`,
+      ];
+}
+
+function were(credits: number): string {
+  return credits === 1 ? '1 credit was' : `${credits.toLocaleString('en-US')} credits were`;
+}
+
+function sentenceStart(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

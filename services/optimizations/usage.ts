@@ -1,0 +1,65 @@
+import type pg from 'pg';
+import { readUntil } from '#projections/checkpoint.ts';
+import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
+import { requireUser } from '#services/platform/auth.ts';
+import type { Authenticate } from '#services/platform/auth.ts';
+import { answer } from '#services/platform/endpoints.ts';
+import { createRouter } from '#services/platform/http.ts';
+import type { Usage } from './contract.ts';
+import { optimizationEndpoints } from './endpoints.ts';
+import { readStats } from './stats.ts';
+import type { StatsDependencies } from './stats.ts';
+
+export type UsageDependencies = StatsDependencies & {
+  pool: pg.Pool;
+  /** Runs a month that bonus credits may pay for; −1 is unlimited. */
+  monthlyLimitOf: (userId: string) => Promise<number>;
+  clock: () => number;
+};
+
+export function usageRoutes(dependencies: UsageDependencies, authenticate: Authenticate) {
+  const signedIn = requireUser(authenticate);
+  return createRouter()
+    .get('/users/me/stats', signedIn, async (context) =>
+      answer(
+        context,
+        optimizationEndpoints['GET /users/me/stats'],
+        await readStats(dependencies, context.get('userId')),
+      ),
+    )
+    .get('/optimizations/usage', signedIn, async (context) =>
+      answer(
+        context,
+        optimizationEndpoints['GET /optimizations/usage'],
+        await readUsage(dependencies, context.get('userId')),
+      ),
+    );
+}
+
+async function readUsage(
+  { pool, monthlyLimitOf, clock }: UsageDependencies,
+  userId: string,
+): Promise<Usage> {
+  const now = new Date(clock());
+  const month = now.toISOString().slice(0, 7);
+  const until = await readUntil(pool, [runUsage]);
+  const [used, limit] = await Promise.all([
+    readMonthUsage(pool, userId, month),
+    monthlyLimitOf(userId),
+  ]);
+  return {
+    current_month: used.runs,
+    limit,
+    percentage: percentageOf(used.runs, limit),
+    month,
+    resets_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
+    bonus_used: used.byBonus,
+    as_of: until.toISOString(),
+  };
+}
+
+/** Rounded down, so that 100 means that nothing is left; null without a limit. */
+export function percentageOf(used: number, limit: number): number | null {
+  if (limit < 0) return null;
+  return used >= limit ? 100 : Math.floor((used / limit) * 100);
+}

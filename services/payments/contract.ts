@@ -1,0 +1,393 @@
+import * as v from 'valibot';
+import { Balance, creditLimits, Month, Transaction } from '#services/credits/contract.ts';
+import { Time } from '#services/platform/contract.ts';
+
+/**
+ * Requests and replies of buying, plans, refunds and statements; all that the web imports of this
+ * slice. Money is in minor units of its currency, credits are whole, times ISO 8601 UTC.
+ */
+
+const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const Credits = v.pipe(Count, v.description('Whole credits'));
+const Minor = v.pipe(
+  Count,
+  v.description('In the smallest unit of the currency: cents of a dollar'),
+);
+const CheckedTime = v.pipe(Time, v.isoTimestamp());
+const Currency = v.pipe(
+  v.string(),
+  v.regex(/^[a-z]{3}$/),
+  v.description('ISO 4217 in small letters, like `usd`'),
+);
+const PurchaseId = v.pipe(v.string(), v.description('Of a purchase: `pur_` and 26 characters'));
+const LotId = v.pipe(
+  v.string(),
+  v.description('Of a lot, the credits that came at once: `lot_` and 26 characters'),
+);
+const ReceiptUrl = v.pipe(
+  v.nullable(v.string()),
+  v.description("The payment provider's receipt; null when there is none"),
+);
+const Tier = v.picklist(['free', 'pro', 'scale']);
+
+export const paymentLimits = {
+  /** Days of 24 hours in which unused credits of a purchase can be given back. */
+  refundDays: creditLimits.refundDays,
+  /** Rows of `GET /credits/purchases`. */
+  purchases: 50,
+  /** Below so many available credits a person is asked whether to buy more. */
+  lowBalance: creditLimits.lowBalance,
+  /** Days that a plan's tier is kept after its payment failed. */
+  pastDueDays: 7,
+  /** Characters of an address to come back to. */
+  address: 2_000,
+} as const;
+
+/** A row of `GET /credits/packages`. `price_usd` is `price_cents` / 100. */
+export const Package = v.object({
+  id: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/), v.description('As a purchase names it')),
+  name: v.string(),
+  price_usd: v.pipe(
+    v.number(),
+    v.minValue(0),
+    v.description('USD, without tax; `price_cents` / 100'),
+  ),
+  price_cents: v.pipe(Minor, v.minValue(1), v.description('Cents, without tax')),
+  currency: Currency,
+  credits: v.pipe(
+    Count,
+    v.minValue(1),
+    v.description('Credits that it brings, each month when it is a monthly one'),
+  ),
+  description: v.string(),
+  kind: v.picklist(['one_time', 'monthly']),
+  popular: v.pipe(
+    v.boolean(),
+    v.description('Shown as `Most Popular`; configuration, not a measurement'),
+  ),
+  tier: v.pipe(
+    v.nullable(Tier),
+    v.description(
+      'The tier that it brings while it is paid for; null when it leaves the tier alone',
+    ),
+  ),
+});
+export type Package = v.InferOutput<typeof Package>;
+
+const PackageId = v.pipe(
+  v.string('Choose a package'),
+  v.regex(/^[a-z0-9-]{1,40}$/, 'Choose a package'),
+  v.description('As `GET /credits/packages` names it'),
+);
+const Address = v.pipe(
+  v.string('Not an address'),
+  v.maxLength(paymentLimits.address, 'This address is too long'),
+);
+
+/**
+ * `POST /credits/create-checkout-session` and `/credits/purchase`. The addresses must be of our own
+ * origins; `session_id` is added to the first one's query. Without them the provider comes back to
+ * /credits/success and /credits/purchase.
+ */
+export const CheckoutRequest = v.strictObject({
+  package_id: PackageId,
+  success_url: v.optional(
+    v.pipe(
+      Address,
+      v.description(
+        'Where to come back to; of our own origins, and `session_id` is added to its query',
+      ),
+    ),
+  ),
+  cancel_url: v.optional(
+    v.pipe(Address, v.description('Where to come back to without having paid; of our own origins')),
+  ),
+});
+export type CheckoutRequest = v.InferOutput<typeof CheckoutRequest>;
+
+export const CheckoutReply = v.object({
+  checkout_url: v.pipe(v.string(), v.description('The page to pay on')),
+  session_id: v.pipe(v.string(), v.description("Of the checkout, the provider's")),
+  purchase_id: PurchaseId,
+});
+export type CheckoutReply = v.InferOutput<typeof CheckoutReply>;
+
+/** `POST /credits/create-payment-intent`, for other clients; one-time packages only. */
+export const PaymentIntentRequest = v.strictObject({ package_id: PackageId });
+export const PaymentIntentReply = v.object({
+  client_secret: v.pipe(
+    v.string(),
+    v.description("For the provider's own script, which pays with it"),
+  ),
+  payment_intent_id: v.pipe(v.string(), v.description("The provider's")),
+  purchase_id: PurchaseId,
+  amount_cents: v.pipe(Minor, v.description('Cents, without tax')),
+  currency: Currency,
+});
+export type PaymentIntentReply = v.InferOutput<typeof PaymentIntentReply>;
+
+export const PurchaseStatus = v.picklist(['open', 'processing', 'paid', 'failed', 'expired']);
+export type PurchaseStatus = v.InferOutput<typeof PurchaseStatus>;
+
+/** `GET /credits/checkout-sessions/{id}`: what became of it, asked of the provider when it is open. */
+export const CheckoutState = v.object({
+  session_id: v.pipe(v.string(), v.description("Of the checkout, the provider's")),
+  purchase_id: PurchaseId,
+  package_id: v.pipe(v.string(), v.description('As `GET /credits/packages` names it')),
+  package_name: v.string(),
+  kind: v.picklist(['one_time', 'monthly']),
+  status: PurchaseStatus,
+  credits: Credits,
+  settled_credits: v.pipe(
+    Count,
+    v.description('Of its credits, those that settled what the account owed'),
+  ),
+  amount_cents: v.pipe(
+    Minor,
+    v.description('Cents: what it was bought for, without tax; with tax once it is paid'),
+  ),
+  currency: Currency,
+  receipt_url: ReceiptUrl,
+  balance: Balance,
+});
+export type CheckoutState = v.InferOutput<typeof CheckoutState>;
+
+const RefundStatus = v.picklist(['pending', 'done', 'failed']);
+
+export const Refund = v.object({
+  id: v.pipe(
+    v.string(),
+    v.description("Ours, `rfd_…`, or the provider's of one that was made by the bank"),
+  ),
+  status: RefundStatus,
+  credits: v.pipe(Count, v.description('Credits that are given up for it')),
+  amount_cents: v.pipe(Minor, v.description('Cents that are paid back')),
+  currency: Currency,
+  requested_at: CheckedTime,
+  ended_at: v.pipe(
+    v.nullable(CheckedTime),
+    v.description('When it was done or failed, ISO 8601 in UTC; null while it is pending'),
+  ),
+});
+export type Refund = v.InferOutput<typeof Refund>;
+
+/**
+ * `POST /credits/purchases/{id}/refund`; the answer is the Refund. `credits` is how many somebody was
+ * told that would be refunded, `ends_plan` whether they were told that it ends their plan: what is
+ * otherwise by now is refused with 409 `refund-changed`.
+ */
+export const RefundRequest = v.strictObject({
+  credits: v.optional(
+    v.pipe(
+      Count,
+      v.minValue(1, 'Refund at least 1 credit'),
+      v.description(
+        'Credits that somebody was told would be refunded; all that are unused when left out',
+      ),
+    ),
+  ),
+  ends_plan: v.optional(
+    v.pipe(v.boolean(), v.description('Whether they were told that it ends their plan')),
+  ),
+});
+export type RefundRequest = v.InferOutput<typeof RefundRequest>;
+
+/** A row of `GET /credits/purchases`, newest first: what was paid, or is about to be. */
+export const Purchase = v.object({
+  id: PurchaseId,
+  package_id: v.pipe(v.string(), v.description('As `GET /credits/packages` names it')),
+  package_name: v.string(),
+  kind: v.picklist(['one_time', 'monthly']),
+  status: PurchaseStatus,
+  credits: Credits,
+  amount_cents: v.pipe(
+    Minor,
+    v.description('Cents: what it was bought for, without tax; with tax once it is paid'),
+  ),
+  currency: Currency,
+  created_at: CheckedTime,
+  paid_at: v.pipe(v.nullable(CheckedTime), v.description('ISO 8601 in UTC; null until it is paid')),
+  receipt_url: ReceiptUrl,
+  checkout_url: v.pipe(
+    v.nullable(v.string()),
+    v.description("The provider's page on which an open one can still be paid; null otherwise"),
+  ),
+  lot_id: v.nullable(LotId),
+  unused_credits: v.pipe(
+    Count,
+    v.description('Of its credits, those that nobody used, held or took back'),
+  ),
+  taken_back: v.pipe(
+    v.boolean(),
+    v.description('A dispute or a refund by the bank has taken credits of it'),
+  ),
+  /** What can be asked back now; null when nothing can, and `refusal` says why. */
+  refundable: v.nullable(
+    v.object({
+      credits: v.pipe(Count, v.description('Credits that would be given up')),
+      amount_cents: v.pipe(Minor, v.description('Cents that would be paid back')),
+      until: v.pipe(CheckedTime, v.description('The last moment to ask, ISO 8601 in UTC')),
+      ends_plan: v.pipe(v.boolean(), v.description('It ends the plan that the purchase began')),
+    }),
+  ),
+  refusal: v.nullable(
+    v.picklist(['not_paid', 'nothing_left', 'too_old', 'pending', 'taken_back', 'debt', 'free']),
+  ),
+  refunds: v.array(Refund),
+});
+export type Purchase = v.InferOutput<typeof Purchase>;
+
+/**
+ * `POST /credits/purchases/{id}/forget`, without fields: what became of one that was not finished.
+ * `expired` once it is forgotten; `paid` when it had been paid all the same.
+ */
+export const ForgetReply = v.object({ status: PurchaseStatus });
+export type ForgetReply = v.InferOutput<typeof ForgetReply>;
+
+export const PurchasesQuery = v.strictObject({
+  before: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^pur_[0-9a-z]{26}$/, 'Not the id of a purchase'),
+      v.description('A cursor: the `id` of the last purchase that one has; older ones follow'),
+    ),
+  ),
+});
+
+/** `GET /credits/plan`. */
+export const Plan = v.object({
+  tier: Tier,
+  monthly_limit: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.description('Runs a month that bonus credits may pay for; −1 is unlimited'),
+  ),
+  plan: v.nullable(
+    v.object({
+      package_id: v.pipe(v.string(), v.description('As `GET /credits/packages` names it')),
+      package_name: v.string(),
+      status: v.picklist(['active', 'past_due', 'cancelling', 'ended']),
+      credits: v.pipe(Count, v.description('Credits that it brings each month')),
+      amount_cents: v.pipe(Minor, v.description('Cents a month, without tax')),
+      currency: Currency,
+      current_period_end: v.pipe(
+        v.nullable(CheckedTime),
+        v.description('When it renews or ends, ISO 8601 in UTC; null while unknown'),
+      ),
+      due_cents: v.pipe(
+        v.nullable(Minor),
+        v.description(
+          'Cents that are still to be paid, with tax, after a payment failed; null when nothing is',
+        ),
+      ),
+      grace_until: v.pipe(
+        v.nullable(CheckedTime),
+        v.description('The tier is kept until then although the payment failed; ISO 8601 in UTC'),
+      ),
+      next_package_id: v.pipe(
+        v.nullable(v.string()),
+        v.description('What it becomes when it renews; null when it stays'),
+      ),
+    }),
+  ),
+});
+export type Plan = v.InferOutput<typeof Plan>;
+
+/** `POST /credits/plan`; the answer is the Plan. A change takes effect when the plan renews. */
+export const PlanRequest = v.variant('action', [
+  v.strictObject({ action: v.literal('change'), package_id: PackageId }),
+  v.strictObject({ action: v.literal('cancel') }),
+  v.strictObject({ action: v.literal('resume') }),
+]);
+export type PlanRequest = v.InferOutput<typeof PlanRequest>;
+
+/** `POST /credits/portal-session`: the provider's own pages for cards and invoices. */
+export const PortalRequest = v.strictObject({ return_url: v.optional(Address) });
+export const PortalReply = v.object({
+  url: v.pipe(v.string(), v.description("The provider's page")),
+});
+export type PortalReply = v.InferOutput<typeof PortalReply>;
+
+/**
+ * `GET /credits/statements/{yyyy-mm}`, a UTC month, oldest line first; the same as CSV with
+ * `?format=csv`. opening + all amounts = closing, in the sense of `Transaction`, and a month opens with
+ * what the one before closed with. One that has passed without a line has an empty statement; one that
+ * has not begun has none, 404.
+ */
+export const Statement = v.object({
+  month: Month,
+  name: v.pipe(v.string(), v.description('Of the person, as on an invoice')),
+  email: v.string(),
+  opening_balance: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.description('Credits: what the month before closed with'),
+  ),
+  closing_balance: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.description('Credits: opening and all amounts'),
+  ),
+  is_running: v.pipe(v.boolean(), v.description('The month is not over yet')),
+  totals: v.object({
+    purchased: v.pipe(Count, v.description('Credits')),
+    bonus: v.pipe(Count, v.description('Credits')),
+    consumed: v.pipe(
+      v.number(),
+      v.safeInteger(),
+      v.description('Credits, net of what was returned for runs'),
+    ),
+    other: v.pipe(v.number(), v.safeInteger(), v.description('Credits, signed: everything else')),
+  }),
+  lines: v.array(
+    v.object({
+      ...Transaction.entries,
+      /** Money that moved with the line: paid, or, negative, asked back or taken back by a bank. */
+      payment: v.nullable(
+        v.object({
+          amount_cents: v.pipe(
+            v.number(),
+            v.safeInteger(),
+            v.description(
+              'Cents that moved with the line: paid, or, negative, asked back or taken back by a bank',
+            ),
+          ),
+          currency: Currency,
+          receipt_url: ReceiptUrl,
+        }),
+      ),
+      /** The lots whose credits the line is about, and what paid for them. */
+      lots: v.array(
+        v.object({
+          lot_id: LotId,
+          credits: v.pipe(Count, v.description('Credits of the lot that the line is about')),
+          purchase_id: v.pipe(
+            v.nullable(v.string()),
+            v.description('Null for what was not bought'),
+          ),
+          receipt_url: ReceiptUrl,
+        }),
+      ),
+    }),
+  ),
+});
+export type Statement = v.InferOutput<typeof Statement>;
+
+export const StatementQuery = v.strictObject({
+  format: v.optional(v.picklist(['json', 'csv'], 'The format is json or csv'), 'json'),
+});
+
+export const StatementMonth = v.pipe(
+  v.string(),
+  v.regex(/^2\d{3}-(?:0[1-9]|1[0-2])$/, 'A month is written like 2026-11'),
+  v.description('A calendar month in UTC, like `2026-11`'),
+);
+
+export const StatementPath = v.strictObject({ month: StatementMonth });
+
+/** Months with at least one line, newest first: `GET /credits/statements`. */
+export const StatementMonths = v.array(Month);
+export type StatementMonths = v.InferOutput<typeof StatementMonths>;
+
+/** `POST /webhooks/stripe`: it is kept, and worked on later. */
+export const ReceivedReply = v.object({ received: v.literal(true) });

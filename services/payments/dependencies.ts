@@ -1,0 +1,35 @@
+import type pg from 'pg';
+import type { PaidCredits } from '#services/credits/paid.ts';
+import type { Audit } from '#services/platform/audit.ts';
+import type { Log } from '#services/platform/log.ts';
+import type { QueueMail } from '#services/platform/mail.ts';
+import type { Delivery, PaymentProvider } from './provider.ts';
+
+/** What everything about payments stands on; made once per process. */
+export type PaymentDependencies = {
+  pool: pg.Pool;
+  /** Where no payments can be made it refuses every call with 503 `payments-unavailable`. */
+  provider: PaymentProvider;
+  paid: PaidCredits;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  queueMail: QueueMail;
+  /** Where notices to a person go; null when no address of theirs is proved. */
+  noticeAddress: (userId: string) => Promise<string | null>;
+  /** As the provider is told who pays; null for nobody and for whoever is being erased. */
+  billedPerson: (userId: string) => Promise<{ email: string; name: string } | null>;
+  /** False with test keys: whatever is bought, nobody pays. Mails about money say so. */
+  movesMoney: boolean;
+  publicUrl: string;
+  productName: string;
+  audit: Audit;
+  log: Log;
+};
+
+/**
+ * What is done about one kind of delivery, in any order and any number of times; the answer is what
+ * it came to, in one word. It reads the object from the provider and never trusts the delivery.
+ */
+export type DeliveryHandler = (delivery: StoredDelivery) => Promise<string>;
+export type StoredDelivery = Delivery & { receivedAt: number };
+export type DeliveryHandlers = Readonly<Record<string, DeliveryHandler>>;

@@ -1,0 +1,48 @@
+import { requireUser } from '#services/platform/auth.ts';
+import type { Authenticate } from '#services/platform/auth.ts';
+import { answer } from '#services/platform/endpoints.ts';
+import { createRouter, notFound, requireNoFields } from '#services/platform/http.ts';
+import type { PurchaseStatus } from './contract.ts';
+import { paymentEndpoints } from './endpoints.ts';
+import type { PaymentDependencies } from './dependencies.ts';
+import { fulfil } from './fulfil.ts';
+import { ProviderRefused } from './provider.ts';
+import { findPurchase } from './purchases.ts';
+import type { PurchaseRow } from './purchases.ts';
+
+/** Giving up a purchase that was begun and never paid. Doing it again changes nothing. */
+export function forgetRoutes(dependencies: PaymentDependencies, authenticate: Authenticate) {
+  return createRouter().post(
+    '/credits/purchases/:id/forget',
+    requireUser(authenticate),
+    async (context) => {
+      await requireNoFields(context);
+      const row = await findPurchase(dependencies.pool, { purchaseId: context.req.param('id') });
+      // Another's purchase is nothing that this person may know of.
+      if (row === null || row.user_id !== context.get('userId')) throw notFound();
+      return answer(context, paymentEndpoints['POST /credits/purchases/{id}/forget'], {
+        status: await forget(dependencies, row),
+      });
+    },
+  );
+}
+
+/**
+ * Ends its checkout at the provider, so that a page of it that is still open somewhere cannot be paid
+ * any more. What was paid meanwhile is fulfilled, and the answer says so.
+ */
+async function forget(
+  dependencies: PaymentDependencies,
+  row: PurchaseRow,
+): Promise<PurchaseStatus> {
+  // Without a session the provider may still make one; whoever looks after open purchases ends it.
+  if (row.status !== 'open' || row.session_id === null) return row.status;
+  try {
+    await dependencies.provider.expireCheckout(row.session_id);
+  } catch (error) {
+    // It is being paid, or was ended by somebody else: the provider knows, and is asked next.
+    if (!(error instanceof ProviderRefused)) throw error;
+  }
+  const { purchase } = await fulfil(dependencies, { purchaseId: row.id });
+  return purchase?.status ?? row.status;
+}

@@ -1,0 +1,181 @@
+import { newId } from '#services/platform/ids.ts';
+import type { Letter } from '#services/platform/mail.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { forgetCustomers } from './customers.ts';
+import type { PaymentDependencies } from './dependencies.ts';
+import { fulfil } from './fulfil.ts';
+import { moneyText } from './money.ts';
+import { cancelPlansOf } from './plans.ts';
+import { ProviderRefused } from './provider.ts';
+import { recordUnpaid } from './purchases.ts';
+import type { PurchaseRow } from './purchases.ts';
+import { accountRefundsLetter } from './refund-letter.ts';
+import { packageNameOf } from './refund-mail.ts';
+import { sendRefund } from './refunds.ts';
+import type { NamedRefund } from './refunds.ts';
+
+/**
+ * What of payments has to end with an account, in the order in which it is called: what could still be
+ * paid, what is unused and was bought in the last 30 days, what the provider knows of the person. Each
+ * may be repeated, and is false while the provider is away or still at it. The provider is asked only
+ * where there is something to end, so that people can be erased where there are no payments at all.
+ */
+const actor = 'system:erasure';
+
+/** Nobody can pay any more for what this person set out to buy, but for what a bank has in hand. */
+export async function endCheckouts(
+  dependencies: PaymentDependencies,
+  userId: string,
+): Promise<boolean> {
+  const { rows } = await dependencies.pool.query<PurchaseRow>(
+    `select * from purchase where user_id = $1 and status = 'open' order by created_at`,
+    [userId],
+  );
+  return whileAnswered(async () => {
+    let ended = true;
+    for (const row of rows) ended = (await endCheckout(dependencies, row)) && ended;
+    return ended;
+  });
+}
+
+/** At the provider first: what is ended with us alone could still be paid there. */
+async function endCheckout(
+  dependencies: PaymentDependencies,
+  { id, session_id: sessionId }: PurchaseRow,
+): Promise<boolean> {
+  const { pool, provider, clock } = dependencies;
+  try {
+    if (sessionId !== null && (await provider.expireCheckout(sessionId)).status !== 'expired') {
+      await fulfil(dependencies, { sessionId });
+      return true;
+    }
+  } catch (error) {
+    if (!(error instanceof ProviderRefused)) throw error;
+    // It cannot be ended while somebody is paying it; one that is not there needs no end.
+    if (error.code !== 'resource_missing') return false;
+  }
+  // Should it be paid all the same, it is granted into a closed account, which asks it back at once.
+  await recordUnpaid(pool, id, { status: 'expired' }, new Date(clock()));
+  return true;
+}
+
+/** Nothing charges the person again. */
+export async function endPlans(
+  dependencies: PaymentDependencies,
+  userId: string,
+): Promise<boolean> {
+  return whileAnswered(async () => {
+    await cancelPlansOf(dependencies, userId);
+    return true;
+  });
+}
+
+/**
+ * Asks back whatever the person could have asked back, and goes on when the provider has taken it: the
+ * bank may need days. Also of a closed account, for what was paid in the last moment.
+ */
+export async function refundUnused(
+  dependencies: PaymentDependencies,
+  userId: string,
+): Promise<boolean> {
+  const { paid, clock } = dependencies;
+  const before = await paid.readAccount(userId);
+  for (const lot of before.lots) {
+    if ('refusal' in paid.refundOffer(before, lot, clock())) continue;
+    const { lotId } = lot;
+    const requestedAt = new Date(clock()).toISOString();
+    const refundId = newId('ref', clock());
+    await unlessTaken(async () =>
+      paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor }),
+    );
+  }
+  const { refunds } = await paid.readAccount(userId);
+  return whileAnswered(async () => {
+    for (const [refundId, { status }] of Object.entries(refunds))
+      if (status === 'pending') await sendOrLeave(dependencies, { userId, refundId });
+    return true;
+  });
+}
+
+/** What the provider refuses for now stays pending, and the sweeper goes on to ask for it. */
+async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund): Promise<void> {
+  try {
+    await sendRefund(dependencies, named);
+  } catch (error) {
+    if (!(error instanceof ProviderRefused)) throw error;
+    const { userId, refundId } = named;
+    dependencies.log.warn(
+      { user_id: userId, resource_id: refundId, code: error.code },
+      'A refund of somebody who goes is sent later',
+    );
+  }
+}
+
+/** Another one that does the same, or a bank, has been faster. */
+async function unlessTaken(ask: () => Promise<unknown>): Promise<void> {
+  try {
+    await ask();
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'refund-not-possible') throw error;
+  }
+}
+
+/**
+ * Names what is paid back of each purchase of somebody who goes; null when nothing is. What a bank turned
+ * down before is asked for again later, and so is not promised.
+ */
+export async function refundsLetter(
+  dependencies: PaymentDependencies,
+  userId: string,
+): Promise<Letter | null> {
+  const { lots, refunds } = await dependencies.paid.readAccount(userId);
+  const asked = await askedByErasure(dependencies, userId);
+  const paidBack = Object.entries(refunds)
+    .filter(([id, { status }]) => status === 'pending' || (asked.has(id) && status !== 'failed'))
+    .map(([, refund]) => refund);
+  const told: Parameters<typeof accountRefundsLetter>[0][number][] = [];
+  for (const lot of lots) {
+    // What a run gave back in the last moment is asked for apart from the rest of its purchase.
+    const parts = paidBack.filter(({ lotId }) => lotId === lot.lotId);
+    const [part] = parts;
+    if (part === undefined) continue;
+    const amountMinor = parts.reduce((sum, each) => sum + each.amountMinor, 0);
+    told.push({
+      credits: parts.reduce((sum, each) => sum + each.credits, 0),
+      amount: moneyText(amountMinor, part.currency),
+      packageName: await packageNameOf(dependencies, lot),
+    });
+  }
+  return told.length === 0 ? null : accountRefundsLetter(told, dependencies);
+}
+
+/** The ledger's event says why a refund was asked for. */
+async function askedByErasure(
+  { pool }: PaymentDependencies,
+  userId: string,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select message_data ->> 'refundId' as id from emt_messages
+     where stream_id = $1 and message_type = 'CashRefundRequested'
+       and message_data ->> 'reason' = 'erasure'`,
+    [`credits-${userId}`],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Name, address and cards go from the provider; what was paid stays there, under an id. */
+export async function forgetCustomer(
+  dependencies: PaymentDependencies,
+  userId: string,
+): Promise<boolean> {
+  return whileAnswered(async () => forgetCustomers(dependencies, userId));
+}
+
+async function whileAnswered(work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Problem && error.status === 503) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import { readBalance } from '#projections/credit-account.ts';
+import { findPaidLot } from '#projections/paid-lot.ts';
+import { derivedId } from '#services/platform/ids.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import { packageName, packageOf } from './catalogue.ts';
+import type { PaymentDependencies } from './dependencies.ts';
+import { fulfil } from './fulfil.ts';
+import { isLive } from './plan-tier.ts';
+import { findPlan } from './plans.ts';
+import { findPurchase } from './purchases.ts';
+import type { PurchaseRow } from './purchases.ts';
+import { receiptLetter } from './receipt-letter.ts';
+
+/**
+ * One mail for each payment that was granted. The grant comes first and enqueues this, so the purchase
+ * may not say yet that it is paid; when whoever granted it was killed in between, this is what mends it.
+ */
+export async function mailReceipt(
+  dependencies: PaymentDependencies,
+  { userId, lotId }: { userId: string; lotId: string },
+): Promise<void> {
+  const { pool, queueMail, noticeAddress } = dependencies;
+  const lot = await findPaidLot(pool, { lotId });
+  if (lot === null) throw new Error('A receipt for a lot that nobody paid for');
+  const purchase = await paidPurchase(dependencies, lot.purchaseId);
+  const to = await noticeAddress(userId);
+  if (to === null) return;
+  const { available_credits: available, debt_credits: debt } = await readBalance(pool, userId);
+  const letter = receiptLetter({
+    ...dependencies,
+    purchaseId: purchase.id,
+    packageName: packageName(purchase.package_id),
+    isPlan: purchase.kind === 'invoice',
+    renewal: await renewalOf(dependencies, purchase),
+    credits: purchase.credits,
+    paidMinor: purchase.paid_minor ?? lot.paidMinor,
+    taxMinor: purchase.tax_minor ?? 0,
+    currency: purchase.currency,
+    paidAt: purchase.paid_at ?? purchase.created_at,
+    receiptUrl: purchase.receipt_url,
+    available,
+    debt,
+  });
+  try {
+    const id = derivedId('mai', lotId, 'receipt');
+    await queueMail({ id, userId, to, kind: 'receipt', letter });
+  } catch (error) {
+    if (!(error instanceof ErasedKeyError)) throw error;
+  }
+}
+
+/** Of what the plan is by now: it may have been cancelled or changed since it was paid. */
+async function renewalOf(
+  { pool }: PaymentDependencies,
+  purchase: PurchaseRow,
+): Promise<{ at: Date; amountMinor: number } | null> {
+  const { subscription_id: id, period_end: at, package_id: paidFor } = purchase;
+  const plan = id === null || purchase.kind !== 'invoice' ? null : await findPlan(pool, id);
+  if (plan === null || at === null || !isLive(plan) || plan.cancel_at_period_end) return null;
+  const next = plan.next_package_id === paidFor ? null : packageOf(plan.next_package_id);
+  return { at, amountMinor: next?.price_cents ?? purchase.amount_minor };
+}
+
+async function paidPurchase(
+  dependencies: PaymentDependencies,
+  purchaseId: string,
+): Promise<PurchaseRow> {
+  const row = await findPurchase(dependencies.pool, { purchaseId });
+  if (row?.status === 'paid') return row;
+  const { purchase } =
+    row === null || row.kind === 'invoice'
+      ? { purchase: null }
+      : await fulfil(dependencies, { purchaseId });
+  if (purchase?.status !== 'paid') throw new Error('The purchase does not say yet that it is paid');
+  return purchase;
+}

@@ -1,0 +1,39 @@
+import type { Task } from 'graphile-worker';
+import * as v from 'valibot';
+import { checkPayment } from './check-payment.ts';
+import type { DeliveryHandlers, PaymentDependencies } from './dependencies.ts';
+import { mend } from './mend.ts';
+import { createPlanHandlers } from './plan-deliveries.ts';
+import { planTasks } from './plan-tasks.ts';
+import { mailReceipt } from './receipts.ts';
+import { createRefundHandlers } from './refund-deliveries.ts';
+import { refundTasks } from './refund-tasks.ts';
+import { createPurchaseHandlers, mergeHandlers, workDelivery } from './webhooks.ts';
+
+/** The jobs of payments. Each may run twice or be killed anywhere. */
+export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record<string, Task>> {
+  const handlers = deliveryHandlers(dependencies);
+  return {
+    'work-delivery': async (payload) =>
+      workDelivery(dependencies, handlers, v.parse(DeliveryPayload, payload).eventId),
+    'mail-receipt': async (payload) => mailReceipt(dependencies, v.parse(LotPayload, payload)),
+    'check-payment': async (payload) => checkPayment(dependencies, v.parse(LotPayload, payload)),
+    'mend-difference': async (payload) =>
+      mend(dependencies, v.parse(DifferencePayload, payload).object),
+    ...refundTasks(dependencies),
+    ...planTasks(dependencies),
+  };
+}
+
+/** All that is done about what the provider tells. */
+function deliveryHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
+  return mergeHandlers(
+    createPurchaseHandlers(dependencies),
+    createPlanHandlers(dependencies),
+    createRefundHandlers(dependencies),
+  );
+}
+
+const DeliveryPayload = v.object({ eventId: v.string() });
+const DifferencePayload = v.object({ object: v.string() });
+const LotPayload = v.object({ userId: v.string(), lotId: v.string() });

@@ -1,0 +1,105 @@
+import type { Queryable } from '#db/connect.ts';
+import { purchaseLimits } from '#services/platform/limits.ts';
+import type {
+  DeliveryHandler,
+  DeliveryHandlers,
+  PaymentDependencies,
+  StoredDelivery,
+} from './dependencies.ts';
+import { fulfil } from './fulfil.ts';
+import type { Delivery } from './provider.ts';
+
+/**
+ * What the provider tells, in two steps. It is stored with a job and answered at once, since the
+ * provider waits for nobody and counts what is slow as not delivered. The job reads what it is about
+ * from the provider and does what is to be done; a delivery that comes again changes nothing.
+ */
+
+/** Stores a delivery and its job in one statement. False when it had come before. */
+export async function acceptDelivery(
+  client: Queryable,
+  { eventId, type, objectId, createdAt }: Delivery,
+  now: Date,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `with stored as (
+       insert into stripe_event (id, type, object_id, created_at, received_at)
+       values ($1, $2, $3, $4, $5)
+       on conflict (id) do nothing returning id)
+     select graphile_worker.add_job('work-delivery', json_build_object('eventId', id),
+       job_key := id, max_attempts := $6)
+     from stored`,
+    [eventId, type, objectId, new Date(createdAt), now, purchaseLimits.deliveryAttempts],
+  );
+  return rowCount === 1;
+}
+
+/** Works one delivery that was stored. What fails is thrown, and the queue tries it again. */
+export async function workDelivery(
+  { pool, clock, log }: Pick<PaymentDependencies, 'pool' | 'clock' | 'log'>,
+  handlers: DeliveryHandlers,
+  eventId: string,
+): Promise<void> {
+  const delivery = await openDelivery(pool, eventId);
+  if (delivery === null) return;
+  const handler = Object.hasOwn(handlers, delivery.type) ? handlers[delivery.type] : undefined;
+  const outcome = handler === undefined ? 'ignored' : await handler(delivery);
+  await pool.query(
+    `update stripe_event set worked_at = $2, outcome = $3 where id = $1 and worked_at is null`,
+    [eventId, new Date(clock()), outcome],
+  );
+  log.info({ event_id: eventId, event_type: delivery.type, outcome }, 'A delivery was worked');
+}
+
+async function openDelivery(client: Queryable, eventId: string): Promise<StoredDelivery | null> {
+  const { rows } = await client.query<{
+    type: string;
+    object_id: string | null;
+    created_at: Date;
+    received_at: Date;
+  }>(
+    `select type, object_id, created_at, received_at from stripe_event
+     where id = $1 and worked_at is null`,
+    [eventId],
+  );
+  const row = rows[0];
+  return row
+    ? {
+        eventId,
+        type: row.type,
+        objectId: row.object_id,
+        createdAt: row.created_at.getTime(),
+        receivedAt: row.received_at.getTime(),
+      }
+    : null;
+}
+
+/** @throws when two of them would handle the same type */
+export function mergeHandlers(...all: readonly DeliveryHandlers[]): DeliveryHandlers {
+  const merged: Record<string, DeliveryHandler> = {};
+  for (const handlers of all)
+    for (const [type, handler] of Object.entries(handlers)) {
+      if (Object.hasOwn(merged, type)) throw new Error(`Two handlers for ${type}`);
+      merged[type] = handler;
+    }
+  return merged;
+}
+
+/** Checkout sessions, and payments that another client makes itself. */
+export function createPurchaseHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
+  const session: DeliveryHandler = async ({ objectId }) =>
+    objectId === null ? 'ignored' : (await fulfil(dependencies, { sessionId: objectId })).outcome;
+  const intent: DeliveryHandler = async ({ objectId }) => {
+    if (objectId === null) return 'ignored';
+    const { outcome, purchase } = await fulfil(dependencies, { intentId: objectId });
+    return purchase?.kind === 'intent' ? outcome : 'ignored';
+  };
+  return {
+    'checkout.session.completed': session,
+    'checkout.session.async_payment_succeeded': session,
+    'checkout.session.async_payment_failed': session,
+    'checkout.session.expired': session,
+    'payment_intent.succeeded': intent,
+    'payment_intent.payment_failed': intent,
+  };
+}

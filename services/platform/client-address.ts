@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP, isIPv4 } from 'node:net';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { MiddlewareHandler } from 'hono';
+import type { HttpContext, HttpEnv } from './http.ts';
+
+/**
+ * Where a call comes from. Anybody can write X-Forwarded-For, so only the entries that our own proxies
+ * appended are believed: as many as there are proxies, counted from the right.
+ */
+const unknownAddress = 'unknown';
+
+/** Sets `address` on every request. @param trustedHops proxies of our own in front of this process */
+export function clientAddress(trustedHops: number): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    context.set('address', addressOf(context, trustedHops));
+    await next();
+  };
+}
+
+function addressOf(context: HttpContext, trustedHops: number): string {
+  const forwarded = context.req.header('x-forwarded-for');
+  return callingAddress(socketAddress(context), forwarded, trustedHops);
+}
+
+/** Of a request that no route answers: the same from its socket and its X-Forwarded-For. */
+export function addressOfRequest(request: IncomingMessage, trustedHops: number): string {
+  const address = normalAddress(request.socket.remoteAddress ?? '') ?? unknownAddress;
+  const forwarded = request.headers['x-forwarded-for'];
+  return callingAddress(address, forwarded?.toString(), trustedHops);
+}
+
+function callingAddress(
+  nearest: string,
+  forwarded: string | undefined,
+  trustedHops: number,
+): string {
+  let address = nearest;
+  if (trustedHops === 0 || forwarded === undefined) return address;
+  // Each proxy appends the one that called it. What none of ours would have written ends the walk.
+  for (const entry of forwarded.split(',').slice(-trustedHops).toReversed()) {
+    const told = normalAddress(withoutPort(entry.trim()));
+    if (told === null) break;
+    address = told;
+  }
+  return address;
+}
+
+/** A call without a socket, as tests make it, has no address unless it brings one. */
+function socketAddress(context: HttpContext): string {
+  const address = isOverSocket(context) ? getConnInfo(context).remote.address : undefined;
+  return normalAddress(address ?? '') ?? unknownAddress;
+}
+
+function isOverSocket(context: HttpContext): boolean {
+  const bindings: unknown = context.env;
+  return typeof bindings === 'object' && bindings !== null && 'incoming' in bindings;
+}
+
+/**
+ * Whether somebody on this machine calls, and nobody through it: the socket is one of loopback, and no
+ * proxy says that it handed the call on. Here every word of a proxy counts against the caller, so it
+ * does not matter who wrote it. A call without a socket was made inside this process.
+ */
+export function isFromThisMachine(context: HttpContext): boolean {
+  if (forwardingHeaders.some((name) => context.req.header(name) !== undefined)) return false;
+  return !isOverSocket(context) || isLoopbackAddress(socketAddress(context));
+}
+
+const forwardingHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+/** An address of a socket, in whichever spelling. */
+export function isLoopbackAddress(text: string): boolean {
+  const address = normalAddress(text);
+  return address !== null && (address === '::1' || address.startsWith('127.'));
+}
+
+function withoutPort(entry: string): string {
+  return (
+    /^\[(?<address>[^\]]*)\](?::\d+)?$/.exec(entry)?.groups?.['address'] ??
+    /^(?<address>[\d.]+):\d+$/.exec(entry)?.groups?.['address'] ??
+    entry
+  );
+}
+
+/** One spelling for each address; null for what is none. A socket for both kinds maps IPv4 into IPv6. */
+function normalAddress(text: string): string | null {
+  const bare = text.replace(/%.*$/, '');
+  if (isIP(bare) === 0) return null;
+  if (isIPv4(bare)) return bare;
+  const groups = groupsOf(bare);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (isMapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.');
+  return new URL(`http://[${bare}]/`).hostname.slice(1, -1);
+}
+
+/** The eight groups of an IPv6 address, which the URL parser has brought to hexadecimal digits. */
+function groupsOf(address: string): number[] {
+  const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
+  const numbers = (part: string) =>
+    part.split(':').flatMap((group) => (group === '' ? [] : [Number.parseInt(group, 16)]));
+  const first = numbers(head);
+  if (tail === undefined) return first;
+  const last = numbers(tail);
+  return [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
+}
+
+/** What the audit table may keep of an address: its /24, or the /48 of IPv6, which names no household. */
+export function networkOf(address: string): string {
+  if (isIP(address) === 0) return unknownAddress;
+  if (isIPv4(address)) return `${address.split('.').slice(0, 3).join('.')}.0/24`;
+  return prefixOf(address, 3, 48);
+}
+
+/**
+ * What counts as one caller. Whoever has an IPv6 address has a /64 of them and could come from another
+ * one with every call.
+ */
+export function callerOfAddress(address: string): string {
+  return isIP(address) === 6 ? prefixOf(address, 4, 64) : address;
+}
+
+function prefixOf(address: string, groupCount: number, bits: number): string {
+  const groups = groupsOf(address).slice(0, groupCount);
+  return `${groups.map((group) => group.toString(16)).join(':')}::/${bits}`;
+}

@@ -1,0 +1,136 @@
+import * as v from 'valibot';
+import {
+  ChallengeType,
+  optimizationLimits,
+  Rows,
+  StrategyId,
+} from '#services/optimizations/contract.ts';
+import { Pagination, Time, WholeText } from '#services/platform/contract.ts';
+
+/** Recipes: questions to start from, ours and those that a person wrote, with {placeholders} to fill in. */
+export const recipeLimits = {
+  title: 120,
+  summary: 300,
+  /** Names in braces that can be filled in; braces beyond them are text. */
+  placeholders: 12,
+  /** Characters of such a name. */
+  placeholder: 60,
+  /** Recipes of one person. */
+  own: 100,
+  search: 100,
+  pageSize: 10,
+  pageSizeMost: 100,
+} as const;
+
+const placeholder = /\{([^{}\r\n]{1,60})\}/g;
+
+/** The names in braces, each once, in the order of the text. */
+export function placeholdersOf(challenge: string): string[] {
+  const names = [...challenge.matchAll(placeholder)].map(([, name = '']) => name.trim());
+  return [...new Set(names)].filter((name) => name !== '').slice(0, recipeLimits.placeholders);
+}
+
+/** The challenge with what there is for its names in braces; a name without a value stays. */
+export function filledChallenge(challenge: string, values: ReadonlyMap<string, string>): string {
+  return challenge.replaceAll(placeholder, (whole, name: string) => {
+    const value = values.get(name.trim())?.trim() ?? '';
+    return value === '' ? whole : value;
+  });
+}
+
+const RecipeId = v.pipe(v.string(), v.description('Of the recipe: `rec_` and 26 characters'));
+
+const requiredText = (what: string, most: number) =>
+  v.pipe(
+    v.string(`Enter ${what}`),
+    v.trim(),
+    v.nonEmpty(`Enter ${what}`),
+    v.maxLength(most, `Enter at most ${most} characters`),
+  );
+
+const entries = {
+  title: requiredText('a title', recipeLimits.title),
+  category: ChallengeType,
+  summary: v.pipe(
+    v.string(),
+    v.trim(),
+    v.maxLength(recipeLimits.summary, `Enter at most ${recipeLimits.summary} characters`),
+  ),
+  challenge: requiredText('a challenge', optimizationLimits.challenge),
+  objectives: Rows('objectives'),
+  constraints: Rows('constraints'),
+  strategy: StrategyId,
+};
+
+/** `POST /recipes`. */
+export const RecipeRequest = v.strictObject({
+  ...entries,
+  summary: v.optional(entries.summary, ''),
+  objectives: v.optional(entries.objectives, []),
+  constraints: v.optional(entries.constraints, []),
+});
+export type RecipeRequest = v.InferOutput<typeof RecipeRequest>;
+
+/** `PATCH /recipes/{id}`: what is left out stays. */
+export const RecipeChange = v.partial(v.strictObject(entries));
+export type RecipeChange = v.InferOutput<typeof RecipeChange>;
+
+/** `GET /recipes` and `GET /recipes/me`. */
+export const RecipeQuery = v.strictObject({
+  page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page, from 1')), '1'),
+  limit: v.optional(
+    v.pipe(WholeText(1, recipeLimits.pageSizeMost), v.description('Rows of a page')),
+    String(recipeLimits.pageSize),
+  ),
+  category: v.optional(ChallengeType),
+  search: v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.maxLength(recipeLimits.search, `Enter at most ${recipeLimits.search} characters`),
+      v.description('Words that the title or the summary has, in any case'),
+    ),
+    '',
+  ),
+});
+export type RecipeQuery = v.InferOutput<typeof RecipeQuery>;
+
+/** What somebody wrote, as it is kept: limits may have been others then. */
+export const RecipeText = v.object({
+  title: v.string(),
+  category: ChallengeType,
+  summary: v.string(),
+  challenge: v.pipe(
+    v.string(),
+    v.description('The question, with names in braces to be filled in'),
+  ),
+  objectives: v.array(v.string()),
+  constraints: v.array(v.string()),
+  /** The one that is suggested. */
+  strategy: StrategyId,
+});
+
+export const Recipe = v.object({
+  id: RecipeId,
+  ...RecipeText.entries,
+  strategy_reason: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why this strategy; null for a recipe of one’s own'),
+  ),
+  owner: v.picklist(['ours', 'mine']),
+  times_used: v.pipe(
+    v.number(),
+    v.description('Runs that were begun from it, of everybody for ours'),
+  ),
+  created_at: Time,
+  updated_at: Time,
+});
+export type Recipe = v.InferOutput<typeof Recipe>;
+
+export const RecipeList = v.object({
+  data: v.array(Recipe),
+  pagination: Pagination,
+});
+export type RecipeList = v.InferOutput<typeof RecipeList>;
+
+export const RecipeDeleted = v.object({ id: RecipeId, deleted: v.literal(true) });

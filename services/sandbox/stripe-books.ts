@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { sandboxWebhookSecret, SettingsError } from '#services/platform/env.ts';
+import { runProcess } from '#services/platform/lifecycle.ts';
+import { startFakeStripe } from './stripe/fake-stripe.ts';
+
+/**
+ * The payment provider of DATA_DIR to look at: a process of its own that answers and changes nothing,
+ * beside the sandbox that is at work on it, or while none runs.
+ */
+await runProcess('sandbox', async ({ env, resources }) => {
+  if (env.mode === 'production') {
+    throw new SettingsError(['MODE must not be production: the sandbox serves local mode only']);
+  }
+  const stripe = await startFakeStripe({
+    folder: join(env.dataDir, 'stripe'),
+    readOnly: true,
+    clock: Date.now,
+    publicUrl: env.publicUrl,
+    webhookSecret: sandboxWebhookSecret,
+    deliver: async () => {
+      throw new Error('Nothing is delivered by whoever only looks');
+    },
+  });
+  resources.defer(async () => stripe.close());
+  return { stripe_url: stripe.url };
+});

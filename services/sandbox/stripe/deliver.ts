@@ -1,0 +1,28 @@
+/** How long our webhook may take: it only notes what came. */
+const timeoutMs = 10_000;
+
+const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/**
+ * Deliveries to our own webhook. They go to where the API listens and not to PUBLIC_URL, a name that
+ * need not lead here from inside.
+ */
+export function deliverTo(place: {
+  host: string;
+  port: number;
+}): (body: string, signature: string) => Promise<number> {
+  const host = everywhere[place.host] ?? place.host;
+  const name = host.includes(':') ? `[${host}]` : host;
+  const url = `http://${name}:${place.port}/api/webhooks/stripe`;
+  return async (body, signature) => {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+      body,
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+}

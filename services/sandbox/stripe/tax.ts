@@ -1,0 +1,7 @@
+/**
+ * Where automatic tax is asked for, the sandbox adds a tenth, wherever somebody lives: enough to see
+ * that prices without tax and amounts with it are told apart.
+ */
+export function taxOf(subtotal: number): number {
+  return Math.round(subtotal / 10);
+}

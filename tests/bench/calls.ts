@@ -1,0 +1,116 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Hono } from 'hono';
+import { decodeJwt } from 'jose';
+import { readBalance } from '#projections/credit-account.ts';
+import { authenticator } from '#services/identity/session-routes.ts';
+import { createTokens, rememberedTokens } from '#services/identity/tokens.ts';
+import { requireUser } from '#services/platform/auth.ts';
+import { readEnv } from '#services/platform/env.ts';
+import { createRouter } from '#services/platform/http.ts';
+import type { Log } from '#services/platform/log.ts';
+import { openCore, openHttp } from '#services/wiring.ts';
+import { testPassword } from '#tests/support/password.ts';
+import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
+
+/**
+ * Calls that only read, through the whole application and without sockets, beside a bare route with
+ * the same query; and beside that route with our authentication, which is a statement, and a signature
+ * where the token was not seen before.
+ */
+export async function benchCalls(options: {
+  appUrl: string;
+  log: Log;
+  durationMs: number;
+}): Promise<void> {
+  const { appUrl, log, durationMs } = options;
+  await using resources = new AsyncDisposableStack();
+  const env = {
+    // Nobody is there, but what is only asked for and not begun needs nobody.
+    ...readEnv({
+      RATE_LIMITS: 'off',
+      REQUIRE_EMAIL_CONFIRMATION: 'false',
+      SANDBOX_URL: 'http://127.0.0.1:1',
+    }),
+    databaseUrl: appUrl,
+    dataKeys: [randomBytes(32)],
+    jwtKeys: [randomBytes(32)],
+  };
+  const context = { env, log, resources };
+  const core = await openCore('bench', context, 20);
+  const { app } = await openHttp(context, core);
+  const tokens = createTokens({ keys: env.jwtKeys, publicUrl: env.publicUrl, clock: core.clock });
+  const signedUp = await app.request(`${env.publicUrl}/api/auth/signup`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'Bench',
+      email: `bench-${randomUUID()}@example.com`,
+      password: testPassword,
+    }),
+  });
+  const { data } = (await signedUp.json()) as { data: { token: string; user: { id: string } } };
+  const userId = data.user.id;
+  for (let run = 0; run < 20; run += 1) {
+    const created = await app.request(`${env.publicUrl}/api/optimizations`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${data.token}` },
+      body: JSON.stringify({ challenge: `Rent or buy workshop ${run}?`, strategy: 'balanced' }),
+    });
+    if (!created.ok) throw new Error(`A draft was answered ${created.status}`);
+  }
+  // More than are remembered, one after the other: each is as new as on the first call.
+  const { sid } = decodeJwt<{ sid: string }>(data.token);
+  const newTokens: string[] = [];
+  while (newTokens.length <= rememberedTokens)
+    newTokens.push((await tokens.sign(userId, sid)).token);
+  let calls = 0;
+  const known = () => data.token;
+  const unknown = () => newTokens[(calls += 1) % newTokens.length] ?? '';
+  const queries = {
+    '/credits/balance': async () => ({ data: await readBalance(core.pool, userId) }),
+    '/optimizations': async () => {
+      const { rows } = await core.pool.query(
+        `select *, count(*) over () as total from optimization_list
+         where user_id = $1 and not hidden order by created_at desc, run_id desc limit 20`,
+        [userId],
+      );
+      return { data: rows };
+    },
+  };
+  const authenticate = requireUser(authenticator({ ...core, tokens }));
+  const rows: (string | number)[][] = [['', 'calls/s', 'p50 ms', 'p99 ms', 'of bare']];
+  for (const [path, query] of Object.entries(queries)) {
+    const bare = new Hono().get('/api/*', async (call) => call.json(await query()));
+    const authenticated = createRouter()
+      .use(authenticate)
+      .get('/api/*', async (call) => call.json(await query()));
+    let peer = Number.NaN;
+    for (const [name, application, token] of [
+      ['bare route', bare, known],
+      ['with authentication', authenticated, known],
+      ['with authentication, tokens not seen before', authenticated, unknown],
+      ['the application', app, known],
+      ['the application, tokens not seen before', app, unknown],
+    ] as const) {
+      const call = async () => {
+        const response = await application.request(`${env.publicUrl}/api${path}`, {
+          headers: { authorization: `Bearer ${token()}` },
+        });
+        if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+        await response.arrayBuffer();
+      };
+      await loopFor(durationMs / 4, 16, call);
+      const { latencies, seconds } = await loopFor(durationMs, 16, call);
+      const perSecond = latencies.length / seconds;
+      if (Number.isNaN(peer)) peer = perSecond;
+      rows.push([
+        `GET ${path}, ${name}`,
+        Math.round(perSecond),
+        milliseconds(percentile(latencies, 0.5)),
+        milliseconds(percentile(latencies, 0.99)),
+        ratio(perSecond, peer),
+      ]);
+    }
+  }
+  printTable('Calls that read, 16 at once, without sockets', rows);
+}

@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { parseCall, UsageError } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
+import { NoSuchPerson } from '#services/cli/database.ts';
+import { creditCommands } from '#services/cli/credits.ts';
+import { userCommands } from '#services/cli/users.ts';
+import { readEnv } from '#services/platform/env.ts';
+import { createLog } from '#services/platform/log.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+import { give } from '#tests/support/service.ts';
+import { commandJson, commandLine, temporaryFolder } from '#tests/support/processes.ts';
+import type { Settings } from '#tests/support/processes.ts';
+import { shapeOf, tracesOf } from '#tests/identity/traces.ts';
+
+let app: TestApp;
+let database: Database;
+let settings: Settings;
+let ann: Person;
+const folder = temporaryFolder();
+
+beforeAll(async () => {
+  vi.stubEnv('SUDO_USER', 'olga');
+  app = await createTestApp();
+  const { ownerPool, ownerUrl } = app.database;
+  const log = createLog({ level: 'silent', process: 'cli' });
+  database = { ...app.core, env: readEnv({}), log, ownerPool, ownerUrl };
+  settings = {
+    DATABASE_URL: app.database.appUrl,
+    MIGRATE_DATABASE_URL: ownerUrl,
+    DATA_KEY: randomBytes(32).toString('base64'),
+    JWT_KEYS: randomBytes(32).toString('base64'),
+    SUDO_USER: 'olga',
+  };
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  folder.remove();
+  await app.close();
+});
+beforeEach(async () => {
+  ann = await app.signUp();
+});
+
+async function audited(subject: string): Promise<unknown[]> {
+  const { rows } = await app.database.pool.query<{ action: string; detail: unknown }>(
+    `select action, detail from audit_log
+     where actor = 'operator:olga' and subject = $1 order by entry_id`,
+    [subject],
+  );
+  return rows.map(({ action, detail }) => [action, detail]);
+}
+
+/** In this process, as the command line runs a command once it has found it: what it printed. */
+async function ran(verb: string, ...args: string[]): Promise<string> {
+  const command = userCommands.find((one) => one.verb === verb);
+  if (!command) throw new Error(`There is no users ${verb}`);
+  const printed: string[] = [];
+  const written = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed.push(String(text));
+    return true;
+  });
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    expect(await command.run({ ...parseCall(command, args), database })).toBe(0);
+    return printed.join('');
+  } finally {
+    written.mockRestore();
+    said.mockRestore();
+  }
+}
+
+async function json<Data>(verb: string, ...args: string[]): Promise<Data> {
+  return JSON.parse(await ran(verb, ...args, '--json')) as Data;
+}
+
+describe('users', () => {
+  test('list tells the newest first, and no more than it is asked for', async () => {
+    const ben = await app.signUp();
+    const rows = await json<{ id: string; state: string }[]>('list', '--limit', '2');
+    expect(rows).toMatchObject([
+      { id: ben.userId, email: ben.email, name: 'A Person', tier: 'free', state: 'unconfirmed' },
+      { id: ann.userId },
+    ]);
+    expect(await audited('all')).toContainEqual(['account.listed', { count: 2 }]);
+    await expect(ran('list', '--limit', '0')).rejects.toThrow(UsageError);
+  });
+
+  test('list writes names as texts for a spreadsheet, and obeys none on a terminal', async () => {
+    const name = '=cmd|1 \u001b[31mred';
+    await app.database.pool.query('update users set name = $2 where id = $1', [ann.userId, name]);
+    const csv = await ran('list', '--limit', '1', '--csv');
+    expect(csv).toContain(`${ann.email},'=cmd|1 `);
+    const lines = await ran('list', '--limit', '1');
+    expect(lines).toContain('=cmd|1 \uFFFD[31mred');
+    expect(lines).not.toContain('\u001b');
+  });
+
+  test('show tells state, sessions and credits, by address or id, and no secret', async () => {
+    await give(app, ann.userId, 50);
+    for (const named of [ann.email.toUpperCase(), ann.userId]) {
+      const shown = await json<Record<string, unknown>>('show', named);
+      expect(shown).toMatchObject({
+        id: ann.userId,
+        email: ann.email,
+        state: 'unconfirmed',
+        has_password: true,
+        sessions: [{ method: 'signup' }],
+        credits: { available_credits: 50 },
+      });
+      expect(JSON.stringify(shown)).not.toMatch(/argon2|hash/);
+    }
+    expect(await audited(ann.userId)).toEqual([
+      ['account.shown', {}],
+      ['account.shown', {}],
+    ]);
+    await expect(ran('show', 'nobody@example.com')).rejects.toThrow(NoSuchPerson);
+  });
+
+  test('confirm counts an address as proved, once', async () => {
+    await app.database.pool.query('update users set email_confirmed_at = null where id = $1', [
+      ann.userId,
+    ]);
+    expect(await json('confirm', ann.email)).toEqual({
+      id: ann.userId,
+      confirmed: true,
+    });
+    expect(await json('confirm', ann.email)).toMatchObject({
+      confirmed: false,
+    });
+    expect(await app.data('/users/me', { token: ann.token })).toMatchObject({
+      email_confirmed: true,
+    });
+    expect(await audited(ann.userId)).toEqual([['address.confirmed', { by: 'operator' }]]);
+  });
+
+  test('end-sessions signs a person out everywhere, and nobody else', async () => {
+    const ben = await app.signUp();
+    expect(await json('end-sessions', ann.email)).toEqual({
+      id: ann.userId,
+      ended: 1,
+    });
+    expect((await app.call('/users/me', { token: ann.token })).status).toBe(401);
+    expect((await app.call('/users/me', { token: ben.token })).status).toBe(200);
+    expect(await audited(ann.userId)).toEqual([
+      ['session.ended', { reason: 'operator', count: 1 }],
+    ]);
+  });
+});
+
+describe('users erase', () => {
+  test('wants a person, a reason that names nobody, and to be told that it is meant', async () => {
+    const wrong: [string[], string][] = [
+      [[], 'Name a person, or a list by --from'],
+      [[ann.email], '--reason is missing'],
+      [[ann.email, '--reason', 'Ticket 7'], 'Add --yes to go on'],
+      [[ann.email, '--reason', `asked by ${ann.email}`, '--yes'], '--reason is at most'],
+      [[ann.email, '--reason', 'so says a person', '--yes'], '--reason is at most'],
+      [['--from', join(folder.path, 'none.json'), '--yes'], 'cannot be read'],
+    ];
+    for (const [args, message] of wrong) {
+      const error = await ran('erase', ...args).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UsageError);
+      expect(String(error)).toContain(message);
+    }
+    expect((await app.call('/users/me', { token: ann.token })).status).toBe(200);
+  });
+
+  test('erases without a worker, and keeps who did it and why', async () => {
+    await give(app, ann.userId, 50);
+    const args = ['users', 'erase', ann.email, '--reason', 'Ticket 4711', '--yes'];
+    expect(await commandJson(settings, ...args)).toEqual({
+      id: ann.userId,
+      erased: true,
+      waits_for: null,
+    });
+    expect(await tracesOf(app.database.ownerPool, [ann.email])).toEqual([]);
+    expect(await audited(ann.userId)).toEqual([
+      ['account.erasure-asked', { reason: 'Ticket 4711' }],
+    ]);
+    const again = ran('erase', ann.email, '--reason', 'Again', '--yes');
+    await expect(again).rejects.toThrow(NoSuchPerson);
+    expect((await commandLine(settings, 'credits', 'verify')).code).toBe(0);
+  });
+
+  test('carries its list to a database that was restored from before', async () => {
+    const list = await json<{ key_id: string; user_id: string }[]>('erasures');
+    const path = join(folder.path, 'erasures.json');
+    const entry = { key_id: ann.userId, kind: 'account', user_id: ann.userId };
+    const later = [...list, { ...entry, erased_at: new Date().toISOString() }];
+    writeFileSync(path, JSON.stringify(later));
+    const args = ['--from', path, '--yes'];
+    expect(await json('erase', ...args)).toEqual({
+      listed: later.length,
+      added: 1,
+      erased: [ann.userId],
+      waiting: [],
+    });
+    expect(await tracesOf(app.database.ownerPool, [ann.email])).toEqual([]);
+    const { 'public.users': account } = await shapeOf(app.database.ownerPool, ann.userId);
+    expect(account).toBeUndefined();
+    expect(await json('erase', ...args)).toMatchObject({ added: 0, erased: [] });
+    expect(await audited('all')).toContainEqual([
+      'account.erasures-applied',
+      { listed: later.length, added: 1, people: 1 },
+    ]);
+  });
+
+  test('refuses a list that is none, before anything happens', async () => {
+    const path = join(folder.path, 'wrong.json');
+    for (const content of ['{', '[{"key_id":"x"}]', '{"a":1}']) {
+      writeFileSync(path, content);
+      const refused = ran('erase', '--from', path, '--yes');
+      await expect(refused).rejects.toThrow('is no list of erasures');
+    }
+  });
+});
+
+test('an account that is being erased is given no credits', async () => {
+  await app.database.pool.query('update users set erasing_at = now() where id = $1', [ann.userId]);
+  const grant = creditCommands.find((one) => one.verb === 'grant')!;
+  const call = parseCall(grant, [ann.email, '5', '--reason', 'A gift']);
+  await expect(grant.run({ ...call, database })).rejects.toMatchObject({ code: 'account-erasing' });
+});

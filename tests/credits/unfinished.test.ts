@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { evolve, initialState } from '#services/credits/account-state.ts';
+import { decide } from '#services/credits/account.ts';
+import type { AccountState, CreditEvent } from '#services/credits/account-state.ts';
+import type { CreditCommand } from '#services/credits/account.ts';
+import { replay } from '#services/credits/replay.ts';
+import type { RecordedCreditEvent } from '#services/credits/replay.ts';
+import { unfinished } from '#services/credits/unfinished.ts';
+
+const at = '2026-11-20T08:00:00.000Z';
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** All at one moment. */
+function recordedAfter(...commands: CreditCommand[]): RecordedCreditEvent[] {
+  const log: CreditEvent[] = [];
+  let state = initialState();
+  for (const command of commands) {
+    const events = decide(command, state);
+    state = events.reduce<AccountState>(evolve, state);
+    log.push(...events);
+  }
+  return log.map((event, index) => ({ position: index, at, event }));
+}
+
+function purchase(lotId: string, credits: number): CreditCommand {
+  return {
+    type: 'Grant',
+    lotId,
+    credits,
+    source: 'purchase',
+    paidMinor: credits * 50,
+    currency: 'usd',
+    paymentKey: `pi:${lotId}`,
+    purchaseId: `pur_${lotId}`,
+    grantedAt: at,
+    reason: 'boost-20',
+  };
+}
+
+function dispute(wanted: number, owes = true): CreditCommand {
+  return { type: 'SetClaim', lotId: 'lot_1', ref: 'dp_1', cause: 'dispute', wanted, owes };
+}
+
+/** A dispute of used credits, for which thirty purchases have paid. */
+const settled: readonly CreditCommand[] = [
+  purchase('lot_1', 30),
+  { type: 'Consume', consumptionId: 'con_1', credits: 30, sealed: { note: 'sealed' } },
+  dispute(30),
+  ...Array.from({ length: 30 }, (_, index) => purchase(`lot_late_${index}`, 1)),
+];
+const later = Date.parse(at) + minuteMs;
+
+test('a claim that was interrupted while it gave back is told, and one that is at it is not', () => {
+  const interrupted = recordedAfter(...settled, dispute(0));
+  expect(replay('usr_1', interrupted).differences).toEqual([]);
+  expect(unfinished(interrupted, later - 1)).toEqual([]);
+  expect(unfinished(interrupted, later)).toEqual([
+    {
+      position: null,
+      what: 'claim dp_1 on lot_1',
+      recorded: 'interrupted at 11 credits while it gave back',
+      recomputed: 'done with, at 0 at most',
+    },
+  ]);
+  expect(unfinished(recordedAfter(...settled, dispute(0), dispute(0)), later)).toEqual([]);
+});
+
+test('so is one that owes no more and has left a debt', () => {
+  const frozen = recordedAfter(...settled, dispute(30, false));
+  expect(unfinished(frozen, later)).toHaveLength(1);
+  expect(unfinished(recordedAfter(...settled), later)).toEqual([]);
+});
+
+test('a refund is told once it is pending for more than thirty days', () => {
+  const asked: CreditCommand = {
+    type: 'RequestRefund',
+    refundId: 'ref_1',
+    lotId: 'lot_1',
+    requestedAt: at,
+    reason: 'customer',
+  };
+  const month = Date.parse(at) + 30 * dayMs;
+  const pending = recordedAfter(purchase('lot_1', 20), asked);
+  expect(unfinished(pending, month)).toEqual([]);
+  expect(unfinished(pending, month + 1)).toEqual([
+    {
+      position: null,
+      what: 'refund ref_1',
+      recorded: `pending since ${at}`,
+      recomputed: 'over within 30 days',
+    },
+  ]);
+  for (const outcome of ['confirmed', 'failed'] as const) {
+    const ended: CreditCommand = {
+      type: 'EndRefund',
+      refundId: 'ref_1',
+      outcome,
+      providerRefundId: null,
+      at,
+    };
+    expect(unfinished(recordedAfter(purchase('lot_1', 20), asked, ended), month + 1)).toEqual([]);
+  }
+});

@@ -1,0 +1,302 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { anchorDaily, anchorNow, brokenLine, readAnchors, verifyAnchors } from '#db/anchors.ts';
+import { readStoredStream } from '#db/event-store.ts';
+import { verifyEvents } from '#db/verify-events.ts';
+import { chainHash, firstHash } from '#services/platform/chain.ts';
+import { createCommandBus, type CommandBus } from '#services/platform/command.ts';
+import { createLog, type Log } from '#services/platform/log.ts';
+import { appendInto, credited, debited, testDecider } from '#tests/support/append.ts';
+import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+
+let db: TestDatabase;
+let bus: CommandBus;
+let log: Log;
+let logged: string[];
+let now: number;
+const ann = 'credits-usr_ann';
+const run = 'optimization-opt_1';
+
+const dependencies = () => ({ pool: db.pool, clock: () => now, log });
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 10, 20, 12);
+  logged = [];
+  log = createLog({
+    level: 'info',
+    process: 'test',
+    destination: { write: (line) => void logged.push(line) },
+  });
+  bus = createCommandBus({
+    pool: db.pool,
+    functionName: db.functionName,
+    clock: () => now,
+    log: createLog({ level: 'silent', process: 'test' }),
+  });
+  await append(ann);
+  await append(ann);
+  await append(run);
+});
+afterEach(async () => {
+  await bus.close();
+  for (const table of [
+    'chain_anchor_head',
+    'chain_anchor',
+    'emt_messages',
+    'emt_streams',
+    'stream_snapshot',
+  ])
+    await db.ownerPool.query(`delete from ${table}`);
+});
+
+/** And waits until it is anchored for sure: a transaction that is open anywhere on the server hides it. */
+async function append(streamId: string): Promise<void> {
+  await appendOnly(streamId);
+  await allSafe();
+}
+
+async function allSafe(): Promise<void> {
+  const safe = async () => {
+    const { rows } = await db.pool.query<{ safe: boolean }>(
+      `select coalesce(bool_and(transaction_id < pg_snapshot_xmin(pg_current_snapshot())), true) as safe
+       from emt_messages`,
+    );
+    return rows[0]?.safe;
+  };
+  await expect.poll(safe).toBe(true);
+}
+
+async function appendOnly(streamId: string): Promise<void> {
+  await bus.execute(
+    testDecider,
+    {
+      streamId,
+      command: [credited(10), debited(4)],
+      commandId: randomUUID(),
+      actor: 'test',
+      correlationId: 'test',
+    },
+    'job',
+  );
+}
+
+/** Does as the owner what nobody may do. */
+async function tamper(statement: string, values: unknown[] = []): Promise<void> {
+  const { rowCount } = await db.ownerPool.query(statement, values);
+  expect(rowCount).toBeGreaterThan(0);
+}
+
+/** Gives a stream another history from this version on, whole in itself, snapshot included. */
+async function rewrite(streamId: string, from: number): Promise<void> {
+  const { events } = await readStoredStream(db.pool, streamId);
+  let hash = firstHash;
+  for (const event of events) {
+    const { hash: _, ...metadata } = event.metadata;
+    const data = event.streamPosition === from ? { amount: 999 } : event.data;
+    hash = chainHash(hash, {
+      stream: streamId,
+      version: event.streamPosition,
+      messageId: event.messageId,
+      type: event.type,
+      data,
+      metadata,
+    });
+    await tamper(
+      `update emt_messages set message_data = $3,
+         message_metadata = message_metadata || jsonb_build_object('hash', $4::text)
+       where stream_id = $1 and stream_position = $2`,
+      [streamId, event.streamPosition, JSON.stringify(data), hash],
+    );
+  }
+  await tamper('update stream_snapshot set hash = $2 where stream_id = $1', [streamId, hash]);
+}
+
+test('an anchor keeps the head of every stream of credits and runs, and its root is logged', async () => {
+  await append(`test-${randomUUID()}`);
+  const made = await anchorNow(dependencies());
+  expect(made).toMatchObject({ number: 1, day: null, heads: 2 });
+  const { rows } = await db.pool.query('select stream_id, version::int from chain_anchor_head');
+  expect(rows).toEqual([
+    { stream_id: ann, version: 4 },
+    { stream_id: run, version: 2 },
+  ]);
+  expect(JSON.parse(logged[0] ?? '')).toMatchObject({ level: 'info', root: made.root, count: 2 });
+  expect(await verifyAnchors(db.pool)).toEqual({
+    anchors: 1,
+    heads: 2,
+    last: made,
+    broken: [],
+    missing: [],
+  });
+});
+
+test('a day has one anchor, however many ask for it at once, and the next day has its own', async () => {
+  const made = await Promise.all(Array.from({ length: 8 }, () => anchorDaily(dependencies())));
+  expect(made.filter((one) => one !== null)).toHaveLength(1);
+  now = Date.UTC(2026, 10, 20, 23, 59, 59, 999);
+  expect(await anchorDaily(dependencies())).toBeNull();
+  now += 1;
+  expect(await anchorDaily(dependencies())).toMatchObject({ number: 2, day: '2026-11-21' });
+});
+
+test('an anchor holds only what changed since the one before, and follows from it', async () => {
+  const first = await anchorNow(dependencies());
+  await append(run);
+  const second = await anchorNow(dependencies());
+  const third = await anchorNow(dependencies());
+  expect([first.heads, second.heads, third.heads]).toEqual([2, 1, 0]);
+  expect(new Set([first.root, second.root, third.root]).size).toBe(3);
+  expect(await readAnchors(db.pool)).toEqual([first, second, third]);
+  expect(await verifyAnchors(db.pool)).toMatchObject({ anchors: 3, heads: 3, broken: [] });
+});
+
+test('what an open transaction has appended is left to the next anchor, and so is what came after', async () => {
+  await anchorNow(dependencies());
+  const client = await db.ownerPool.connect();
+  try {
+    await client.query('begin');
+    const late = { streamId: 'credits-usr_late', expected: 0 };
+    await appendInto(client, {
+      ...late,
+      events: [{ ...credited(1), metadata: { hash: 'a'.repeat(64) } }],
+    });
+    await appendOnly(ann);
+    expect(await anchorNow(dependencies())).toMatchObject({ heads: 0 });
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+  await allSafe();
+  expect(await anchorNow(dependencies())).toMatchObject({ heads: 2 });
+});
+
+test('an event that was changed is named, with the anchor that stands on it', async () => {
+  const { number } = await anchorNow(dependencies());
+  await tamper(
+    `update emt_messages set message_data = '{"amount": 11}'
+     where stream_id = '${ann}' and stream_position = 3`,
+  );
+  const { broken } = await verifyAnchors(db.pool);
+  expect(broken).toMatchObject([
+    { kind: 'event', anchor: number, streamId: ann, version: 3, found: expect.any(String) },
+  ]);
+});
+
+test('a history that was written anew and is whole in itself does not reach its first anchored head', async () => {
+  await anchorNow(dependencies());
+  await append(ann);
+  const second = await anchorNow(dependencies());
+  await append(ann);
+  await anchorNow(dependencies());
+  await rewrite(ann, 5);
+  expect((await verifyEvents(db.pool)).faults).toEqual([]);
+  const { broken } = await verifyAnchors(db.pool, { streamId: ann });
+  expect(broken).toMatchObject([
+    { kind: 'head', anchor: second.number, streamId: ann, version: 6, found: expect.any(String) },
+  ]);
+  const { anchored, found } = broken[0]!;
+  expect(anchored).not.toBe(found);
+  expect(brokenLine(broken[0]!)).toBe(
+    `${ann} at version 6: anchor 2 has ${anchored}, there is ${found}`,
+  );
+  expect((await verifyAnchors(db.pool, { streamId: run })).broken).toEqual([]);
+});
+
+test('a last event that was taken away is missed, also when everything else was made to match', async () => {
+  await anchorNow(dependencies());
+  await tamper(`delete from emt_messages where stream_id = '${ann}' and stream_position = 4`);
+  await tamper(`update emt_streams set stream_position = 3 where stream_id = '${ann}'`);
+  await tamper(`delete from stream_snapshot where stream_id = '${ann}'`);
+  expect((await verifyEvents(db.pool)).faults).toEqual([]);
+  const { broken } = await verifyAnchors(db.pool);
+  expect(broken).toMatchObject([{ kind: 'head', streamId: ann, version: 4, found: null }]);
+  expect(brokenLine(broken[0]!)).toContain('there is no event');
+});
+
+test('anchors that were changed, added or taken away no longer follow from each other', async () => {
+  await anchorNow(dependencies());
+  await append(ann);
+  const { root } = await anchorNow(dependencies());
+  await anchorNow(dependencies());
+  const broken = async () =>
+    (await verifyAnchors(db.pool)).broken.map(({ kind, anchor }) => [kind, anchor]);
+  await rewrite(ann, 1);
+  await tamper(
+    `update chain_anchor_head h set hash = (select message_metadata ->> 'hash' from emt_messages m
+       where m.stream_id = h.stream_id and m.stream_position = h.version)`,
+  );
+  expect(await broken()).toEqual([
+    ['root', 1],
+    ['root', 2],
+  ]);
+  await tamper(`delete from chain_anchor_head where number = 2`);
+  await tamper(`delete from chain_anchor where number = 2`);
+  expect(await broken()).toEqual([
+    ['root', 1],
+    ['root', 3],
+  ]);
+  const lines = (await verifyAnchors(db.pool)).broken.map(brokenLine);
+  expect(lines[1]).toMatch(/^anchor 3: its root is [0-9a-f]{64}, from its heads follows /);
+  expect(lines[1]).not.toContain(root);
+});
+
+test('anchors that were all taken away are missed by a root, and by themselves once events are old', async () => {
+  const { root } = await anchorNow(dependencies());
+  expect((await verifyAnchors(db.pool, { root })).missing).toEqual([]);
+  await tamper(`delete from emt_messages where stream_id = '${ann}' and stream_position = 4`);
+  await tamper(`update emt_streams set stream_position = 3 where stream_id = '${ann}'`);
+  await tamper(`delete from stream_snapshot where stream_id = '${ann}'`);
+  await tamper('delete from chain_anchor_head');
+  await tamper('delete from chain_anchor');
+  expect(await verifyAnchors(db.pool, { root })).toMatchObject({ broken: [], missing: ['root'] });
+  const age = async (interval: string) =>
+    tamper(`update emt_messages set created = now() - interval '${interval}'
+      where stream_id = '${ann}' and stream_position = 1`);
+  await age('47 hours');
+  expect((await verifyAnchors(db.pool)).missing).toEqual([]);
+  await age('49 hours');
+  expect((await verifyAnchors(db.pool)).missing).toEqual(['anchors']);
+  expect((await verifyAnchors(db.pool, { streamId: run, root })).missing).toEqual([
+    'anchors',
+    'root',
+  ]);
+  // One that is made anew follows from nothing that was there.
+  await anchorNow(dependencies());
+  expect((await verifyAnchors(db.pool)).missing).toEqual([]);
+  expect((await verifyAnchors(db.pool, { root })).missing).toEqual(['root']);
+});
+
+test('the newest anchor that was taken away is missed by its root', async () => {
+  const first = await anchorNow(dependencies());
+  await append(ann);
+  const second = await anchorNow(dependencies());
+  await tamper('delete from chain_anchor_head where number = 2');
+  await tamper('delete from chain_anchor where number = 2');
+  const missing = async (root: string) => (await verifyAnchors(db.pool, { root })).missing;
+  expect([await missing(first.root), await missing(second.root)]).toEqual([[], ['root']]);
+});
+
+test('the application adds anchors and changes none; an auditor reads them', async () => {
+  await anchorNow(dependencies());
+  for (const statement of [
+    'update chain_anchor set heads = 0',
+    'delete from chain_anchor',
+    `update chain_anchor_head set hash = repeat('0', 64)`,
+    'delete from chain_anchor_head',
+    'truncate chain_anchor_head',
+  ])
+    await expect(db.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
+  const auditor = new pg.Client({ connectionString: db.auditorUrl });
+  await auditor.connect();
+  try {
+    expect(await readAnchors(auditor)).toHaveLength(1);
+  } finally {
+    await auditor.end();
+  }
+});

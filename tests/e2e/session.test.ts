@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  type Application,
+  freePort,
+  startApplication,
+  temporaryFolder,
+} from '#tests/support/processes.ts';
+import { launchBrowser } from '#tests/web/browser.ts';
+
+/** How a session lives and ends: the real application, real browsers, nothing between them. */
+const folder = temporaryFolder();
+const patient = { timeout: 60_000 };
+const question = /What business challenge are you facing/;
+let application: Application;
+let browser: Browser;
+let opened: BrowserContext[] = [];
+let complaints: string[] = [];
+
+beforeAll(async () => {
+  application = await startApplication({ dataDir: folder.path, port: await freePort() });
+  browser = await launchBrowser();
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await application?.[Symbol.asyncDispose]();
+  folder.remove();
+});
+
+afterEach(async () => {
+  await Promise.all(opened.map((context) => context.close()));
+  opened = [];
+  const heard = complaints;
+  complaints = [];
+  expect(heard).toEqual([]);
+});
+
+/** A browser of its own, as another device is. */
+async function newDevice(): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  opened.push(context);
+  context.on('weberror', (error) => complaints.push(error.error().message));
+  context.on('console', (message) => {
+    // The status of a call is not a fault of the page's.
+    const isCall = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isCall) complaints.push(message.text());
+  });
+  return context;
+}
+
+async function signIn(page: Page, person: { email: string; password: string }): Promise<void> {
+  await page.goto(`${application.url}/login`);
+  await page.getByLabel('Email').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(person.password);
+  await page.getByRole('button', { name: 'Login', exact: true }).click();
+}
+
+/** Somebody new, signed in on this device. */
+async function signUp(page: Page, email: string): Promise<{ email: string; password: string }> {
+  const person = { email, password: 'Quiet-Harbour-7' };
+  await page.goto(`${application.url}/login`);
+  const status = await page.evaluate(
+    async (body) => {
+      const response = await fetch('/api/auth/signup', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return response.status;
+    },
+    { ...person, name: 'Somebody New' },
+  );
+  expect(status).toBe(201);
+  return person;
+}
+
+/** The shown name of the part of the account settings. */
+const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+
+test('two tabs that renew the session at the same moment both stay signed in', async () => {
+  const context = await newDevice();
+  const tabs = [await context.newPage(), await context.newPage()];
+  const [first, second] = tabs;
+  if (!first || !second) throw new Error('Two tabs were opened');
+  for (const tab of tabs) await tab.clock.install();
+  await signIn(first, application.demo);
+  await first.waitForURL('**/dashboard');
+  await second.goto(`${application.url}/profile`);
+  await part(second, 'Sessions').getByText('This device').waitFor();
+
+  let rotations = 0;
+  await context.route('**/api/auth/refresh', async (route) => {
+    rotations += 1;
+    // Long enough for both tabs to want it.
+    await sleep(700);
+    await route.continue();
+  });
+  const asked = tabs.map((tab) =>
+    tab.waitForResponse((response) => /auth\/(refresh|session)$/.test(response.url())),
+  );
+  await Promise.all(tabs.map((tab) => tab.clock.fastForward(330_000)));
+  const statuses = (await Promise.all(asked)).map((response) => response.status());
+  expect(statuses).toEqual([200, 200]);
+  expect(rotations).toBe(1);
+
+  // Both go on, with a page load and without one.
+  await first.getByRole('link', { name: 'Account Settings' }).click();
+  await part(first, 'Sessions').getByText('This device').waitFor();
+  await second.reload();
+  await part(second, 'Sessions').getByText('This device').waitFor();
+  for (const tab of tabs) expect(await tab.getByText('Please sign in again').count()).toBe(0);
+}, 60_000);
+
+test('a session ended elsewhere asks to sign in again within seconds, and nothing typed is lost', async () => {
+  const here = await (await newDevice()).newPage();
+  await signIn(here, application.demo);
+  await here.waitForURL('**/dashboard');
+  await here.goto(`${application.url}/optimization`);
+  await here.getByLabel(question).fill('Rent or buy the van?');
+
+  const there = await (await newDevice()).newPage();
+  await signIn(there, application.demo);
+  await there.waitForURL('**/dashboard');
+  await there.goto(`${application.url}/profile`);
+  await part(there, 'Sessions').getByRole('button', { name: 'End all other sessions' }).click();
+  await part(there, 'Sessions')
+    .getByText(/other devices? (is|are) signed out/)
+    .waitFor();
+
+  await here.getByText('Your session has ended').waitFor({ timeout: 30_000 });
+  expect(await here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
+  await here.getByRole('button', { name: 'Login', exact: true }).click();
+  const dialog = here.getByRole('dialog', { name: 'Please sign in again' });
+  await dialog.getByLabel('Password', { exact: true }).fill(application.demo.password);
+  await dialog.getByRole('button', { name: 'Login', exact: true }).click();
+  await expect.poll(() => here.getByText('Your session has ended').count(), patient).toBe(0);
+  expect(new URL(here.url()).pathname).toBe('/optimization');
+  expect(await here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
+  await here.getByRole('radio', { name: /^Fast/ }).check();
+  await here.getByRole('button', { name: 'Start Optimization' }).click();
+  await here.waitForURL('**/evolution-chamber?id=opt_*');
+}, 60_000);
+
+test('a person takes everything along, deletes the account, and is nobody afterwards', async () => {
+  const page = await (await newDevice()).newPage();
+  const person = await signUp(page, 'leaving@example.com');
+  await page.goto(`${application.url}/profile`);
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export my data' }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe('sevenfold-export.json');
+  expect(await readFile(await file.path(), 'utf8')).toContain(person.email);
+
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
+  await dialog.getByLabel(`Type ${person.email} to go on`).fill(person.email);
+  await dialog.getByLabel('Your password', { exact: true }).fill(person.password);
+  await dialog.getByRole('button', { name: 'Delete my account' }).click();
+  await page.waitForURL('**/account-deleted');
+  await page.getByRole('heading', { name: 'Your account is being deleted' }).waitFor();
+
+  await page.goto(`${application.url}/dashboard`);
+  await page.waitForURL('**/login?redirect=*');
+  await signIn(page, person);
+  await page.getByText('Login failed', { exact: true }).waitFor();
+}, 60_000);

@@ -1,0 +1,22 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createTestShop } from '#tests/support/payments.ts';
+import type { TestShop } from '#tests/support/payments.ts';
+import { fuzz, usualSeed } from './calls.ts';
+
+vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
+  ...(await original()),
+  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
+}));
+
+let shop: TestShop;
+beforeAll(async () => {
+  shop = await createTestShop();
+});
+afterAll(async () => shop.close());
+
+test('F1: 300 calls by chance find no fault', { timeout: 300_000 }, async () => {
+  const { answered, failures } = await fuzz(shop, { seed: usualSeed(), calls: 300 });
+  expect(failures).toEqual([]);
+  // It came past the parsers, and was stopped by them, too.
+  expect(Object.keys(answered)).toEqual(expect.arrayContaining(['200', '400', '401', '404']));
+});

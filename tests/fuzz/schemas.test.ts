@@ -1,0 +1,92 @@
+import type * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { endpoints } from '#services/endpoints.ts';
+import type { Endpoint } from '#services/platform/contract.ts';
+import { parseInput } from '#services/platform/http.ts';
+import { Problem } from '#services/platform/problem.ts';
+import {
+  allows,
+  bodySchemaOf,
+  nearMisses,
+  operations,
+  querySchemaOf,
+  seeded,
+  valueOf,
+} from './schemas.ts';
+import type { JsonSchema } from './schemas.ts';
+
+/**
+ * F2: what the description allows is taken, and what breaks one of its rules is taken by neither. Two
+ * rules are words in the description, since JSON Schema has none for them: white space around a text
+ * does not count, and lengths are counted in UTF-16 units.
+ */
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
+const rounds = 40;
+
+type Case = {
+  name: string;
+  described: JsonSchema;
+  /** As it arrives. */
+  sent: (value: unknown) => unknown;
+  taken: (value: unknown) => boolean;
+};
+
+const all = Object.entries<Endpoint>(endpoints);
+const bodies = all.flatMap(([name, { body }]): Case[] => {
+  const operation = operations.get(name);
+  const described = operation === undefined ? null : bodySchemaOf(operation);
+  if (!body || described === null) return [];
+  const taken = (value: unknown) => takes(body, value);
+  return [{ name: `the body of ${name}`, described, sent: (value) => value, taken }];
+});
+const queries = all.flatMap(([name, { query }]): Case[] => {
+  const operation = operations.get(name);
+  if (!query || !operation) return [];
+  const described = { ...querySchemaOf(operation), additionalProperties: false };
+  const taken = (value: unknown) => takes(query, value);
+  return [{ name: `the query of ${name}`, described, sent: onTheWire, taken }];
+});
+
+/** As a route parses. */
+function takes(schema: v.GenericSchema, value: unknown): boolean {
+  try {
+    parseInput(schema, value);
+    return true;
+  } catch (error) {
+    if (error instanceof Problem) return false;
+    throw error;
+  }
+}
+
+/** Everything in a query is a text. */
+function onTheWire(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const texts = Object.entries(value).map(([name, one]) => [
+    name,
+    typeof one === 'number' ? String(one) : (one as unknown),
+  ]);
+  return Object.fromEntries(texts) as unknown;
+}
+
+describe.each([...bodies, ...queries])('$name', ({ described, sent, taken }) => {
+  const allowed = allows(described);
+
+  test('takes what its description allows', () => {
+    const chance = seeded(seed);
+    const values = Array.from({ length: rounds }, () => valueOf(described, chance));
+    expect(values.filter((value) => !allowed(value))).toEqual([]);
+    expect(values.filter((value) => !taken(sent(value)))).toEqual([]);
+  });
+
+  test('refuses what breaks one rule of it', () => {
+    const chance = seeded(seed);
+    const misses = nearMisses(described)
+      .map(({ what, make }) => ({ what, value: make(chance) }))
+      .filter(
+        // In a query a number is a text as well, and may stand where a text may.
+        ({ what, value }) => !allowed(value) && !(sent === onTheWire && what.endsWith(': integer')),
+      );
+    expect(misses).not.toEqual([]);
+    expect(misses.filter(({ value }) => taken(sent(value))).map(({ what }) => what)).toEqual([]);
+  });
+});

@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { avatarLimits } from '#services/identity/contract.ts';
+import type { Profile } from '#services/identity/contract.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+import { jpeg, png, pngChunk, webpLossless } from './pictures.ts';
+
+let app: TestApp;
+let ann: Person;
+let ben: Person;
+beforeAll(async () => {
+  app = await createTestApp();
+  ann = await app.signUp();
+  ben = await app.signUp();
+});
+afterAll(async () => app.close());
+
+async function read(person: Person): Promise<Profile> {
+  return app.data<Profile>('/users/me', { token: person.token });
+}
+
+async function change(body: unknown): Promise<Response> {
+  return app.call('/users/me', { method: 'PATCH', token: ann.token, body });
+}
+
+describe('the profile', () => {
+  test('tells a person what they see of themselves', async () => {
+    expect(await read(ann)).toMatchObject({
+      id: ann.userId,
+      email: ann.email,
+      name: 'A Person',
+      subscription_tier: 'free',
+      has_password: true,
+      pending_email: null,
+      preferred_dashboard: null,
+      onboarding_completed_at: null,
+      notify_run_finished: false,
+      avatar_url: null,
+    });
+  });
+
+  test('changes what is named and nothing else', async () => {
+    const first = await change({
+      name: '  Ann Other ',
+      notify_run_finished: true,
+      notify_low_balance: false,
+    });
+    expect(await first.json()).toMatchObject({
+      data: {
+        name: 'Ann Other',
+        notify_run_finished: true,
+        notify_low_balance: false,
+        preferred_dashboard: null,
+      },
+    });
+    await change({ preferred_dashboard: 'elite' });
+    expect(await read(ann)).toMatchObject({
+      name: 'Ann Other',
+      notify_run_finished: true,
+      preferred_dashboard: 'elite',
+    });
+    await change({ preferred_dashboard: null, notify_run_finished: false });
+    expect(await read(ann)).toMatchObject({
+      name: 'Ann Other',
+      notify_run_finished: false,
+      preferred_dashboard: null,
+    });
+    expect(await read(ben)).toMatchObject({ name: 'A Person', preferred_dashboard: null });
+  });
+
+  test.each([
+    [{ name: ' A ' }, 'name', 'Name must be at least 2 characters'],
+    [{ name: 'x'.repeat(81) }, 'name', 'Name must be at most 80 characters'],
+    [{ subscription_tier: 'scale' }, '', 'This field is not known.'],
+    [{ email: 'other@example.com' }, '', 'This field is not known.'],
+    [{ preferred_dashboard: 'both' }, 'preferred_dashboard', 'This field is not valid.'],
+  ])('refuses %j', async (body, field, message) => {
+    const response = await change(body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: [{ field, message }] });
+  });
+
+  test('shows the address that waits to be confirmed, as long as it waits', async () => {
+    const waiting = async (email: string, ended: 'used_at' | 'voided_at' | null, hours = 24) =>
+      app.database.pool.query(
+        `insert into auth_link (id, user_id, kind, token_hash, email, expires_at, used_at, voided_at)
+         values ('lnk_' || $2, $1, 'email', sha256(convert_to($2, 'utf8')), $2,
+           now() + make_interval(hours => $4),
+           case when $3 = 'used_at' then now() end, case when $3 = 'voided_at' then now() end)`,
+        [ben.userId, email, ended, hours],
+      );
+    await waiting('used@example.com', 'used_at');
+    await waiting('voided@example.com', 'voided_at');
+    await waiting('late@example.com', null, -1);
+    expect((await read(ben)).pending_email).toBeNull();
+    await waiting('new@example.com', null);
+    expect((await read(ben)).pending_email).toBe('new@example.com');
+  });
+});
+
+async function put(bytes: Buffer, type: string, token = ann.token): Promise<Response> {
+  return app.call('/users/me/avatar', {
+    method: 'PUT',
+    token,
+    headers: { 'content-type': type },
+    raw: Uint8Array.from(bytes),
+  });
+}
+
+async function addressAfter(response: Response): Promise<string> {
+  expect(response.status).toBe(200);
+  const { data } = (await response.json()) as { data: Profile };
+  return (data.avatar_url ?? '').replace(/^\/api/, '');
+}
+
+/** A PNG of exactly so many bytes. */
+function pngOf(size: number): Buffer {
+  const filler = size - png(pngChunk('tEXt', Buffer.alloc(0))).length;
+  return png(pngChunk('tEXt', Buffer.alloc(filler, 'x')));
+}
+
+describe('the picture', () => {
+  test.each([
+    ['image/png', png()],
+    ['image/jpeg', jpeg],
+    ['image/webp', webpLossless],
+  ])('of type %s is kept as it is and shown without a token', async (type, bytes) => {
+    const address = await addressAfter(await put(bytes, type));
+    expect(address).toMatch(/^\/avatars\/[\w-]{22}$/);
+    const shown = await app.call(address);
+    expect(shown.status).toBe(200);
+    expect(Buffer.from(await shown.arrayBuffer()).equals(bytes)).toBe(true);
+    expect(Object.fromEntries(shown.headers)).toMatchObject({
+      'content-type': type,
+      'content-disposition': 'inline',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'private, max-age=3600',
+    });
+  });
+
+  test('has a new address each time, and the earlier one ends', async () => {
+    const before = await addressAfter(await put(png(), 'image/png'));
+    const after = await addressAfter(await put(png(), 'image/png'));
+    expect(after).not.toBe(before);
+    expect((await app.call(before)).status).toBe(404);
+    expect((await app.call(after)).status).toBe(200);
+  });
+
+  test('is gone once it is removed, and removing it again is no error', async () => {
+    const address = await addressAfter(await put(png(), 'image/png'));
+    for (let time = 0; time < 2; time += 1) {
+      const removed = await app.data('/users/me/avatar', { method: 'DELETE', token: ann.token });
+      expect(removed).toEqual({ id: ann.userId, deleted: true });
+    }
+    expect((await read(ann)).avatar_url).toBeNull();
+    expect((await app.call(address)).status).toBe(404);
+  });
+
+  test('may have 256 kB and not a byte more, with and without a length in front', async () => {
+    expect((await put(pngOf(avatarLimits.bytes), 'image/png')).status).toBe(200);
+    const large = pngOf(avatarLimits.bytes + 1);
+    const streamed = await app.call('/users/me/avatar', {
+      method: 'PUT',
+      token: ann.token,
+      headers: { 'content-type': 'image/png' },
+      raw: new Blob([Uint8Array.from(large)]).stream(),
+    });
+    for (const response of [await put(large, 'image/png'), streamed]) {
+      expect(response.status).toBe(413);
+      expect(await response.json()).toMatchObject({
+        code: 'avatar-too-large',
+        message: 'The picture may have at most 256 kB.',
+      });
+    }
+  });
+
+  test.each([
+    ['declared as another type', png(), 'image/jpeg'],
+    ['declared as a page', png(), 'text/html'],
+    ['without a type', png(), ''],
+    ['that is an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/svg+xml'],
+    ['that says PNG and is an SVG', Buffer.from('<svg/>'), 'image/png'],
+    ['with a page after its end', Buffer.concat([png(), Buffer.from('<html>')]), 'image/png'],
+    ['with an archive after its end', Buffer.concat([jpeg, Buffer.from('PK')]), 'image/jpeg'],
+    ['of no bytes', Buffer.alloc(0), 'image/png'],
+  ])('%s is refused and the one before it stays', async (_what, bytes, type) => {
+    const address = await addressAfter(await put(webpLossless, 'image/webp'));
+    const response = await put(bytes, type);
+    expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({
+      code: 'avatar-not-an-image',
+      title: 'Not a picture we can show',
+    });
+    expect((await app.call(address)).status).toBe(200);
+  });
+
+  test.each(['/avatars/x', `/avatars/${'A'.repeat(22)}`, '/avatars/..%2Fusers', '/avatars/%00'])(
+    'at an address that nobody was given is not there: %s',
+    async (address) => expect((await app.call(address)).status).toBe(404),
+  );
+
+  test('needs a person to be put and removed', async () => {
+    expect((await put(png(), 'image/png', 'none')).status).toBe(401);
+    expect((await app.call('/users/me/avatar', { method: 'DELETE' })).status).toBe(401);
+  });
+});

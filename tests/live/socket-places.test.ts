@@ -1,0 +1,432 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { connect as connectTo } from 'node:net';
+import timers from 'node:timers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openLiveView } from '#services/live-view.ts';
+import { createOpenStreams } from '#services/live/open-streams.ts';
+import type { OpenStreams } from '#services/live/open-streams.ts';
+import type { SessionWatch } from '#services/live/session-watch.ts';
+import { socketLimits } from '#services/live/socket-limits.ts';
+import { openSockets } from '#services/live/socketio.ts';
+import type { SocketDependencies } from '#services/live/socketio.ts';
+import { newId } from '#services/platform/ids.ts';
+import { listen, stopListening } from '#services/platform/listen.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { createRateLimits } from '#services/platform/rate-limits.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+import { connect, openPort, outcomeOf } from './sockets.ts';
+import type { Client, ClientOptions } from './sockets.ts';
+
+/**
+ * Connections of sockets take the places that streams take, and give them back however they end.
+ * Whoever brings a person's id as a token is that person; where they come from they say themselves.
+ */
+let app: TestApp;
+let live: Awaited<ReturnType<typeof openLiveView>>;
+let resources: AsyncDisposableStack;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  live = await openLiveView(app.context, app.core);
+});
+afterAll(async () => app.close());
+
+beforeEach(() => {
+  const stack = new AsyncDisposableStack();
+  resources = stack;
+  return async () => stack.disposeAsync();
+});
+
+const tooMany = {
+  message: 'The rate limit is reached: too many pages are open at once. Close some of them.',
+  data: { code: 'too-many-streams', retry_ms: 10_000 },
+};
+
+type Served = { url: string; places: OpenStreams; drain: () => Promise<void> };
+type Changes = Partial<SocketDependencies> & { expiresAt?: () => Date };
+
+async function serve({ expiresAt, ...changes }: Changes = {}): Promise<Served> {
+  const { env, log } = app.context;
+  const openStreams = changes.openStreams ?? createOpenStreams({ perPerson: 1, perAddress: 50 });
+  const sockets = openSockets({
+    ...live,
+    sessions: { watch: () => () => {}, close: async () => {} },
+    rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides: 'off', log }),
+    authenticate: async (userId) => ({
+      userId,
+      sessionId: 'ses_none',
+      expiresAt: expiresAt?.() ?? new Date(Date.now() + 3_600_000),
+    }),
+    origins: { own: new Set(), foreign: new Set() },
+    readRun: async () => null,
+    cancelRun: async () => {},
+    newConnectionId: () => randomUUID(),
+    callerOf: ({ headers }: IncomingMessage) => headers['x-address']?.toString() ?? '192.0.2.1',
+    log,
+    ...changes,
+    openStreams,
+  });
+  const url = await listen(sockets.server, { host: '127.0.0.1', port: 0 });
+  resources.defer(async () => {
+    const stopped = stopListening(sockets.server);
+    sockets.server.closeAllConnections();
+    await stopped;
+  });
+  return { url, places: openStreams, drain: async () => sockets.drain() };
+}
+
+function client({ url }: Served, userId: string, options: ClientOptions = {}): Client {
+  const made = connect(url, userId, { transports: ['websocket'], reconnection: false, ...options });
+  resources.defer(() => void made.socket.disconnect());
+  return made;
+}
+
+async function connected(...args: Parameters<typeof client>): Promise<Client> {
+  const made = client(...args);
+  expect(await outcomeOf(made)).toBe('connected');
+  return made;
+}
+
+/** What the client is told when it is not let in. */
+async function refusalOf(...args: Parameters<typeof client>): Promise<unknown> {
+  const { socket } = client(...args);
+  const told = Promise.withResolvers<unknown>();
+  socket.once('connect_error', (error) => {
+    told.resolve({ message: error.message, data: 'data' in error ? error.data : null });
+  });
+  socket.once('connect', () => told.resolve('connected'));
+  return told.promise;
+}
+
+function isFree({ places }: Served, who: { userId: string; address?: string }): boolean {
+  try {
+    places.open({ address: '192.0.2.1', ...who })();
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'too-many-streams') return false;
+    throw error;
+  }
+}
+
+test('a person has so many places for streams and sockets together, and hears that they are taken', async () => {
+  const served = await serve({ openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }) });
+  const userId = newId('usr');
+  const leave = served.places.open({ userId, address: '192.0.2.9' });
+  const first = await connected(served, userId);
+  await connected(served, userId, { transports: ['polling'] });
+  expect(await refusalOf(served, userId)).toEqual(tooMany);
+  expect(await refusalOf(served, userId, { transports: ['polling'] })).toEqual(tooMany);
+  expect(() => served.places.open({ userId, address: '192.0.2.9' })).toThrow(tooMany.message);
+  // Those that are open stay, and nobody else is concerned.
+  expect(
+    await first.send('demo-progress', { optimizationId: 'x', stage: 'y', progress: 1 }),
+  ).toEqual({ ok: true });
+  await connected(served, newId('usr'));
+  leave();
+  await connected(served, userId);
+  expect(await refusalOf(served, userId)).toEqual(tooMany);
+});
+
+test('an address has so many places, whoever takes them', async () => {
+  const served = await serve({ openStreams: createOpenStreams({ perPerson: 9, perAddress: 3 }) });
+  const from = (address: string) => ({ extraHeaders: { 'x-address': address } });
+  served.places.open({ userId: newId('usr'), address: '192.0.2.7' });
+  const first = await connected(served, newId('usr'), from('192.0.2.7'));
+  await connected(served, newId('usr'), from('192.0.2.7'));
+  expect(await refusalOf(served, newId('usr'), from('192.0.2.7'))).toEqual(tooMany);
+  await connected(served, newId('usr'), from('192.0.2.8'));
+  first.socket.disconnect();
+  await expect
+    .poll(() => isFree(served, { userId: newId('usr'), address: '192.0.2.7' }))
+    .toBe(true);
+});
+
+describe('a place is free again when its connection', () => {
+  /** Ends of a connection that has its person's one place. */
+  const ends: [string, string[], (ending: Ending) => Promise<void> | void][] = [
+    ['is left by its client', ['websocket'], ({ its }) => void its.socket.disconnect()],
+    ['is left by a client that polls', ['polling'], ({ its }) => void its.socket.disconnect()],
+    ['is cut', ['websocket'], ({ cut }) => cut()],
+    [
+      'sends too much at once',
+      ['websocket'],
+      ({ its }) => void its.socket.emit('demo-progress', 'x'.repeat(socketLimits.messageBytes)),
+    ],
+    ['has lost its session', ['websocket'], ({ endSession }) => endSession()],
+    ['has lost its session, and polls', ['polling'], ({ endSession }) => endSession()],
+    ['is sent to another process', ['websocket'], async ({ served }) => served.drain()],
+    ['is sent to another process, and polls', ['polling'], async ({ served }) => served.drain()],
+  ];
+  type Ending = { served: Served; its: Client; cut: () => void; endSession: () => void };
+
+  test.each(ends)('%s', async (_what, transports, endIt) => {
+    let endSession = () => {};
+    const sessions: SessionWatch = {
+      watch: (_sessionId, onEnd) => {
+        endSession = onEnd;
+        return () => {};
+      },
+      close: async () => {},
+    };
+    const served = await serve({ sessions });
+    const userId = newId('usr');
+    const its = await connected(served, userId, { transports });
+    expect(isFree(served, { userId })).toBe(false);
+    const cut = () => its.socket.io.engine.transport.close();
+    await endIt({ served, its, cut, endSession: () => endSession() });
+    await expect.poll(() => isFree(served, { userId })).toBe(true);
+  });
+
+  test('has lost its session in the moment that it is let in', async () => {
+    const taken = Promise.withResolvers<boolean>();
+    const userId = newId('usr');
+    const served = await serve({
+      sessions: {
+        watch: (_sessionId, onEnd) => {
+          taken.resolve(!isFree(served, { userId }));
+          queueMicrotask(onEnd);
+          return () => {};
+        },
+        close: async () => {},
+      },
+    });
+    const its = client(served, userId);
+    expect(await taken.promise).toBe(true);
+    await expect.poll(() => isFree(served, { userId })).toBe(true);
+    expect(its.socket.connected).toBe(false);
+  });
+
+  test('has a token that ends', async () => {
+    const served = await serve({ expiresAt: () => new Date(Date.now() + 100) });
+    const userId = newId('usr');
+    const its = client(served, userId);
+    const gone = Promise.withResolvers<string>();
+    its.socket.once('disconnect', (reason) => gone.resolve(reason));
+    expect(await gone.promise).toBe('transport close');
+    await expect.poll(() => isFree(served, { userId })).toBe(true);
+  });
+
+  test('leaves the namespace and keeps the line, which is cut', async () => {
+    const served = await serve();
+    const userId = newId('usr');
+    const raw = new WebSocket(`${served.url}/socket.io/?EIO=4&transport=websocket`);
+    const heard: string[] = [];
+    const closed = Promise.withResolvers<void>();
+    raw.addEventListener('close', () => closed.resolve());
+    raw.addEventListener('message', ({ data }) => {
+      heard.push(String(data));
+      if (String(data).startsWith('0'))
+        raw.send(`40/optimization,${JSON.stringify({ token: userId })}`);
+      if (String(data).startsWith('40/optimization,')) raw.send('41/optimization,');
+    });
+    await closed.promise;
+    expect(heard[1]).toMatch(/^40\/optimization,\{"sid"/);
+    await expect.poll(() => isFree(served, { userId })).toBe(true);
+  });
+
+  test('polls no more', async () => {
+    const due = new Map<number | undefined, () => void>();
+    // The protocol below takes its clock from here; what it waits for is called when the test says so.
+    const clock = vi.spyOn(timers, 'setTimeout').mockImplementation((callback, ms) => {
+      due.set(ms, callback);
+      return setTimeout(callback, ms);
+    });
+    resources.defer(() => clock.mockRestore());
+    const served = await serve();
+    const userId = newId('usr');
+    const base = `${served.url}/socket.io/?EIO=4&transport=polling`;
+    const opened = await (await fetch(base)).text();
+    const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+    const body = `40/optimization,${JSON.stringify({ token: userId })}`;
+    await (await fetch(`${base}&sid=${sid}`, { method: 'POST', body })).text();
+    expect(await (await fetch(`${base}&sid=${sid}`)).text()).toMatch(/^40\/optimization,\{"sid"/);
+    expect(isFree(served, { userId })).toBe(false);
+    due.get(socketLimits.pingEveryMs)?.();
+    expect(isFree(served, { userId })).toBe(false);
+    due.get(socketLimits.pongWithinMs)?.();
+    expect(isFree(served, { userId })).toBe(true);
+  });
+});
+
+test.each([
+  ['at its last moment', 0, 600_000],
+  ['half a minute before', 0.5, 570_000],
+])('a connection lasts until its token ends, by chance %s', async (_what, chance, afterMs) => {
+  const now = Date.parse('2026-11-01T12:00:00Z');
+  const timer = vi.spyOn(globalThis, 'setTimeout');
+  const random = vi.spyOn(Math, 'random').mockReturnValue(chance);
+  resources.defer(() => {
+    random.mockRestore();
+    timer.mockRestore();
+  });
+  const served = await serve({ clock: () => now, expiresAt: () => new Date(now + 600_000) });
+  const its = await connected(served, newId('usr'));
+  const gone = Promise.withResolvers<string>();
+  its.socket.once('disconnect', (reason) => gone.resolve(reason));
+  const [due, ...others] = timer.mock.calls.filter(([, ms]) => ms === afterMs);
+  expect(others).toEqual([]);
+  const message = { optimizationId: 'x', stage: 'y', progress: 1 };
+  expect(await its.send('demo-progress', message)).toEqual({ ok: true });
+  due?.[0]();
+  // Not by a farewell, after which it would not come back by itself.
+  expect(await gone.promise).toBe('transport close');
+});
+
+test('whoever is not let in takes no place, and waits to be let in only so often', async () => {
+  const served = await serve({
+    authenticate: async (token) =>
+      token === 'nobody'
+        ? null
+        : { userId: token, sessionId: 'ses_none', expiresAt: new Date(Date.now() + 3_600_000) },
+  });
+  const userId = newId('usr');
+  expect(await refusalOf(served, 'nobody')).toEqual({
+    message: 'Authentication required',
+    data: { code: 'authentication-required' },
+  });
+  expect(isFree(served, { userId })).toBe(true);
+
+  const from = (address: string) => ({ headers: { 'x-address': address } });
+  const handshake = async (address: string) => {
+    const url = `${served.url}/socket.io/?EIO=4&transport=polling`;
+    const response = await fetch(url, from(address));
+    return { status: response.status, text: await response.text() };
+  };
+  const ids: string[] = [];
+  for (let count = 0; count < socketLimits.waitingPerAddress; count += 1) {
+    const { status, text } = await handshake('192.0.2.7');
+    expect(status).toBe(200);
+    ids.push((JSON.parse(text.slice(1)) as { sid: string }).sid);
+  }
+  expect(await handshake('192.0.2.7')).toEqual({
+    status: 403,
+    text: JSON.stringify({
+      code: 4,
+      message: 'Too many connections of this address wait to be let in',
+    }),
+  });
+  expect((await handshake('192.0.2.8')).status).toBe(200);
+  // One that says who it is waits no more.
+  await fetch(`${served.url}/socket.io/?EIO=4&transport=polling&sid=${ids[0]}`, {
+    method: 'POST',
+    body: `40/optimization,${JSON.stringify({ token: userId })}`,
+    ...from('192.0.2.7'),
+  });
+  await expect.poll(async () => (await handshake('192.0.2.7')).status).toBe(200);
+  expect(isFree(served, { userId })).toBe(false);
+});
+
+test.each([
+  ['person', { streams: { limit: 3, windowSeconds: 60 } }, 5],
+  ['address', { 'streams-address': { limit: 3, windowSeconds: 60 } }, 3],
+])(
+  'connections that one %s opens too often are refused, also when none stays',
+  async (_, overrides, asked) => {
+    const { env, log } = app.context;
+    let authenticated = 0;
+    const served = await serve({
+      rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides, log }),
+      authenticate: async (userId) => {
+        authenticated += 1;
+        return { userId, sessionId: 'ses_none', expiresAt: new Date(Date.now() + 3_600_000) };
+      },
+    });
+    const userId = newId('usr');
+    for (let count = 0; count < 3; count += 1) {
+      const { socket } = await connected(served, userId);
+      socket.disconnect();
+      await expect.poll(() => isFree(served, { userId })).toBe(true);
+    }
+    for (let count = 0; count < 2; count += 1)
+      expect(await refusalOf(served, userId)).toEqual({
+        message: expect.stringContaining('rate limit') as string,
+        data: { code: 'rate-limited', retry_ms: expect.any(Number) as number },
+      });
+    expect(isFree(served, { userId })).toBe(true);
+    // Beyond its address' limit nobody is asked who they are.
+    expect(authenticated).toBe(asked);
+  },
+);
+
+test('in the application streams and sockets of a person share twenty places', async () => {
+  const limited = await createTestApp({ env: { RATE_LIMITS: 'streams=1000/m' } });
+  resources.defer(async () => limited.close());
+  const port = await openPort(limited);
+  resources.defer(async () => port[Symbol.asyncDispose]());
+  const { token } = await limited.signUp();
+  const stop = new AbortController();
+  resources.defer(() => stop.abort());
+  const stream = async () =>
+    fetch(`${port.url}/api/stream`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: stop.signal,
+    });
+  for (let count = 0; count < 19; count += 1) expect((await stream()).status).toBe(200);
+  const one = connect(port.url, token, { transports: ['websocket'], reconnection: false });
+  expect(await outcomeOf(one)).toBe('connected');
+  expect((await stream()).status).toBe(429);
+  const more = connect(port.url, token, { transports: ['websocket'], reconnection: false });
+  expect(await outcomeOf(more)).toBe(tooMany.message);
+  one.socket.disconnect();
+  await expect.poll(async () => (await stream()).status).toBe(200);
+});
+
+describe('a connection is cut that', () => {
+  test('is told more and more while it takes nothing', async () => {
+    // Each packet comes in a second of its own.
+    let now = Date.now();
+    const served = await serve({ clock: () => (now += 1_000) });
+    const userId = newId('usr');
+    const raw = await rawConnection(served, userId);
+    raw.socket.pause();
+    // Each is answered with a refusal that names the namespace.
+    const asked = `40/${'x'.repeat(15_000)},`;
+    const sending = setInterval(() => raw.send(asked), 1);
+    resources.defer(() => clearInterval(sending));
+    await expect.poll(() => isFree(served, { userId }), { timeout: 60_000 }).toBe(true);
+  });
+
+  test('sends packets faster than any client does', async () => {
+    const served = await serve({ clock: () => 0 });
+    const userId = newId('usr');
+    const raw = await rawConnection(served, userId);
+    for (let packet = 0; packet <= socketLimits.packets; packet += 1) raw.send('3');
+    await expect.poll(() => isFree(served, { userId })).toBe(true);
+  });
+});
+
+/** Without a client of socket.io, which reads all that it is told and answers when it should. */
+async function rawConnection({ url }: Served, userId: string) {
+  const { port } = new URL(url);
+  const socket = connectTo({ port: Number(port), host: '127.0.0.1' });
+  resources.defer(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(
+    [
+      'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
+      'Host: localhost',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      `Sec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}`,
+      '\r\n',
+    ].join('\r\n'),
+  );
+  let heard = '';
+  socket.on('data', (data: Buffer) => (heard += data.toString('latin1')));
+  /** One frame of text, whose mask of zeros changes nothing. */
+  const send = (text: string) => {
+    const bytes = Buffer.from(text);
+    const head =
+      bytes.length < 126
+        ? [0x81, 0x80 | bytes.length]
+        : [0x81, 0x80 | 126, bytes.length >> 8, bytes.length & 255];
+    socket.write(Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), bytes]));
+  };
+  await expect.poll(() => heard).toContain('"sid"');
+  send(`40/optimization,${JSON.stringify({ token: userId })}`);
+  await expect.poll(() => heard).toContain('40/optimization,');
+  return { socket, send };
+}

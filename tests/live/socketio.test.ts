@@ -1,0 +1,302 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import * as v from 'valibot';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { socketLimits } from '#services/live/socket-limits.ts';
+import { Evolution, Optimization, ProgressStep } from '#services/optimizations/contract.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person } from '#tests/support/app.ts';
+import { createTestCouncil } from '#tests/support/council.ts';
+import type { TestCouncil } from '#tests/support/council.ts';
+import { connect, openPort, outcomeOf } from './sockets.ts';
+import type { Client, ClientOptions, TestPort } from './sockets.ts';
+
+let app: TestCouncil;
+let port: TestPort;
+let open: Client[] = [];
+
+beforeAll(async () => {
+  app = await createTestCouncil();
+  port = await openPort(app);
+});
+afterEach(() => {
+  for (const { socket } of open) socket.disconnect();
+  open = [];
+});
+afterAll(async () => {
+  await port[Symbol.asyncDispose]();
+  await app.close();
+});
+
+const { bias: _bias, ...progressFields } = Evolution.entries;
+/** What is heard has these fields and no others. */
+const shapes = {
+  'optimization-progress': v.strictObject({
+    optimizationId: v.string(),
+    stage: ProgressStep,
+    progress: v.strictObject({ ...progressFields, models: Optimization.entries.models }),
+  }),
+  'optimization-complete': v.strictObject({ optimizationId: v.string(), result: Optimization }),
+} as const;
+
+const question = { challenge: 'Rent or buy the workshop?', strategy: 'balanced' };
+
+function client(token: unknown, options?: ClientOptions): Client {
+  const made = connect(port.url, token, options);
+  open.push(made);
+  return made;
+}
+
+async function connected(person: Pick<Person, 'token'>, options?: ClientOptions): Promise<Client> {
+  const made = client(person.token, options);
+  expect(await outcomeOf(made)).toBe('connected');
+  return made;
+}
+
+async function draft(person: Person): Promise<Optimization> {
+  return app.data<Optimization>('/optimizations', { token: person.token, body: question });
+}
+
+async function withCredits(): Promise<Person> {
+  const person = await app.signUp();
+  await createGiveCredits(
+    app.core.bus,
+    Date.now,
+  )({
+    userId: person.userId,
+    credits: 50,
+    source: 'other',
+    reason: 'operator',
+    actor: 'test',
+    commandId: randomUUID(),
+  });
+  return person;
+}
+
+async function revoke(person: Person): Promise<void> {
+  await app.database.ownerPool.query('update sessions set revoked_at = now() where user_id = $1', [
+    person.userId,
+  ]);
+}
+
+const ended = ({ heard }: Client) =>
+  heard.filter(({ event }) => event !== 'optimization-progress').map(({ event }) => event);
+
+describe.each([
+  ['websocket, then polling', ['websocket', 'polling']],
+  ['polling alone', ['polling']],
+])('over %s', (_what, transports) => {
+  test('a run is followed to its end, in the shapes of the contract', async () => {
+    const person = await withCredits();
+    const run = await draft(person);
+    const follower = await connected(person, { transports });
+    expect(await follower.send('subscribe-optimization', run.id)).toEqual({ ok: true });
+    await app.data(`/optimizations/${run.id}/process`, { method: 'POST', token: person.token });
+    await expect.poll(() => ended(follower)).toEqual(['optimization-complete']);
+    for (const { event, payload } of follower.heard)
+      expect(v.parse(shapes[event as keyof typeof shapes], payload)).toEqual(payload);
+    expect(follower.heard[0]).toMatchObject({
+      event: 'optimization-progress',
+      payload: { optimizationId: run.id, stage: 'initializing', progress: { id: run.id } },
+    });
+    expect(follower.heard.at(-1)?.payload).toMatchObject({
+      optimizationId: run.id,
+      result: { id: run.id, status: 'completed', progress: 100 },
+    });
+  });
+
+  test('a run is cancelled, and whoever follows it hears so once', async () => {
+    const person = await withCredits();
+    const run = await draft(person);
+    const follower = await connected(person, { transports });
+    const optimizationId = run.id;
+    expect(await follower.send('subscribe-optimization', { optimizationId })).toEqual({ ok: true });
+    expect(await follower.send('cancel-optimization', { optimizationId })).toEqual({ ok: true });
+    await expect.poll(() => ended(follower)).toEqual(['optimization-cancelled']);
+    expect(follower.heard.at(-1)?.payload).toEqual({ optimizationId, cancelled: true });
+    const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
+    expect(read.status).toBe('cancelled');
+    // Nothing is left to cancel, and nobody hears of it again.
+    await follower.send('cancel-optimization', run.id);
+    expect(ended(follower)).toHaveLength(1);
+  });
+});
+
+test('an ended run is answered with its end at once, as often as it is asked for', async () => {
+  const person = await withCredits();
+  const run = await app.ask(person, question);
+  const follower = await connected(person);
+  for (const times of [1, 2]) {
+    expect(await follower.send('subscribe-optimization', run.id)).toEqual({ ok: true });
+    await expect.poll(() => ended(follower)).toHaveLength(times);
+  }
+  expect(follower.heard.map(({ event }) => event)).toEqual([
+    'optimization-complete',
+    'optimization-complete',
+  ]);
+});
+
+test('whoever has left a run hears no more of it', async () => {
+  const person = await withCredits();
+  const run = await draft(person);
+  const [stays, leaves] = [await connected(person), await connected(person)];
+  for (const one of [stays, leaves]) await one.send('subscribe-optimization', run.id);
+  expect(await leaves.send('unsubscribe-optimization', run.id)).toEqual({ ok: true });
+  const before = leaves.heard.length;
+  await app.data(`/optimizations/${run.id}/process`, { method: 'POST', token: person.token });
+  await expect.poll(() => ended(stays)).toHaveLength(1);
+  expect(leaves.heard.length).toBeLessThanOrEqual(before + 1);
+  expect(ended(leaves)).toEqual([]);
+});
+
+test('messages of one client are acted on in their order, whether or not it waits for the answers', async () => {
+  const person = await withCredits();
+  const run = await draft(person);
+  const [stays, leaves, returns] = [
+    await connected(person),
+    await connected(person),
+    await connected(person),
+  ];
+  const [join, leave] = ['subscribe-optimization', 'unsubscribe-optimization'];
+  const sent = [
+    ...[join].map(async (event) => stays.send(event, run.id)),
+    ...[join, leave].map(async (event) => leaves.send(event, run.id)),
+    ...[join, leave, join].map(async (event) => returns.send(event, run.id)),
+  ];
+  expect(await Promise.all(sent)).toEqual(sent.map(() => ({ ok: true })));
+  await stays.send('cancel-optimization', run.id);
+  await expect
+    .poll(() => [ended(stays), ended(returns)])
+    .toEqual([['optimization-cancelled'], ['optimization-cancelled']]);
+  expect(ended(leaves)).toEqual([]);
+});
+
+describe('is let in:', () => {
+  test.each([
+    ['without a token', undefined],
+    ['with one that is none', 'abc'],
+    ['with a number', 7],
+    ['with an object', { token: 'x' }],
+    ['with a very long one', 'x'.repeat(5000)],
+    ['with an empty one', ''],
+  ])('nobody %s', async (_what, token) => {
+    expect(await outcomeOf(client(token))).toBe('Authentication required');
+  });
+
+  test('nobody whose session has ended', async () => {
+    const person = await app.signUp();
+    await revoke(person);
+    expect(await outcomeOf(client(person.token))).toBe('Authentication required');
+  });
+
+  test('nobody at another namespace', async () => {
+    const person = await app.signUp();
+    const elsewhere = client(person.token).socket.io.socket('/', { auth: { token: person.token } });
+    const refused = Promise.withResolvers<string>();
+    elsewhere.once('connect_error', (error) => refused.resolve(error.message));
+    elsewhere.connect();
+    expect(await refused.promise).toBe('Authentication required');
+  });
+
+  test('no page of a foreign origin', async () => {
+    for (const [origin, status] of [
+      ['https://foreign.example', 403],
+      ['null', 403],
+      ['http://127.0.0.1:3000', 200],
+    ] as const) {
+      const response = await fetch(`${port.url}/socket.io/?EIO=4&transport=polling`, {
+        headers: { origin },
+      });
+      expect([origin, response.status]).toEqual([origin, status]);
+      await response.arrayBuffer();
+    }
+  });
+});
+
+test('what is no message is answered with a sentence, and the connection goes on', async () => {
+  const person = await app.signUp();
+  const run = await draft(person);
+  const one = await connected(person);
+  const junk: unknown[][] = [
+    ['subscribe-optimization'],
+    ['subscribe-optimization', null],
+    ['subscribe-optimization', 7],
+    ['subscribe-optimization', run.id, run.id],
+    ['subscribe-optimization', { optimizationId: run.id, more: 1 }],
+    ['subscribe-optimization', [run.id]],
+    ['subscribe-optimization', 'opt_\u0000'],
+    ['subscribe-optimization', Buffer.from('x')],
+    ['cancel-optimization', { optimizationId: { $ne: '' } }],
+    ['demo-progress', { optimizationId: 'x', stage: 'y', progress: 101 }],
+    ['demo-progress', 'x'],
+    ['constructor', run.id],
+    ['nothing-of-ours', run.id],
+  ];
+  for (const [event, ...args] of junk)
+    expect(await one.send(String(event), ...args)).toEqual({
+      error: 'The message was not understood',
+    });
+  expect(one.socket.connected).toBe(true);
+});
+
+test('of a thousand messages at once those beyond the limit are refused, and no more', async () => {
+  const person = await app.signUp();
+  const run = await draft(person);
+  const one = await connected(person);
+  const answers = await Promise.all(
+    Array.from({ length: 1000 }, async () => one.send('subscribe-optimization', run.id)),
+  );
+  const taken = answers.filter((answer) => 'ok' in answer);
+  expect(taken.length).toBeGreaterThan(0);
+  expect(answers.filter((answer) => 'error' in answer)).toContainEqual({
+    error: 'Too many messages; please wait a moment',
+  });
+  expect(one.socket.connected).toBe(true);
+});
+
+test.each([['websocket'], ['polling']])(
+  'a message over the limit ends its connection over %s',
+  async (transport) => {
+    const person = await app.signUp();
+    const one = await connected(person, { transports: [transport], reconnection: false });
+    const gone = Promise.withResolvers<string>();
+    one.socket.once('disconnect', (reason) => gone.resolve(reason));
+    one.socket.emit('demo-progress', randomBytes(socketLimits.messageBytes).toString('hex'));
+    expect(await gone.promise).toMatch(/transport/);
+  },
+);
+
+test('a connection ends before its token does, and its client comes back with a new one', async () => {
+  let aheadMs = 0;
+  const clocked = await createTestApp({ clock: () => Date.now() + aheadMs });
+  const spread = vi.spyOn(Math, 'random').mockReturnValue(0.999);
+  try {
+    await using its = await openPort(clocked);
+    const person = await clocked.signUp();
+    let token = person.token;
+    // A minute before the end of a token of ten is a second away.
+    aheadMs = (600 - 61) * 1000;
+    const made = connect(its.url, undefined, {
+      auth: (give: (auth: object) => void) => give({ token }),
+    });
+    open.push(made);
+    const gone = Promise.withResolvers<string>();
+    made.socket.once('disconnect', (reason) => gone.resolve(reason));
+    expect(await outcomeOf(made)).toBe('connected');
+    token = (await clocked.signUp()).token;
+    expect(await gone.promise).toBe('transport close');
+    expect(await outcomeOf(made)).toBe('connected');
+    aheadMs += 601_000;
+    expect(await outcomeOf(connectOnce(its.url, token))).toBe('Authentication required');
+  } finally {
+    spread.mockRestore();
+    for (const { socket } of open) socket.disconnect();
+    await clocked.close();
+  }
+});
+
+function connectOnce(url: string, token: string): Client {
+  const made = connect(url, token, { reconnection: false });
+  open.push(made);
+  return made;
+}

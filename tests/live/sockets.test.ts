@@ -1,0 +1,350 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { createParser } from 'eventsource-parser';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openLiveView } from '#services/live-view.ts';
+import { encode } from '#services/live/hub.ts';
+import { createOpenStreams } from '#services/live/open-streams.ts';
+import { streamRoutes } from '#services/live/sse.ts';
+import type { StreamDependencies } from '#services/live/sse.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { clientAddress } from '#services/platform/client-address.ts';
+import { answerError, createRouter, requestLog } from '#services/platform/http.ts';
+import { newId } from '#services/platform/ids.ts';
+import { createHttpServer, listen } from '#services/platform/listen.ts';
+import { createRateLimits } from '#services/platform/rate-limits.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+
+/** The stream over real connections, to clients that are slow, many, or both. */
+type Live = Awaited<ReturnType<typeof openLiveView>>;
+let app: TestApp;
+let live: Live;
+let person: Person;
+let watched: string;
+let resources: AsyncDisposableStack;
+/** Subscriptions so far. */
+let subscribed = 0;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  live = await openLiveView(app.context, app.core);
+  person = await app.signUp();
+  const run = await app.data<Optimization>('/optimizations', {
+    token: person.token,
+    body: { challenge: 'Rent or buy the workshop?', strategy: 'balanced' },
+  });
+  watched = run.id;
+});
+afterAll(async () => app.close());
+
+beforeEach(() => {
+  subscribed = 0;
+  const stack = new AsyncDisposableStack();
+  resources = stack;
+  return async () => stack.disposeAsync();
+});
+
+type Served = { port: number; server: Server; connections: () => Promise<number> };
+
+/** Whoever brings a person's id as a token is that person, until the token ends. */
+async function serve(
+  changes: Partial<StreamDependencies> = {},
+  expiresAt = () => new Date(Date.now() + 3_600_000),
+): Promise<Served> {
+  const { env, log } = app.context;
+  const { hub } = { ...live, ...changes };
+  const dependencies: StreamDependencies = {
+    ...live,
+    // Of sessions that are none.
+    sessions: { watch: () => () => {}, close: async () => {} },
+    rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides: 'off', log }),
+    ...changes,
+    hub: {
+      ...hub,
+      subscribe(who) {
+        subscribed += 1;
+        return hub.subscribe(who);
+      },
+    },
+  };
+  const router = createRouter().use(requestLog(log), clientAddress(1));
+  router.onError(answerError);
+  router.route(
+    '/',
+    streamRoutes(dependencies, async (userId) => ({
+      userId,
+      sessionId: 'ses_none',
+      expiresAt: expiresAt(),
+    })),
+  );
+  const server = createHttpServer(router.fetch);
+  const address = await listen(server, { host: '127.0.0.1', port: 0 });
+  resources.defer(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
+  return {
+    port: Number(new URL(address).port),
+    server,
+    connections: async () => {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      server.getConnections((_error, count) => resolve(count));
+      return promise;
+    },
+  };
+}
+
+type Asking = { userId?: string; watching?: string; address?: string; from?: string };
+
+function ask(socket: Socket, asking: Asking = {}): void {
+  const { userId = person.userId, watching, address, from } = asking;
+  const lines = [
+    `GET /stream${watching === undefined ? '' : `?optimization=${watching}`} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: Bearer ${userId}`,
+    ...(address === undefined ? [] : [`X-Forwarded-For: ${address}`]),
+    ...(from === undefined ? [] : [`Last-Event-ID: ${from}`]),
+  ];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+}
+
+function socketTo({ port }: Served): Socket {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {
+    // It is cut on purpose; whoever waits for it waits for its end.
+  });
+  resources.defer(() => void socket.destroy());
+  return socket;
+}
+
+/** The head of the answer and what of its body came with it. */
+async function headOf(socket: Socket): Promise<string> {
+  let text = '';
+  while (!text.includes('\r\n\r\n')) {
+    const [data] = (await once(socket, 'data')) as [Buffer];
+    text += data.toString();
+  }
+  return text;
+}
+
+/** Opens and keeps a stream; rejects what is refused. */
+async function opened(served: Served, asking: Asking = {}): Promise<Socket> {
+  const socket = socketTo(served);
+  ask(socket, asking);
+  const head = await headOf(socket);
+  if (!head.startsWith('HTTP/1.1 200')) throw new Error(head);
+  socket.resume();
+  return socket;
+}
+
+async function statusOf(served: Served, asking: Asking = {}): Promise<string> {
+  const socket = socketTo(served);
+  ask(socket, asking);
+  const head = await headOf(socket);
+  socket.destroy();
+  return head;
+}
+
+type Listener = { heard: (word: string) => Promise<void>; events: () => readonly string[] };
+
+/** A client that reads as fast as it comes; `heard` waits for a message with this word. */
+async function listener(served: Served, asking: Asking): Promise<Listener> {
+  const query = asking.watching === undefined ? '' : `?optimization=${asking.watching}`;
+  const stop = new AbortController();
+  resources.defer(() => stop.abort());
+  const response = await fetch(`http://127.0.0.1:${served.port}/stream${query}`, {
+    headers: {
+      authorization: `Bearer ${asking.userId ?? person.userId}`,
+      ...(asking.from === undefined ? {} : { 'last-event-id': asking.from }),
+    },
+    signal: stop.signal,
+  });
+  if (!response.ok || response.body === null) throw new Error(`It answered ${response.status}`);
+  const waiting = new Map<string, () => void>();
+  const events: string[] = [];
+  const parser = createParser({
+    onEvent({ event = '', data }) {
+      events.push(event);
+      const { word = event } = JSON.parse(data) as { word?: string };
+      waiting.get(word)?.();
+    },
+  });
+  const decoder = new TextDecoder();
+  const body = response.body as AsyncIterable<Uint8Array>;
+  void (async () => {
+    try {
+      for await (const chunk of body) parser.feed(decoder.decode(chunk, { stream: true }));
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+    }
+  })();
+  return {
+    events: () => events,
+    heard: async (word) => {
+      if (events.includes(word)) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(word, resolve);
+      await promise;
+    },
+  };
+}
+
+/** A message that fills the buffers of a connection sooner than small ones do. */
+const large = (word: string) => encode('delta', { word, text: 'x'.repeat(200_000) });
+
+test.each([
+  ['stops reading', undefined],
+  [
+    'reads a byte now and then',
+    (socket: () => Socket) => ({
+      buffer: Buffer.alloc(1),
+      callback: () => {
+        setTimeout(() => socket().resume(), 50);
+        return false;
+      },
+    }),
+  ],
+])(
+  'a client that %s is let go, and another one hears everything meanwhile',
+  { timeout: 300_000 },
+  async (_what, onread) => {
+    const served = await serve({ drainedWithinMs: 400 });
+    const healthy = await listener(served, { watching: watched });
+    await healthy.heard('snapshot');
+    const slow: Socket =
+      onread === undefined
+        ? connect(served.port, '127.0.0.1')
+        : connect({ port: served.port, host: '127.0.0.1', onread: onread(() => slow) });
+    resources.defer(() => void slow.destroy());
+    slow.on('error', () => {
+      // Being let go is what this is about; the server's side is looked at.
+    });
+    ask(slow, { watching: watched });
+    if (onread === undefined) slow.pause();
+    await expect.poll(() => subscribed).toBe(2);
+    let sent = 0;
+    while ((await served.connections()) > 1) {
+      const word = `word-${sent}`;
+      live.hub.broadcast(watched, large(word));
+      await healthy.heard(word);
+      sent += 1;
+    }
+    expect(healthy.events().filter((event) => event === 'delta')).toHaveLength(sent);
+    expect(healthy.events().filter((event) => event === 'snapshot')).toHaveLength(1);
+  },
+);
+
+test('a thousand streams of one person: three are open, the rest refused before anything is read', async () => {
+  const served = await serve({ openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }) });
+  const first = await opened(served);
+  const kept = [first, await opened(served), await opened(served)];
+  for (let group = 0; group < 10; group += 1) {
+    const heads = await Promise.all(Array.from({ length: 100 }, async () => statusOf(served)));
+    for (const head of heads) {
+      expect(head).toMatch(/^HTTP\/1\.1 429 /);
+      expect(head).toMatch(/^retry-after: 10\r$/im);
+      expect(head).toContain('"code":"too-many-streams"');
+    }
+  }
+  expect(subscribed).toBe(3);
+  expect(kept.map(({ readyState }) => readyState)).toEqual(['open', 'open', 'open']);
+  // Another person is not concerned.
+  await opened(served, { userId: newId('usr') });
+  first.destroy();
+  await expect.poll(async () => (await statusOf(served)).slice(0, 12)).toBe('HTTP/1.1 200');
+});
+
+test('one address has so many streams, whoever opens them', async () => {
+  const served = await serve({ openStreams: createOpenStreams({ perPerson: 9, perAddress: 2 }) });
+  const address = '192.0.2.7';
+  await opened(served, { userId: newId('usr'), address });
+  await opened(served, { userId: newId('usr'), address });
+  expect(await statusOf(served, { userId: newId('usr'), address })).toMatch(/^HTTP\/1\.1 429 /);
+  await opened(served, { userId: newId('usr'), address: '192.0.2.8' });
+});
+
+test.each([
+  ['person', { streams: { limit: 5, windowSeconds: 60 } }],
+  ['address', { 'streams-address': { limit: 5, windowSeconds: 60 } }],
+])(
+  'streams that one %s opens too often are refused, also when none stays',
+  async (_, overrides) => {
+    const { env, log } = app.context;
+    const served = await serve({
+      rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides, log }),
+    });
+    const heads: string[] = [];
+    for (let call = 0; call < 8; call += 1) heads.push(await statusOf(served));
+    expect(heads.map((head) => head.slice(9, 12))).toEqual([
+      ...Array.from({ length: 5 }, () => '200'),
+      ...Array.from({ length: 3 }, () => '429'),
+    ]);
+    expect(heads.at(-1)).toMatch(/^retry-after: \d+\r$/im);
+    expect(heads.at(-1)).toContain('"code":"rate-limited"');
+    expect(subscribed).toBe(5);
+  },
+);
+
+test('a storm of clients that come and go leaves nothing behind, and who stays hears everything', async () => {
+  const places = createOpenStreams({ perPerson: 400, perAddress: 400 });
+  const served = await serve({ openStreams: places });
+  const healthy = await listener(served, { watching: watched });
+  await healthy.heard('snapshot');
+  for (let wave = 0; wave < 3; wave += 1) {
+    const sockets = Array.from({ length: 100 }, () => socketTo(served));
+    for (const socket of sockets) ask(socket, { watching: watched });
+    // Some go before they are answered, some after.
+    await Promise.all(sockets.slice(0, 50).map(headOf));
+    for (const socket of sockets) socket.destroy();
+    live.hub.broadcast(watched, encode('delta', { word: `wave-${wave}` }));
+    await healthy.heard(`wave-${wave}`);
+  }
+  await expect.poll(served.connections).toBe(1);
+  // Every place but one is free again.
+  await expect
+    .poll(() => {
+      const taken: (() => void)[] = [];
+      try {
+        for (let place = 0; place < 399; place += 1)
+          taken.push(places.open({ userId: person.userId, address: '127.0.0.1' }));
+        return true;
+      } catch {
+        return false;
+      } finally {
+        for (const leave of taken) leave();
+      }
+    })
+    .toBe(true);
+  expect(healthy.events().filter((event) => event === 'delta')).toHaveLength(3);
+});
+
+test('a stream ends with a word before its token does', async () => {
+  const served = await serve({}, () => new Date(Date.now() + 1000));
+  const client = await listener(served, {});
+  await client.heard('bye');
+  expect(client.events()).toEqual(['snapshot', 'bye']);
+});
+
+test('an id from before a restore gets a snapshot from a process that was started after it', async () => {
+  const served = await serve();
+  const response = await fetch(`http://127.0.0.1:${served.port}/stream`, {
+    headers: { authorization: `Bearer ${person.userId}` },
+  });
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
+  const part = await reader?.read();
+  await reader?.cancel();
+  const from = /^id: (\S+)$/m.exec(new TextDecoder().decode(part?.value))?.[1] ?? '';
+  expect(from).toContain(live.hub.epoch);
+  await app.database.ownerPool.query(`update epoch set value = 'ffffffffffff'`);
+  const restored = await openLiveView(app.context, app.core);
+  expect(restored.hub.epoch).toBe('ffffffffffff');
+  const next = await serve({ snapshot: restored.snapshot, hub: restored.hub });
+  const client = await listener(next, { from });
+  await client.heard('snapshot');
+  expect(client.events()[0]).toBe('snapshot');
+});

@@ -1,0 +1,122 @@
+import { globSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as v from 'valibot';
+import { apiExamples } from '#services/api-examples.ts';
+import { endpoints } from '#services/endpoints.ts';
+import { identityProblems } from '#services/identity/refusals.ts';
+import { describeApi } from '#services/openapi.ts';
+import type { Endpoint } from '#services/platform/contract.ts';
+import { routeOf } from '#services/platform/endpoints.ts';
+import { refusalCodes } from '#services/refusal-codes.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+import { testPassword } from '#tests/support/password.ts';
+
+/** The description of the API against the application that it describes. */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await createTestApp();
+});
+afterAll(async () => app.close());
+
+test('every route under /api is described, and nothing else is', () => {
+  const routes = app.app.routes
+    .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/'))
+    .map(({ method, path }) => `${method} ${path}`);
+  const described = Object.keys(endpoints).map((name) => routeOf(name, '/api'));
+  expect([...new Set(routes)].toSorted()).toEqual(described.toSorted());
+});
+
+test('the description is served', async () => {
+  const response = await app.call('/openapi.json');
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({
+    openapi: '3.1.0',
+    paths: { '/optimizations/{id}/process': { post: { tags: ['optimizations'] } } },
+  });
+});
+
+const document = describeApi({ productName: 'Sevenfold', publicUrl: 'https://example.com' });
+
+test('a number in a query stands for itself, also where none is sent', () => {
+  expect(document).toMatchObject({
+    paths: {
+      '/credits/history': {
+        get: {
+          parameters: expect.arrayContaining([
+            expect.objectContaining({
+              name: 'limit',
+              schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+            }),
+          ]) as unknown,
+        },
+      },
+    },
+  });
+});
+
+test('headers that carry a meaning are described where they are sent', () => {
+  expect(document).toMatchObject({
+    paths: {
+      '/optimizations/{id}/process': {
+        post: {
+          parameters: [{ name: 'id' }, { name: 'Idempotency-Key', in: 'header' }],
+          responses: { 429: { $ref: '#/components/responses/Refusal429' } },
+        },
+      },
+    },
+    components: {
+      responses: {
+        Refusal429: { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } },
+      },
+    },
+  });
+});
+
+test('the stream is described with the header that resumes it', () => {
+  expect(document).toMatchObject({
+    paths: {
+      '/stream': { get: { parameters: [{ name: 'optimization' }, { name: 'Last-Event-ID' }] } },
+    },
+  });
+});
+
+test('the cookie of a session is described by the name that it has', async () => {
+  const { email } = await app.signUp();
+  const response = await app.call('/auth/login', { body: { email, password: testPassword } });
+  const described = await app.call('/openapi.json');
+  const [cookie = ''] = response.headers.getSetCookie();
+  expect(await described.json()).toMatchObject({
+    components: { securitySchemes: { cookie: { in: 'cookie', name: cookie.split('=')[0] } } },
+  });
+});
+
+test.each(Object.keys(apiExamples))('the example of %s is what the call takes', (name) => {
+  const example = Object.entries(apiExamples).find(([found]) => found === name)?.[1];
+  const endpoint = Object.entries<Endpoint>(endpoints).find(([found]) => found === name)?.[1];
+  const issues = (['body', 'reply'] as const).flatMap((part) => {
+    const value = example?.[part];
+    return value === undefined
+      ? []
+      : (v.safeParse(endpoint?.[part] ?? v.never(), value).issues ?? []);
+  });
+  expect(issues).toEqual([]);
+});
+
+test('every code that a refusal may carry is described, and nothing else is', () => {
+  const thrown = globSync('services/**/*.ts', {
+    exclude: ['services/{cli,sandbox}/**', 'services/dev-pages.ts'],
+  }).flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/new Problem\(\s*(\d{3}),\s*'([a-z-]+)'/g)].map(
+      ([, status, code]) => `${status} ${code}`,
+    ),
+  );
+  const ofIdentity = Object.entries(identityProblems).map(
+    ([code, { status }]) => `${status} ${code}`,
+  );
+  const described = Object.entries(refusalCodes).flatMap(([status, codes]) =>
+    codes.map((code) => `${status} ${code}`),
+  );
+  expect(described.toSorted()).toEqual([...new Set([...thrown, ...ofIdentity])].toSorted());
+});

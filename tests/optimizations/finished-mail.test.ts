@@ -1,0 +1,175 @@
+import type { JobHelpers } from 'graphile-worker';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLiveTextWriter } from '#services/live/live-text.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { finishedLetter } from '#services/optimizations/finished-letter.ts';
+import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { issue, optimizationTasks } from '#services/optimizations/tasks.ts';
+import { createLog } from '#services/platform/log.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { Person, TestApp } from '#tests/support/app.ts';
+import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
+import type { TestMailbox } from '#tests/support/mail.ts';
+import { give } from '#tests/support/service.ts';
+
+/** The mail that tells of a run's end, from its last event to the mailbox. */
+let app: TestApp;
+let mailbox: TestMailbox;
+let work: (task: string, runId: string) => Promise<void>;
+
+beforeAll(async () => {
+  mailbox = await createTestMailbox();
+  app = await createTestApp();
+  const log = createLog({ level: 'silent', process: 'test' });
+  const { control } = optimizationTasks({
+    ...app.core,
+    liveText: createLiveTextWriter({ pool: app.core.pool, sealer: app.core.sealer, log }),
+    openCalls: createOpenCalls(),
+    log,
+    callsPerProvider: 1,
+  });
+  work = async (task, runId) => {
+    await control[task]?.({ runId }, {} as JobHelpers);
+  };
+});
+afterAll(async () => {
+  await app.close();
+  await mailbox.close();
+});
+beforeEach(async () => mailbox.clear());
+
+async function personWith(notify: boolean, confirmed = true): Promise<Person> {
+  const person = await app.signUp();
+  await give(app, person.userId, 50);
+  await app.database.pool.query(
+    'update users set notify_run_finished = $2, email_confirmed_at = $3 where id = $1',
+    [person.userId, notify, confirmed ? new Date() : null],
+  );
+  return person;
+}
+
+/** Started, cancelled and settled, up to its last event. */
+async function endedRun(person: Person): Promise<string> {
+  const { id } = await app.data<Optimization>('/optimizations', {
+    token: person.token,
+    body: { challenge: 'Lease or buy <b>the</b> van?', strategy: 'balanced' },
+  });
+  const { token } = person;
+  await app.data(`/optimizations/${id}/process`, { method: 'POST', token });
+  await app.data(`/optimizations/${id}/cancel`, { method: 'POST', token });
+  await work('settle-run', id);
+  return id;
+}
+
+async function notifyJobs(runId: string): Promise<number> {
+  const { rowCount } = await app.database.pool.query(
+    `select from graphile_worker.jobs where task_identifier = 'notify-run' and key = $1`,
+    [`${runId}:notify`],
+  );
+  return rowCount ?? 0;
+}
+
+const deliver = async () => deliverMails(app.core, mailbox);
+
+describe('the end of a run', () => {
+  test('is told once to whoever asked for it, however often the job runs', async () => {
+    const person = await personWith(true);
+    const runId = await endedRun(person);
+    expect(await notifyJobs(runId)).toBe(1);
+    await Promise.all([work('notify-run', runId), work('notify-run', runId)]);
+    await deliver();
+    await work('notify-run', runId);
+    await deliver();
+    const mails = await mailbox.all(person.email);
+    expect(mails).toHaveLength(1);
+    const [mail] = mails;
+    expect(mail?.subject).toBe('Your optimization was cancelled: Lease or buy <b>the</b> van?');
+    expect(mail?.text).toContain('“Lease or buy <b>the</b> van?” was cancelled.');
+    expect(mail?.html).toContain('&#60;b&#62;the');
+    expect(mail && linkIn(mail)).toBe(`${app.core.publicUrl}/optimizations/${runId}`);
+  });
+
+  test('is told to nobody who has not asked, or not shown that the mailbox is theirs', async () => {
+    for (const person of [await personWith(false), await personWith(true, false)]) {
+      await work('notify-run', await endedRun(person));
+      await deliver();
+      expect(await mailbox.all(person.email)).toEqual([]);
+    }
+  });
+
+  test('is not told while it has not come', async () => {
+    const person = await personWith(true);
+    const { id } = await app.data<Optimization>('/optimizations', {
+      token: person.token,
+      body: { challenge: 'Lease or buy?', strategy: 'balanced' },
+    });
+    await work('notify-run', id);
+    await deliver();
+    expect(await mailbox.all(person.email)).toEqual([]);
+  });
+
+  test('is not told of a run that was erased or put away, or to an account that is', async () => {
+    const erasedRun = await personWith(true);
+    const runId = await endedRun(erasedRun);
+    await app.core.sealer.eraseKey(runId);
+    const away = await personWith(true);
+    const hidden = await endedRun(away);
+    const now = new Date(app.core.clock()).toISOString();
+    await issue(app.core, hidden, { type: 'Hide', now }, ['hide']);
+    const erased = await personWith(true);
+    const erasedPersons = await endedRun(erased);
+    await app.core.sealer.createDataKey('account', erased.userId, erased.userId);
+    await app.core.sealer.eraseKey(erased.userId);
+    const erasing = await personWith(true);
+    const erasingPersons = await endedRun(erasing);
+    await app.database.pool.query('update users set erasing_at = now() where id = $1', [
+      erasing.userId,
+    ]);
+    for (const id of [runId, hidden, erasedPersons, erasingPersons]) await work('notify-run', id);
+    await deliver();
+    expect(await mailbox.all()).toEqual([]);
+  });
+});
+
+describe('its letter', () => {
+  const run = {
+    runId: 'opt_1',
+    title: 'Buy?',
+    status: 'completed',
+    charged: 14,
+    returned: 0,
+    seats: 7,
+    simulatedSeats: 0,
+  } as const;
+  const words = (more: Partial<Parameters<typeof finishedLetter>[0]>) =>
+    finishedLetter({ ...run, ...more }, 'https://example.com');
+
+  test('says what became of it', () => {
+    expect(words({}).subject).toBe('Your optimization is complete: Buy?');
+    expect(words({ status: 'failed' }).subject).toBe('Your optimization has failed: Buy?');
+    expect(words({ status: 'cancelled' }).paragraphs[0]).toBe('“Buy?” was cancelled.');
+    expect(words({}).action).toEqual({
+      label: 'Read the result',
+      url: 'https://example.com/optimizations/opt_1',
+    });
+  });
+
+  test.each([
+    [14, 0, '14 credits were charged.'],
+    [1, 0, '1 credit was charged.'],
+    [0, 0, 'Nothing was charged.'],
+    [0, 1, 'Nothing was charged: 1 credit was returned.'],
+    [7, 7, '7 credits were charged, and 7 credits were returned.'],
+    [1200, 1, '1,200 credits were charged, and 1 credit was returned.'],
+  ])('of %i charged and %i returned says so', (charged, returned, sentence) => {
+    expect(words({ charged, returned }).paragraphs[1]).toBe(sentence);
+  });
+
+  test.each([
+    [0, []],
+    [7, ['Simulated models: example answers, no provider was called.']],
+    [2, ['Simulated models (2 of 7): example answers, no provider was called for them.']],
+  ])('marks %i simulated models', (simulatedSeats, marks) => {
+    expect(words({ simulatedSeats }).paragraphs.slice(2)).toEqual(marks);
+  });
+});

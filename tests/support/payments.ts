@@ -1,0 +1,107 @@
+import { Logger, runOnce } from 'graphile-worker';
+import type { Stripe } from 'stripe';
+import type { CheckoutReply } from '#services/payments/contract.ts';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { createPlanHandlers } from '#services/payments/plan-deliveries.ts';
+import { createRefundHandlers } from '#services/payments/refund-deliveries.ts';
+import { paymentTasks } from '#services/payments/tasks.ts';
+import { createPurchaseHandlers } from '#services/payments/webhooks.ts';
+import type { EnvSource } from '#services/platform/env.ts';
+import type { DeliverAll } from '#services/sandbox/stripe/webhooks.ts';
+import { paymentsOf } from '#services/wiring.ts';
+import { createTestApp } from './app.ts';
+import type { Person, TestApp } from './app.ts';
+import { createTestStripe } from './stripe.ts';
+import type { TestStripe } from './stripe.ts';
+
+/** The application with a payment provider and a worker's payments, all in this process. */
+export type TestShop = TestApp & {
+  stripe: TestStripe;
+  payments: PaymentDependencies;
+  /** Types of events that the provider is asked to tell of. */
+  toldOf: ReadonlySet<string>;
+  /** Begins a checkout through the call. */
+  checkout(person: Person, packageId: string): Promise<CheckoutReply>;
+  /** Begins a checkout, pays at the provider's page, and delivers what the provider tells of it. */
+  buy(person: Person, packageId: string): Promise<{ purchaseId: string; sessionId: string }>;
+  /** What waits at the provider goes to the webhook; then every job runs. */
+  deliver(how?: DeliverAll): Promise<void>;
+  /** Runs the jobs of payments that are due, and those that they make, until none is left. */
+  runJobs(dependencies?: PaymentDependencies): Promise<void>;
+  /** One delivery to the webhook as the provider would make it. */
+  post(body: string, signature: string | null): Promise<Response>;
+};
+
+export async function createTestShop(
+  options: {
+    clock?: () => number;
+    env?: EnvSource;
+    /** What the provider's ids are made from; chance when absent. */
+    seed?: string;
+  } = {},
+): Promise<TestShop> {
+  const { clock = Date.now, env, seed } = options;
+  const stripe = await createTestStripe({ clock, ...(seed === undefined ? {} : { seed }) });
+  const app = await createTestApp({ clock, env: { ...stripe.env, ...env } });
+  const payments = paymentsOf(app.core);
+
+  const post: TestShop['post'] = async (body, signature) =>
+    app.app.request('http://localhost/api/webhooks/stripe', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        ...(signature === null ? {} : { 'stripe-signature': signature }),
+      },
+      body,
+    });
+  // As the provider is set up: it tells of what has a handler, and of nothing else.
+  const toldOf: TestShop['toldOf'] = new Set(
+    [createPurchaseHandlers, createPlanHandlers, createRefundHandlers].flatMap((create) =>
+      Object.keys(create(payments)),
+    ),
+  );
+  stripe.receive(async (body, signature) => {
+    const { type } = JSON.parse(body) as Stripe.Event;
+    return toldOf.has(type) ? (await post(body, signature)).status : 200;
+  });
+
+  const runJobs: TestShop['runJobs'] = async (dependencies = payments) => {
+    await runOnce({
+      pgPool: app.core.pool,
+      taskList: paymentTasks(dependencies),
+      noHandleSignals: true,
+      logger: new Logger(() => (level, message, meta) => {
+        if (level === 'error') app.logged.push(`${message} ${String(meta?.['error'])}`);
+      }),
+    });
+  };
+  const checkout: TestShop['checkout'] = async ({ token }, packageId) =>
+    app.data<CheckoutReply>('/credits/create-checkout-session', {
+      token,
+      body: { package_id: packageId },
+    });
+  const deliver: TestShop['deliver'] = async (how) => {
+    await stripe.deliverAll(how);
+    await runJobs();
+  };
+  return {
+    ...app,
+    stripe,
+    payments,
+    toldOf,
+    checkout,
+    deliver,
+    runJobs,
+    post,
+    async buy(person, packageId) {
+      const { session_id: sessionId, purchase_id: purchaseId } = await checkout(person, packageId);
+      stripe.pay(sessionId, 'pay');
+      await deliver();
+      return { purchaseId, sessionId };
+    },
+    async close() {
+      await app.close();
+      await stripe.close();
+    },
+  };
+}

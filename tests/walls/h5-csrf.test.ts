@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+
+/** A name for every test: 'own' stands for what browsers send with a page of our own. */
+const own = { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-origin' };
+const cookie = 'sf_refresh=canary';
+const json = { 'content-type': 'application/json' };
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createTestApp({ env: { CORS_ORIGINS: 'https://partner.example' } });
+});
+afterAll(async () => app.close());
+
+async function send(
+  path: string,
+  headers: Record<string, string>,
+  { method = 'POST', body }: { method?: string; body?: string } = {},
+): Promise<string> {
+  const response = await app.app.request(`http://127.0.0.1:3000/api${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+  if (response.ok) return String(response.status);
+  const { code } = (await response.json()) as { code: string };
+  return `${response.status} ${code}`;
+}
+
+describe('H5: a call that changes something and carries a cookie is refused', () => {
+  test.each<[string, Record<string, string>]>([
+    ["with somebody else's origin", { origin: 'https://foreign.example' }],
+    ['with the origin null', { origin: 'null' }],
+    ['with an origin that begins like ours', { origin: 'http://127.0.0.1:3000.foreign.example' }],
+    ['with our name and another scheme', { origin: 'https://127.0.0.1:3000' }],
+    ['with our name and another port', { origin: 'http://127.0.0.1:3001' }],
+    ['from a partner, who may bring a token only', { origin: 'https://partner.example' }],
+    ['across sites, whatever the origin', { ...own, 'sec-fetch-site': 'cross-site' }],
+    ['from a neighbour of our domain', { ...own, 'sec-fetch-site': 'same-site' }],
+    ['across sites, without an origin', { 'sec-fetch-site': 'cross-site' }],
+    ['by an address that was typed', { 'sec-fetch-site': 'none' }],
+    ['without a word of where it comes from', {}],
+    ['with credentials that browsers send by themselves', { authorization: 'Basic Y2FuYXJ5' }],
+  ])('%s', async (_what, headers) => {
+    for (const path of ['/auth/logout', '/auth/refresh', '/auth/login', '/nowhere'])
+      expect(await send(path, { ...json, ...headers, cookie })).toBe('403 cross-site');
+  });
+
+  test.each(['PUT', 'PATCH', 'DELETE'])('with every method, such as %s', async (method) => {
+    expect(await send('/users/me', { cookie }, { method })).toBe('403 cross-site');
+  });
+});
+
+describe('H5: a call with a cookie is answered', () => {
+  test.each<[string, Record<string, string>]>([
+    ['from our own page', own],
+    ['from our own page by the other name of this machine', { origin: 'http://localhost:3000' }],
+    ['with an own origin alone', { origin: 'http://127.0.0.1:3000' }],
+    ['without an origin, when the browser says it is ours', { 'sec-fetch-site': 'same-origin' }],
+  ])('%s', async (_what, headers) => {
+    expect(await send('/auth/logout', { ...headers, cookie })).toBe('200');
+  });
+
+  test('when it only reads', async () => {
+    expect(
+      await send('/health', { cookie, origin: 'https://foreign.example' }, { method: 'GET' }),
+    ).toBe('200');
+  });
+});
+
+describe('H5: a body has to be JSON by its type', () => {
+  test.each([
+    'text/plain',
+    'text/plain; charset=application/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=a',
+    'application/json-patch+json',
+    'application/jsonx',
+    'application/json, text/plain',
+    'application/json; charset=utf-16',
+    'application/problem+json',
+    'text/json',
+    '',
+  ])("'%s' is not", async (type) => {
+    const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
+    const headers = { ...own, cookie, 'content-type': type };
+    expect(await send('/auth/login', headers, { body })).toBe('415 unsupported-media-type');
+  });
+
+  test.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+  ])('%s is', async (type) => {
+    const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
+    const headers = { ...own, cookie, 'content-type': type };
+    expect(await send('/auth/login', headers, { body })).toBe('401 wrong-credentials');
+  });
+
+  test('and a body without a type is not', async () => {
+    const response = await app.app.request('http://127.0.0.1:3000/api/auth/login', {
+      method: 'POST',
+      headers: { ...own, cookie },
+      body: new TextEncoder().encode('{"email":"a@example.com","password":"Canary-123"}'),
+    });
+    expect(response.status).toBe(415);
+  });
+});
+
+describe('H5: a call without a cookie', () => {
+  const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
+  test.each<[string, Record<string, string>, string]>([
+    ['from a program is answered', {}, '401 wrong-credentials'],
+    [
+      'from a listed origin is answered',
+      { origin: 'https://partner.example' },
+      '401 wrong-credentials',
+    ],
+    [
+      "from a stranger's page would sign somebody in as the stranger",
+      { origin: 'https://foreign.example' },
+      '403 cross-site',
+    ],
+    [
+      'across sites without an origin is refused',
+      { 'sec-fetch-site': 'cross-site' },
+      '403 cross-site',
+    ],
+  ])('%s', async (_what, headers, answer) => {
+    expect(await send('/auth/login', { ...json, ...headers }, { body })).toBe(answer);
+  });
+});
+
+describe('H5: a bearer token shows by itself where a call comes from', () => {
+  test('so that origin and cookie do not matter', async () => {
+    const { token } = await app.signUp();
+    const headers = {
+      ...json,
+      authorization: `Bearer ${token}`,
+      origin: 'https://partner.example',
+      'sec-fetch-site': 'cross-site',
+      cookie,
+    };
+    const body = JSON.stringify({ name: 'Somebody Else' });
+    expect(await send('/users/me', headers, { method: 'PATCH', body })).toBe('200');
+  });
+
+  test('and a picture may be sent as it is', async () => {
+    const { token } = await app.signUp();
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'image/png',
+      ...own,
+      cookie,
+    };
+    const answer = await send('/users/me/avatar', headers, {
+      method: 'PUT',
+      body: 'not a picture',
+    });
+    expect(answer).toBe('415 avatar-not-an-image');
+  });
+});
+
+test('H5: a session is not told to another site, even when it only reads', async () => {
+  const headers = { cookie, 'sec-fetch-site': 'cross-site' };
+  expect(await send('/auth/session', headers, { method: 'GET' })).toBe('403 cross-site');
+});

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type * as v from 'valibot';
+import type { TestApp } from '#tests/support/app.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import {
+  credentials,
+  entries,
+  fieldsOf,
+  methodOf,
+  newCaller,
+  pretendWorker,
+  send,
+} from './calls.ts';
+import type { RouteEntry, Sample } from './calls.ts';
+
+vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
+  ...(await original()),
+  ...(await import('./quick-passwords.ts')).quickPasswords,
+}));
+
+/** Long enough to be nobody's, and a number for fields that take one. */
+const canary = 'Canary-7f3a9c';
+const canaryNumber = 424_242_424_242;
+const traces = [canary, encodeURIComponent(canary), String(canaryNumber), canary.toLowerCase()];
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createTestShop();
+  await pretendWorker(app);
+});
+afterAll(async () => app.close());
+beforeEach(() => void app.logged.splice(0));
+
+const all = Object.entries(entries);
+const withBody = all.filter(([, { schema }]) => schema !== undefined);
+
+test.each(withBody)('H8: %s takes what it names and nothing else', (_route, { schema }) => {
+  const objects = schema !== undefined && 'options' in schema ? schema.options : [schema];
+  for (const one of objects as v.GenericSchema[]) expect(one.type).toBe('strict_object');
+});
+
+const ofTheApi = all.filter(([route]) => route.includes(' /api/'));
+
+test.each(ofTheApi)(
+  'H8: %s takes no query that it does not know, and none twice',
+  async (route, entry) => {
+    const owner = await newCaller(app);
+    const { path, ...sample } = await entry.sample(app, owner);
+    const own = await credentials(app, entry.access, owner);
+    const joint = path.includes('?') ? '&' : '?';
+    const more = [
+      'surplus=1',
+      'surplus',
+      'page=1&page=2',
+      'limit=1&limit=2',
+      '__proto__=1',
+      'token=a',
+    ];
+    for (const query of more) {
+      const response = await send(
+        app,
+        methodOf(route),
+        { path: path + joint + query, ...sample },
+        {
+          'sec-fetch-site': 'same-origin',
+          ...own,
+        },
+      );
+      expect([query, response.status]).toEqual([query, 400]);
+      expect(await response.json()).toMatchObject({ code: 'validation' });
+    }
+  },
+);
+
+type Sent = { what: string; sample: Sample };
+
+/** The proper call with the canary in place of one thing after another. */
+function spoilt(sample: Sample, entry: RouteEntry): Sent[] {
+  const { body = {}, path, headers = {} } = sample;
+  const fields = entry.schema === undefined ? [] : fieldsOf(entry.schema);
+  const values: unknown[] = [canary, canaryNumber, [canary], { [canary]: canary }, `${canary}@`];
+  const withRaw = (text: string, type = 'application/json') => ({
+    path,
+    raw: Uint8Array.from(Buffer.from(text)),
+    headers: { ...headers, 'content-type': type },
+  });
+  const joint = path.includes('?') ? '&' : '?';
+  return [
+    ...fields.flatMap((field) =>
+      values.map((value) => ({
+        what: `${field} = ${JSON.stringify(value)}`,
+        sample: { ...sample, body: { ...body, [field]: value } },
+      })),
+    ),
+    ...[canary, `${canary} with spaces`, '__proto__', 'constructor'].map((name) => ({
+      what: `the unknown key ${name}`,
+      sample: withRaw(`{${JSON.stringify(name)}:${JSON.stringify(canary)}}`),
+    })),
+    // A body of another kind than the proper one.
+    { what: 'a text in place of an object', sample: withRaw(JSON.stringify(canary)) },
+    { what: 'what is no JSON', sample: withRaw(`{"${canary}`) },
+    { what: 'another type', sample: withRaw(`a=${canary}`, `text/${canary}`) },
+    { what: 'an unknown query', sample: { ...sample, path: `${path}${joint}${canary}=1` } },
+    { what: 'a query twice', sample: { ...sample, path: `${path}${joint}a=1&a=${canary}` } },
+    ...path
+      .split(/[?=&]/)
+      .flatMap((part, index) =>
+        index === 0 || /^[a-z]+$/.test(part)
+          ? []
+          : [{ what: 'a query value', sample: { ...sample, path: path.replace(part, canary) } }],
+      ),
+    ...path.split('/').flatMap((part) =>
+      /_|magic/.test(part)
+        ? [
+            {
+              what: 'a part of the path',
+              sample: { ...sample, path: path.replace(part, canary) },
+            },
+          ]
+        : [],
+    ),
+    { what: 'more of a path', sample: { ...sample, path: `${path.split('?')[0]}/${canary}` } },
+    ...headerNames.map((name) => ({
+      what: `the header ${name}`,
+      sample: { ...sample, headers: { ...headers, [name]: canary } },
+    })),
+    {
+      what: 'cookies',
+      sample: {
+        ...sample,
+        headers: { ...headers, cookie: `sf_refresh=${canary}; sf_nonce=${canary}; ${canary}=1` },
+      },
+    },
+  ];
+}
+
+const headerNames = [
+  'accept',
+  'accept-language',
+  'authorization',
+  'forwarded',
+  'idempotency-key',
+  'if-none-match',
+  'last-event-id',
+  'origin',
+  'referer',
+  'user-agent',
+  'x-forwarded-for',
+  'x-request-id',
+];
+
+describe('H8: nothing that was sent comes back in a refusal or reaches the log:', () => {
+  test.each(all)('%s', async (route, entry) => {
+    const owner = await newCaller(app);
+    const proper = await entry.sample(app, owner);
+    const own = await credentials(app, entry.access, owner);
+    const takesBody = methodOf(route) !== 'GET';
+    for (const { what, sample } of spoilt(proper, entry)) {
+      if (sample.raw !== undefined && !takesBody) continue;
+      const headers = { 'sec-fetch-site': 'same-origin', ...own, ...sample.headers };
+      const response = await send(app, methodOf(route), sample, headers);
+      const text = response.ok ? '' : await response.text();
+      const said = [text, ...[...response.headers].map((pair) => pair.join(': '))].join('\n');
+      expect([what, response.status < 500 || entry.status >= 500]).toEqual([what, true]);
+      expect([what, traces.filter((trace) => said.includes(trace))]).toEqual([what, []]);
+    }
+    const lines = app.logged.join('\n');
+    expect(traces.filter((trace) => lines.includes(trace))).toEqual([]);
+  });
+});
+
+test('H8: a field that is known is named, and one that is not is told without its name', async () => {
+  const errorsOf = async (body: object) => {
+    const response = await app.call('/auth/login', { body });
+    return ((await response.json()) as { errors: unknown }).errors;
+  };
+  const fine = { email: 'a@example.com', password: 'Wrong-1234' };
+  expect(await errorsOf({ ...fine, email: 1 })).toMatchObject([{ field: 'email' }]);
+  expect(await errorsOf({ ...fine, extra: 1 })).toEqual([
+    { field: '', message: 'This field is not known.' },
+  ]);
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { TestApp } from '#tests/support/app.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
+import type { RouteEntry, Sample } from './calls.ts';
+
+vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
+  ...(await original()),
+  ...(await import('./quick-passwords.ts')).quickPasswords,
+}));
+
+/**
+ * Faults as a database really has them: one table after another may not be touched any more, so each
+ * route breaks at whatever it does with that table, and the error that comes up names it.
+ */
+let app: TestApp;
+let role: string;
+let tables: string[];
+beforeAll(async () => {
+  app = await createTestShop();
+  await pretendWorker(app);
+  role = new URL(app.database.appUrl).username;
+  const { rows } = await app.database.ownerPool.query<{ name: string }>(
+    `select format('%I.%I', n.nspname, c.relname) as name
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'p') and not c.relispartition and n.nspname in ('public', 'graphile_worker')
+       and has_table_privilege($1, c.oid, 'select') order by 1`,
+    [role],
+  );
+  tables = rows.map(({ name }) => name);
+});
+afterAll(async () => app.close());
+
+/** While `work` is done, the application may do nothing with the table. */
+async function without(table: string, work: () => Promise<void>): Promise<void> {
+  const { ownerPool } = app.database;
+  const { rows } = await ownerPool.query<{ granted: string | null }>(
+    `select string_agg(privilege_type, ', ') as granted from information_schema.role_table_grants
+     where grantee = $2 and format('%I.%I', table_schema, table_name) = $1`,
+    [table, role],
+  );
+  await ownerPool.query(`revoke all on ${table} from "${role}"`);
+  try {
+    await work();
+  } finally {
+    await ownerPool.query(`grant ${rows[0]?.granted ?? 'select'} on ${table} to "${role}"`);
+  }
+}
+
+/** What an answer would show if it showed what went wrong, or where. */
+const leaks = [
+  /permission denied/i,
+  /\b(?:select|insert|update|delete)\b.*\b(?:from|into|set|where)\b/i,
+  /\bat .*\.ts:\d+/,
+  /node_modules|\/services\//,
+  /\b42501\b/,
+  // A token is random letters, and may hold three of them.
+  /\bpg_[a-z]{3}|graphile/,
+];
+
+type Ready = { route: string; sample: Sample; headers: Record<string, string> };
+
+/** A person of its own for each route, and a proper call that nobody has made yet. */
+async function prepare([route, entry]: [string, RouteEntry]): Promise<Ready> {
+  const owner = await newCaller(app);
+  const sample = await entry.sample(app, owner);
+  const shown = await credentials(app, entry.access, owner);
+  return { route, sample, headers: { 'sec-fetch-site': 'same-origin', ...shown } };
+}
+
+function routesThat(are: (route: string) => boolean): [string, RouteEntry][] {
+  return Object.entries(entries).filter(([route]) => are(route));
+}
+
+const untouched = [
+  'DELETE /dev/mail',
+  'DELETE /dev/mail/*',
+  'DELETE /dev/stripe',
+  'DELETE /dev/stripe/*',
+  'GET /.well-known/jwks.json',
+  'GET /api-docs',
+  'GET /api-docs/:file',
+  'GET /api-docs/begin.js',
+  'GET /api-docs/live',
+  'GET /api-docs/pages.css',
+  'GET /api/credits/packages',
+  'GET /api/health',
+  'GET /api/openapi.json',
+  'GET /api/optimizations/strategies',
+  // To tell what is broken is what it is for: 503 with the parts, and no fault of its own.
+  'GET /api/ready',
+  'GET /dev/mail',
+  'GET /dev/mail/*',
+  'GET /dev/stripe',
+  'GET /dev/stripe/*',
+  // What they do is done after the answer, so that it takes as long for every address.
+  'POST /api/auth/magic-link',
+  'POST /api/auth/password/reset-request',
+  'POST /api/auth/resend-confirmation',
+  'POST /dev/mail',
+  'POST /dev/mail/*',
+  'POST /dev/stripe',
+  'POST /dev/stripe/*',
+];
+
+/** What is the same for everybody, whatever is broken, and speaks of deleting and updating in words. */
+const isDocument = /^GET \/api(?:-docs|\/openapi\.json)/;
+
+/** Of all pairs of a route and a table, each so-manieth is tried; `npm run proof` tries all. */
+const share = Number(process.env['FAULT_SHARE'] ?? 3);
+
+test(
+  'H9: whatever breaks, the answer is a problem with an id and says nothing of what broke',
+  { timeout: 300_000 },
+  async () => {
+    const broken = new Set<string>();
+    const reading = new Map(
+      await Promise.all(
+        routesThat((route) => methodOf(route) === 'GET').map(
+          async (each) => [each[0], await prepare(each)] as const,
+        ),
+      ),
+    );
+    const tryWithout = async (table: string, isTried: (route: string) => boolean) => {
+      // What a call that writes has done can be done once.
+      const ready = await Promise.all(
+        routesThat(isTried).map(async (each) => reading.get(each[0]) ?? (await prepare(each))),
+      );
+      await without(table, async () => {
+        const answers = ready.map(async ({ route, sample, headers }) => {
+          const response = await send(app, methodOf(route), sample, headers);
+          return { route, response, text: await response.text() };
+        });
+        for (const { route, response, text } of await Promise.all(answers)) {
+          const place = `${route} without ${table}: ${response.status}`;
+          const id = response.headers.get('x-request-id');
+          expect([place, id]).toEqual([place, expect.stringMatching(/^[\w-]{36}$/)]);
+          const told = isDocument.test(route) ? '' : text;
+          expect([place, leaks.filter((leak) => leak.test(told)), text]).toEqual([place, [], text]);
+          if (response.status !== 500) continue;
+          broken.add(route);
+          expect(JSON.parse(text)).toEqual({
+            type: '/problems/internal',
+            title: 'Internal error',
+            status: 500,
+            detail: 'Something went wrong on our side. Nothing was charged.',
+            message: 'Something went wrong on our side. Nothing was charged.',
+            code: 'internal',
+            errors: [],
+            request_id: id,
+          });
+        }
+      });
+    };
+    const routes = Object.keys(entries);
+    for (const [turn, table] of tables.entries())
+      await tryWithout(table, (route) => (routes.indexOf(route) + turn) % share === 0);
+    // Had a route not been broken, it could have shown nothing.
+    const isLeft = (route: string) => !broken.has(route) && !untouched.includes(route);
+    for (const table of tables) if (routes.some(isLeft)) await tryWithout(table, isLeft);
+    expect(routes.filter((route) => !broken.has(route)).toSorted()).toEqual(untouched);
+  },
+);

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { TestApp } from '#tests/support/app.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
+import type { Caller, RouteEntry } from './calls.ts';
+
+vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
+  ...(await original()),
+  ...(await import('./quick-passwords.ts')).quickPasswords,
+}));
+
+/**
+ * Every route that the application has, asked by everyone: nobody, somebody whose session has ended,
+ * somebody whose account is being erased, another person, and at last the owner, for whom it still
+ * works after all of them have tried.
+ */
+let app: TestApp;
+let revoked: Caller;
+let erasing: Caller;
+
+beforeAll(async () => {
+  app = await createTestShop();
+  await pretendWorker(app);
+  revoked = await newCaller(app);
+  erasing = await newCaller(app);
+  const { ownerPool } = app.database;
+  await ownerPool.query('update sessions set revoked_at = now() where user_id = $1', [
+    revoked.userId,
+  ]);
+  // Not through its route, which ends the sessions, too: the account alone has to be enough.
+  await ownerPool.query('update users set erasing_at = now() where id = $1', [erasing.userId]);
+});
+afterAll(async () => app.close());
+
+test('Z1: every route of the application has an entry, and no entry lacks its route', () => {
+  const routes = app.app.routes
+    .filter(({ method, path }) => method !== 'ALL' && path !== '/*')
+    .map(({ method, path }) => `${method} ${path}`);
+  expect([...new Set(routes)].toSorted()).toEqual(Object.keys(entries).toSorted());
+});
+
+test('Z1: a route that names something asks whose it is', () => {
+  const named = Object.entries(entries).filter(([route]) => /:\w+/.test(route));
+  const others = named.filter(([, { isOwned }]) => isOwned !== true).map(([route]) => route);
+  // A file of the viewer is nobody's, a link proves itself by its token, a picture's address cannot be guessed, and a month is everybody's.
+  expect(others).toEqual([
+    'GET /api-docs/:file',
+    'POST /api/auth/links/:kind',
+    'GET /api/avatars/:id',
+    'GET /api/credits/statements/:month',
+  ]);
+});
+
+const fromOwnPage = { 'sec-fetch-site': 'same-origin', origin: 'http://127.0.0.1:3000' };
+const known = Object.entries(entries);
+const withSession = known.filter(([, { access }]) => access === 'person' || access === 'cookie');
+
+describe.each(withSession)('Z1: %s', (route, entry) => {
+  test('is for the owner alone', async () => {
+    const owner = await newCaller(app);
+    const other = await newCaller(app);
+    const sample = await entry.sample(app, owner);
+    const method = methodOf(route);
+    const show = async (headers: Record<string, string>) =>
+      answerOf(await send(app, method, sample, { ...fromOwnPage, ...headers }));
+    const ask = async (caller: Caller | null) => show(await credentials(app, entry.access, caller));
+    const answers: Record<string, Answer> = {
+      anonymous: await ask(null),
+      revoked: await ask(revoked),
+      erasing: await ask(erasing),
+      other: await ask(other),
+    };
+    const none = entry.withoutSession ?? 401;
+    expect(Object.entries(answers).map(([who, { status }]) => `${who} ${status}`)).toEqual([
+      `anonymous ${none}`,
+      `revoked ${none}`,
+      `erasing ${none}`,
+      `other ${entry.isOwned === true ? 404 : entry.status}`,
+    ]);
+    for (const forgery of forgeriesOf(owner)) {
+      // With a cookie alone, what is not JSON is refused before anybody is asked who they are.
+      if (sample.raw !== undefined && 'cookie' in forgery) continue;
+      const answer = await show(forgery);
+      expect([forgery, answer.status]).toEqual([forgery, none]);
+      answers[JSON.stringify(forgery)] = answer;
+    }
+    for (const { text } of Object.values(answers))
+      for (const secret of [owner.userId, owner.email, owner.sessionId])
+        expect(text).not.toContain(secret);
+    expect((await ask(owner)).status).toBe(entry.status);
+  });
+});
+
+/** What looks like a token of the owner's and is none. */
+function forgeriesOf({ token, sessionId, email }: Caller): Record<string, string>[] {
+  const [head = '', payload = ''] = token.split('.');
+  const inCookie = [sessionId, token].map((value) => `sf_refresh=${value}`);
+  return [
+    { authorization: `Bearer ${head}.${payload}.` },
+    { authorization: `Bearer ${token}x` },
+    { authorization: `Bearer ${sessionId}` },
+    { authorization: token },
+    { authorization: `Basic ${Buffer.from(`${email}:x`).toString('base64')}` },
+    ...inCookie.map((cookie) => ({ cookie, ...fromOwnPage })),
+  ];
+}
+
+const openToAll = known.filter(([, { access }]) => access === 'everyone' || access === 'local');
+
+test.each(openToAll)('Z1: %s is the same for everyone', async (route, entry) => {
+  const callers = [null, revoked, erasing, await newCaller(app)];
+  const owner = await newCaller(app);
+  const statuses = [];
+  for (const caller of callers) {
+    const sample = await entry.sample(app, owner);
+    const headers = { ...(await credentials(app, 'person', caller)) };
+    statuses.push((await send(app, methodOf(route), sample, headers)).status);
+  }
+  expect(statuses).toEqual(callers.map(() => entry.status));
+});
+
+const ofServices = known.filter(([, { access }]) => access === 'service');
+
+test.each(ofServices)('Z1: %s is for services alone', async (route, entry) => {
+  const owner = await newCaller(app);
+  const sample = await entry.sample(app, owner);
+  const ask = async (headers: Record<string, string>) =>
+    (await send(app, methodOf(route), sample, headers)).status;
+  expect([
+    await ask({}),
+    await ask(await credentials(app, 'person', revoked)),
+    await ask(await credentials(app, 'person', erasing)),
+    await ask(await credentials(app, 'person', owner)),
+    await ask(await credentials(app, 'cookie', owner)),
+    await ask(await credentials(app, 'service', null)),
+  ]).toEqual([401, 401, 401, 403, 401, entry.status]);
+});
+
+test.each(known.filter(([, { access }]) => access === 'person'))(
+  "Z1: %s knows nothing of a service's token",
+  async (route, entry: RouteEntry) => {
+    const sample = await entry.sample(app, await newCaller(app));
+    const headers = await credentials(app, 'service', null);
+    expect((await send(app, methodOf(route), sample, headers)).status).toBe(401);
+  },
+);
+
+type Answer = { status: number; text: string };
+
+async function answerOf(response: Response): Promise<Answer> {
+  return { status: response.status, text: await response.text() };
+}

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+import { roleOf } from '#tests/support/postgres.ts';
+
+let database: TestDatabase;
+let role: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  role = roleOf(database.appUrl);
+});
+afterAll(async () => database.drop());
+
+const reads = 'select';
+const adds = 'select, insert';
+const changes = 'select, insert, update, delete';
+
+/** What the application may do with each table. A new one has to be named here. */
+const rights: Readonly<Record<string, string>> = {
+  // Written by the append function alone, which runs as the owner.
+  append_function: reads,
+  emt_messages: reads,
+  emt_streams: reads,
+  stream_snapshot: reads,
+  credit_account: reads,
+  credit_history: reads,
+  credit_ledger: reads,
+  optimization_list: reads,
+  cash_ledger: reads,
+  cash_refund: reads,
+  paid_lot: reads,
+  read_model: reads,
+  // Written by migrations.
+  database_mode: reads,
+  epoch: reads,
+  migration: reads,
+  dmb_migrations: '',
+  emt_processors: '',
+  emt_projections: '',
+  // Kept for ever.
+  audit_log: adds,
+  balance_transaction: adds,
+  chain_anchor: adds,
+  chain_anchor_head: adds,
+  erasure: adds,
+  // What lives and ends.
+  auth_link: changes,
+  api_process: changes,
+  avatar: changes,
+  bank_refund: changes,
+  closed_account_look: changes,
+  credit_analytics: changes,
+  customer_introduction: changes,
+  data_key: changes,
+  delivery_look: changes,
+  dispute: changes,
+  fraud_warning: changes,
+  idempotency_key: changes,
+  live_text: changes,
+  mail: changes,
+  model_costs: changes,
+  plan: changes,
+  process_heartbeat: changes,
+  projection_checkpoint: changes,
+  purchase: changes,
+  rate_limit: changes,
+  recipe: changes,
+  recipe_use: changes,
+  reconciliation: changes,
+  refund_check: changes,
+  refresh_token: changes,
+  run_usage: changes,
+  service_token: changes,
+  service_token_claim: changes,
+  service_token_day: changes,
+  sessions: changes,
+  stripe_customer: changes,
+  stripe_event: changes,
+  users: changes,
+};
+
+/** What an auditor reads, and changes nothing of: who people are is not among it. */
+const audited = [
+  'audit_log',
+  'balance_transaction',
+  'bank_refund',
+  'cash_ledger',
+  'cash_refund',
+  'chain_anchor',
+  'chain_anchor_head',
+  'credit_account',
+  'credit_analytics',
+  'credit_history',
+  'credit_ledger',
+  'dispute',
+  'emt_messages',
+  'emt_streams',
+  'epoch',
+  'erasure',
+  'fraud_warning',
+  'migration',
+  'model_costs',
+  'optimization_list',
+  'paid_lot',
+  'plan',
+  'projection_checkpoint',
+  'purchase',
+  'read_model',
+  'reconciliation',
+  'run_usage',
+  'stream_snapshot',
+];
+
+test('Z2: the application has these rights, and none to empty a table or to hang a trigger on it', async () => {
+  expect(await rightsOf(role)).toEqual(rights);
+});
+
+test('Z2: an auditor reads what ties payments to credits, and no people, keys or sessions', async () => {
+  const auditor = await rightsOf(roleOf(database.auditorUrl));
+  const held = Object.entries(auditor).filter(([, each]) => each !== '');
+  expect(Object.fromEntries(held)).toEqual(
+    Object.fromEntries(audited.map((name) => [name, reads])),
+  );
+});
+
+/** What a role may do with each table and view. */
+async function rightsOf(name: string): Promise<Record<string, string>> {
+  const { rows } = await database.ownerPool.query<{ name: string; rights: string }>(
+    `select relname as name, (
+       select coalesce(string_agg(lower(privilege), ', ' order by n), '')
+       from unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES',
+         'TRIGGER', 'MAINTAIN']) with ordinality as p (privilege, n)
+       where has_table_privilege($1, c.oid, privilege)) as rights
+     from pg_class c
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+       and not relispartition`,
+    [name],
+  );
+  return Object.fromEntries(rows.map((row) => [row.name, row.rights]));
+}
+
+test('Z2: it owns nothing, makes nothing, and is nobody else', async () => {
+  const { rows } = await database.ownerPool.query<Record<string, unknown>>(
+    `select rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
+       has_schema_privilege(oid, 'public', 'create') as creates,
+       has_database_privilege(oid, current_database(), 'create') as creates_schemas,
+       (select count(*)::integer from pg_class where relowner = r.oid) as owns,
+       (select count(*)::integer from pg_auth_members where member = r.oid) as is_member_of
+     from pg_roles r where rolname = $1`,
+    [role],
+  );
+  expect(rows).toEqual([
+    {
+      rolsuper: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      rolbypassrls: false,
+      rolreplication: false,
+      creates: false,
+      creates_schemas: false,
+      owns: 0,
+      is_member_of: 0,
+    },
+  ]);
+});
+
+describe('Z2: as the application, history cannot be changed:', () => {
+  const kept = Object.keys(rights).filter((table) => rights[table] !== changes);
+  test.each(kept)('%s', async (table) => {
+    const { rows } = await database.ownerPool.query<{ name: string }>(
+      `select attname as name from pg_attribute
+       where attrelid = $1::regclass and attnum > 0 and attidentity = '' and not attisdropped limit 1`,
+      [table],
+    );
+    const column = rows[0]?.name ?? '';
+    const statements = [
+      `update ${table} set ${column} = ${column}`,
+      `delete from ${table}`,
+      `truncate ${table}`,
+      `truncate ${table} cascade`,
+      `merge into ${table} using (select 1) as s on true when matched then delete`,
+      `drop table ${table}`,
+      `alter table ${table} disable trigger all`,
+      `lock table ${table} in access exclusive mode`,
+      `create rule r as on insert to ${table} do instead nothing`,
+    ];
+    // What is a view over several tables cannot be written by anybody.
+    for (const statement of statements)
+      expect([statement, await codeOf(statement)]).toEqual([
+        statement,
+        expect.stringMatching(/^(?:42501|42809|55000)$/),
+      ]);
+  });
+
+  test.each([
+    'set role postgres',
+    "set session_replication_role = 'replica'",
+    'create table more (a text)',
+    'create schema more',
+    "copy (select 1) to program 'true'",
+    "select pg_read_file('/etc/passwd')",
+    'select * from pg_authid',
+    "select lo_import('/etc/passwd')",
+    'create function f() returns int language sql as $$ select 1 $$',
+  ])('%s', async (statement) => {
+    expect(await codeOf(statement)).toMatch(/^42501$/);
+  });
+});
+
+/** In a transaction of its own that is taken back, in case something was allowed. */
+async function codeOf(statement: string): Promise<string> {
+  const client = await database.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(statement);
+    return 'done';
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'no code';
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}

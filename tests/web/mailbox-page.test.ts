@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listen, stopListening } from '#services/platform/listen.ts';
+import { layOut } from '#services/platform/mail-layout.ts';
+import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
+import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
+import { launchBrowser } from './browser.ts';
+
+/** The mailbox of local mode, and a mail of ours in it, in a browser. */
+let browser: Browser;
+let url: string;
+let close: () => Promise<void>;
+const directory = mkdtempSync(join(tmpdir(), 'sevenfold-mailbox-page-'));
+
+const ours = layOut(
+  {
+    subject: 'Confirm your address',
+    paragraphs: ['Welcome to Sevenfold, Ann.', 'Confirm that this mailbox is yours.'],
+    action: {
+      label: 'Confirm my address',
+      url: 'http://127.0.0.1:9/auth/link/confirm#u3JmX0V4YW1wbGVUb2tlbkZvckFUZXN0T25seQ',
+    },
+    closing: ['The link works once, for 24 hours. Nobody else has got it.'],
+  },
+  { productName: 'Sevenfold', contactEmail: 'help@example.com' },
+);
+
+beforeAll(async () => {
+  const mailbox = createMailbox(directory);
+  const show = getRequestListener(mailboxPages(mailbox, 'Sevenfold').fetch);
+  const server = createServer((request, response) => void show(request, response));
+  url = await listen(server, { host: '127.0.0.1', port: 0 });
+  close = async () => stopListening(server);
+  const mail = { from: 'Sevenfold <no-reply@localhost>', message_id: '<mai_1@localhost>' };
+  await mailbox.keep({
+    ...mail,
+    to: 'evil@example.com',
+    subject: 'Hostile',
+    text: 'Hostile',
+    html: '<script>parent.document.title = "owned"</script><img src="https://example.com/x.png">',
+  });
+  await mailbox.keep({ ...mail, ...ours, to: 'ann@example.com' });
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function complaints(page: Page, without: readonly string[] = []): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(
+    async (rules) =>
+      (globalThis as typeof globalThis & { axe: typeof axe }).axe.run({
+        iframes: false,
+        rules: Object.fromEntries(rules.map((rule) => [rule, { enabled: false }])),
+      }),
+    without,
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+const looks = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 360 },
+] as const;
+
+describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, width }) => {
+  test('has nothing for axe to complain about, fits, and keeps to its policy', async () => {
+    const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
+    const said: string[] = [];
+    page.on('console', (message) => said.push(message.text()));
+    for (const path of ['/dev/mail', '/dev/mail?to=nobody@example.com', '/dev/mail/gone']) {
+      await page.goto(`${url}${path}`);
+      expect(await complaints(page)).toEqual([]);
+      expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
+    }
+    await page.goto(`${url}/dev/mail`);
+    await page.getByRole('link', { name: ours.subject }).click();
+    await page.frameLocator('iframe').getByRole('link', { name: 'Confirm my address' }).waitFor();
+    expect(await complaints(page)).toEqual([]);
+    expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
+    expect(said.filter((line) => /Content.Security.Policy/.test(line))).toEqual([]);
+    await page.close();
+  });
+
+  test('a mail of ours has nothing for axe to complain about', async () => {
+    const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
+    await page.setContent(ours.html);
+    // It is shown inside the page of somebody's mail program, which has the landmarks.
+    expect(await complaints(page, ['landmark-one-main', 'region'])).toEqual([]);
+    expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
+    await page.close();
+  });
+});
+
+async function sidewaysOverflow(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+}
+
+test('the mailbox is used by keyboard: to a mail, its link and back', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${url}/dev/mail?to=ann@example.com`);
+  const focused = async () => page.evaluate(() => document.activeElement?.textContent ?? '');
+  // The field, Show, Reload, Show all, the mail.
+  for (let stop = 0; stop < 5; stop += 1) await page.keyboard.press('Tab');
+  expect(await focused()).toBe(ours.subject);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: ours.subject }).waitFor();
+  await page.keyboard.press('Tab');
+  expect(await focused()).toBe('All mails');
+  await page.keyboard.press('Tab');
+  expect(await focused()).toContain('/auth/link/confirm#');
+  await page.close();
+});
+
+test('a hostile mail runs nothing and asks for nothing', async () => {
+  const page = await browser.newPage();
+  const refused: (string | undefined)[] = [];
+  const answered: string[] = [];
+  page.on('requestfailed', (request) => refused.push(request.failure()?.errorText));
+  page.on('response', (response) => answered.push(response.url()));
+  await page.goto(`${url}/dev/mail?to=evil@example.com`);
+  await page.getByRole('link', { name: 'Hostile' }).click();
+  await page.frameLocator('iframe').locator('img').waitFor({ state: 'attached' });
+  expect(await page.title()).toBe('Hostile · Sevenfold');
+  await expect.poll(() => refused).toEqual(['csp']);
+  expect(answered.filter((address) => !address.startsWith(url))).toEqual([]);
+  await page.close();
+});

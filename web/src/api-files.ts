@@ -1,0 +1,45 @@
+import type * as v from 'valibot';
+import {
+  answered,
+  type Call,
+  dataOf,
+  noAnswer,
+  type ReadOptions,
+  refusal,
+  retried,
+  send,
+} from './api.ts';
+import type { PathOf, Reads, ReplyOf } from './endpoint-types.ts';
+
+/** Files to and from the server. Few pages have any, so the first load goes without this. */
+
+/** Reads `/api{path}` as a file of the given media type, such as `text/csv`. Tried again like `read`. */
+export async function readFile<P extends PathOf<'GET'>>(
+  path: P,
+  mediaType: string,
+  options: ReadOptions<P> = {},
+): Promise<Blob> {
+  const call: Call = { method: 'GET', path, accept: mediaType, ...options };
+  return retried(async () => {
+    const response = await answered(call);
+    if (!response.ok) throw await refusal(response);
+    // A proxy in between may answer with a page of its own.
+    if (!response.headers.get('content-type')?.startsWith(mediaType))
+      throw noAnswer('unreadable-reply', response.headers.get('content-type'));
+    // Bytes, because read as a text it would lose the mark by which spreadsheets know UTF-8.
+    return response.blob().catch((cause: unknown) => {
+      throw noAnswer('network', cause);
+    });
+  }, options.signal);
+}
+
+/** Puts a file, as the bytes that it is, and answers the reply's `data`. */
+export async function upload<P extends PathOf<'PUT'>, S extends v.GenericSchema>(
+  path: P,
+  file: Blob,
+  schema: S & Reads<ReplyOf<'PUT', P>, S>,
+): Promise<v.InferOutput<S>> {
+  const content = { type: file.type, value: file };
+  const reply = await send({ method: 'PUT', path, content, key: crypto.randomUUID() });
+  return dataOf<v.InferOutput<S>>(reply, schema);
+}

@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react';
+import { creditsInWords, price } from '#web/ui/figures.ts';
+import { builtPackages } from './catalogue.ts';
+
+/** What a package costs that somebody chose before signing up, and whether it renews. */
+export function WantedPackage({
+  id,
+  heading,
+  otherwise,
+}: {
+  id: string;
+  /** The id of its heading. */
+  heading: string;
+  /** In place of a package that is not known. */
+  otherwise: ReactNode;
+}): ReactNode {
+  const wanted = builtPackages.find((one) => one.id === id);
+  if (!wanted) return otherwise;
+  const isPlan = wanted.kind === 'monthly';
+  return (
+    <>
+      <h2 id={heading} className="text-2xl">
+        {wanted.name}: {price(wanted.price_cents)}
+        {isPlan ? ' a month, renews until you cancel' : ', paid once'}
+      </h2>
+      <p className="text-ink-2">
+        {creditsInWords(wanted.credits)}
+        {isPlan ? ' every month' : ''}. {wanted.description}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { PasswordField } from '#web/ui/password-field.tsx';
+import { PasswordChecklist } from './password-checklist.tsx';
+
+/** A password that is being chosen, with the rules it has to meet. */
+export function NewPassword({ error }: { error: string | undefined }): ReactNode {
+  const [password, setPassword] = useState('');
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // What was typed or filled in before this script ran has fired its event already.
+    setPassword(frame.current?.querySelector('input')?.value ?? '');
+  }, []);
+  return (
+    <div ref={frame}>
+      <PasswordField
+        label="Password"
+        name="password"
+        autoComplete="new-password"
+        required
+        error={error}
+        onInput={(event) => setPassword(event.currentTarget.value)}
+      >
+        <PasswordChecklist password={password} />
+      </PasswordField>
+    </div>
+  );
+}

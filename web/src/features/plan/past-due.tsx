@@ -1,0 +1,21 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { LinkButton } from '#web/ui/button.tsx';
+import { Notice } from '#web/ui/notice.tsx';
+import { planQuery } from './queries.ts';
+import { statusWords } from './words.ts';
+
+/** Says that a plan's payment failed, wherever its owner looks; nothing otherwise. */
+export function PastDue(): ReactNode {
+  const plan = useQuery(planQuery).data?.plan;
+  if (plan?.status !== 'past_due') return null;
+  return (
+    <Notice
+      tone="warn"
+      title={`The payment of ${plan.package_name} failed`}
+      actions={<LinkButton to="/credits/plan">See your plan</LinkButton>}
+    >
+      {statusWords(plan, null).sentence}
+    </Notice>
+  );
+}

@@ -1,0 +1,215 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import type { Package, Plan, PlanRequest } from '#services/payments/contract.ts';
+import { announce } from '#web/ui/announcer.tsx';
+import { Button, LinkButton } from '#web/ui/button.tsx';
+import { Card } from '#web/ui/card.tsx';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { EmptyState } from '#web/ui/empty-state.tsx';
+import { creditsInWords, price } from '#web/ui/figures.ts';
+import { Notice } from '#web/ui/notice.tsx';
+import { Status } from '#web/ui/status.tsx';
+import { PortalButton } from './portal-button.tsx';
+import { changePlan, planQuery } from './queries.ts';
+import {
+  type Change,
+  heldPlan,
+  type HeldPlan,
+  limitSentence,
+  planProblem,
+  questionOf,
+  statusWords,
+  tierWords,
+} from './words.ts';
+
+/** The tier, the plan behind it, and what can be done with it. `packages` may not be known. */
+export function PlanDetails({
+  plan: answer,
+  packages = [],
+}: {
+  plan: Plan;
+  packages?: readonly Package[] | undefined;
+}): ReactNode {
+  const plan = heldPlan(answer);
+  return (
+    <div className="space-y-6">
+      {plan === null ? <NoPlan ended={answer.plan} /> : <Held plan={plan} packages={packages} />}
+      <Card aria-labelledby="limit" className="space-y-2">
+        <h2 id="limit" className="text-2xl">
+          Monthly limit
+        </h2>
+        <p className="font-medium">{tierWords[answer.tier]}</p>
+        <p className="max-w-prose text-ink-2">{limitSentence(answer.monthly_limit)}</p>
+      </Card>
+    </div>
+  );
+}
+
+function NoPlan({ ended }: { ended: Plan['plan'] }): ReactNode {
+  return (
+    <div className="space-y-4">
+      {ended === null ? null : (
+        <Notice tone="info" title={`${ended.package_name} has ended`}>
+          {statusWords(ended, null).sentence} The credits it added stay yours.
+        </Notice>
+      )}
+      <EmptyState
+        action={
+          <LinkButton to="/credits/purchase" hash="monthly" tone="primary">
+            See the plans
+          </LinkButton>
+        }
+      >
+        Your plan will stand here: its price, when it renews, and the way to change or cancel it.
+        You have none; runs are paid with the credits on your account.
+      </EmptyState>
+      {ended === null ? null : <PortalButton />}
+    </div>
+  );
+}
+
+function Held({ plan, packages }: { plan: HeldPlan; packages: readonly Package[] }): ReactNode {
+  const [asked, setAsked] = useState<Change | null>(null);
+  const next =
+    packages.find(({ id }) => id === plan.next_package_id && id !== plan.package_id) ?? null;
+  // While a payment is missing nothing can be changed; the card comes first.
+  const others =
+    plan.status === 'past_due'
+      ? []
+      : packages.filter(
+          ({ id, kind }) =>
+            kind === 'monthly' && id !== plan.package_id && id !== plan.next_package_id,
+        );
+  const { tone, word, sentence } = statusWords(plan, next);
+  return (
+    <>
+      <Card aria-labelledby="plan" className="space-y-5">
+        <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
+          <h2 id="plan" className="text-2xl">
+            {plan.package_name}
+          </h2>
+          <Status tone={tone}>{word}</Status>
+        </div>
+        <p>
+          <span className="text-3xl font-semibold">{price(plan.amount_cents)}</span>
+          <span className="text-ink-2"> a month for </span>
+          <span className="font-medium">{creditsInWords(plan.credits)}</span>
+        </p>
+        {plan.status === 'past_due' ? (
+          <Notice
+            tone="warn"
+            title="Please check your card"
+            actions={<PortalButton tone="primary" />}
+          >
+            {sentence}
+          </Notice>
+        ) : (
+          <p className="max-w-prose">{sentence}</p>
+        )}
+        <div className="flex flex-wrap gap-3">
+          {plan.status === 'cancelling' ? (
+            <Button tone="primary" onClick={() => setAsked({ action: 'resume' })}>
+              Resume the plan
+            </Button>
+          ) : (
+            <>
+              {others.map((to) => (
+                <Button key={to.id} onClick={() => setAsked({ action: 'change', to })}>
+                  Change to {to.name}
+                </Button>
+              ))}
+              {next !== null && plan.status === 'active' ? (
+                <Button onClick={() => setAsked({ action: 'keep', insteadOf: next })}>
+                  Keep {plan.package_name}
+                </Button>
+              ) : null}
+            </>
+          )}
+          {plan.status === 'past_due' ? null : <PortalButton />}
+          {plan.status === 'cancelling' ? null : (
+            <Button tone="danger" onClick={() => setAsked({ action: 'cancel' })}>
+              Cancel the plan
+            </Button>
+          )}
+        </div>
+        <p className="max-w-prose text-sm text-ink-2">
+          Prices are without tax; where tax applies, each invoice adds it. A change takes effect
+          when the plan renews. Cards, invoices and receipts of the plan are on the payment
+          provider’s own page.
+        </p>
+      </Card>
+      <Confirm plan={plan} change={asked} onClose={() => setAsked(null)} />
+    </>
+  );
+}
+
+/** Asks before anything about money changes, and stays until it has. */
+function Confirm({
+  plan,
+  change,
+  onClose,
+}: {
+  plan: HeldPlan;
+  change: Change | null;
+  onClose: () => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const work = useMutation({
+    mutationFn: (asked: Change) => changePlan(requestOf(asked, plan), crypto.randomUUID()),
+    onSuccess: (answer, asked) => {
+      client.setQueryData(planQuery.queryKey, answer);
+      announce(questionOf(asked, plan).done);
+      onClose();
+    },
+  });
+  const question = change && questionOf(change, plan);
+  const close = (): void => {
+    work.reset();
+    onClose();
+  };
+  return (
+    <Dialog
+      open={question !== null}
+      onClose={close}
+      title={question?.title ?? ''}
+      actions={
+        question && change ? (
+          <>
+            <Button onClick={close}>{question.keep}</Button>
+            <Button
+              tone={change.action === 'cancel' ? 'danger' : 'primary'}
+              busy={work.isPending}
+              onClick={() => work.mutate(change)}
+            >
+              {work.isPending ? 'One moment…' : question.confirm}
+            </Button>
+          </>
+        ) : undefined
+      }
+    >
+      {question?.sentences.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      {work.isError ? (
+        <Notice
+          tone="bad"
+          title="The plan was not changed"
+          announced={`The plan was not changed. ${planProblem(work.error)}`}
+        >
+          {planProblem(work.error)}
+        </Notice>
+      ) : null}
+    </Dialog>
+  );
+}
+
+function requestOf(change: Change, plan: HeldPlan): PlanRequest {
+  switch (change.action) {
+    case 'change':
+      return { action: 'change', package_id: change.to.id };
+    case 'keep':
+      return { action: 'change', package_id: plan.package_id };
+    default:
+      return { action: change.action };
+  }
+}

@@ -1,0 +1,39 @@
+import { type ReactNode, useCallback, useState } from 'react';
+import { useComingBack } from '#web/provider-page.ts';
+import { Button, type ButtonTone } from '#web/ui/button.tsx';
+import { Notice } from '#web/ui/notice.tsx';
+import { openPortal } from './queries.ts';
+import { planProblem } from './words.ts';
+
+/** Leaves for the provider's page of cards and invoices. */
+export function PortalButton({ tone }: { tone?: ButtonTone }): ReactNode {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  useComingBack(useCallback(() => setBusy(false), []));
+  const open = async (): Promise<void> => {
+    setFailure(null);
+    setBusy(true);
+    try {
+      location.assign(await openPortal());
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Button tone={tone} busy={busy} onClick={() => void open()}>
+        {busy ? 'Opening the page…' : 'Manage cards and invoices'}
+      </Button>
+      {failure === null ? null : (
+        <Notice
+          tone="bad"
+          title="The page for cards and invoices did not open"
+          announced={`The page for cards and invoices did not open. ${planProblem(failure)}`}
+        >
+          {planProblem(failure)} Nothing was changed.
+        </Notice>
+      )}
+    </>
+  );
+}

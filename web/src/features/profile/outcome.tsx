@@ -1,0 +1,46 @@
+import { type ReactNode, useEffect } from 'react';
+import { ApiProblem } from '#web/api.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { announce } from '#web/ui/announcer.tsx';
+import { ErrorState } from '#web/ui/error-state.tsx';
+import { Status } from '#web/ui/status.tsx';
+
+/** What became of a change: beside its button when it was done, in full when it was not. */
+export function Outcome({
+  done,
+  failure,
+  title,
+  safe = 'Nothing was changed.',
+}: {
+  /** A sentence once it is done. */
+  done: string | null;
+  failure: unknown;
+  /** What failed: "Your name was not saved". */
+  title: string;
+  safe?: string;
+}): ReactNode {
+  useEffect(() => {
+    if (done !== null) announce(done);
+  }, [done]);
+  if (failure) {
+    return (
+      <ErrorState
+        title={title}
+        detail={problemSentence(failure)}
+        safe={isUnknownOutcome(failure) ? undefined : safe}
+        reference={failure instanceof ApiProblem ? failure.request_id : null}
+      />
+    );
+  }
+  if (done === null) return null;
+  return (
+    <p>
+      <Status tone="ok">{done}</Status>
+    </p>
+  );
+}
+
+/** Without an answer nobody knows whether the change was made. */
+function isUnknownOutcome(failure: unknown): boolean {
+  return failure instanceof ApiProblem && failure.status === 0;
+}

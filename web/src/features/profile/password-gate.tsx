@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react';
+import { DoneReply, ReauthenticateRequest } from '#services/identity/contract.ts';
+import { write } from '#web/api.ts';
+import { Button } from '#web/ui/button.tsx';
+import { PasswordField } from '#web/ui/password-field.tsx';
+import { Outcome } from './outcome.tsx';
+import { useChange } from './use-change.ts';
+
+/**
+ * Asks for the password again, because the server wants to know who is there. `goOn` follows at once
+ * and takes this form away; what it throws is told here.
+ */
+export function PasswordGate({
+  goOn,
+  onCancel,
+}: {
+  goOn: () => Promise<unknown>;
+  onCancel: () => void;
+}): ReactNode {
+  const form = useChange({
+    schema: ReauthenticateRequest,
+    read: (data) => ({ password: data.get('password') ?? '' }),
+    send: async (request) => {
+      await write('POST', '/auth/reauthenticate', request, DoneReply);
+      await goOn();
+      return null;
+    },
+    fieldOf: { 'wrong-password': 'password' },
+  });
+  return (
+    <form
+      {...form.props}
+      aria-label="Please confirm it is you"
+      className="space-y-4 rounded-control border border-line bg-sunken p-4"
+    >
+      <p className="font-semibold">Please confirm it is you</p>
+      <PasswordField
+        label="Your password"
+        name="password"
+        autoComplete="current-password"
+        required
+        ref={focusOnce}
+        error={form.errors['password']}
+      />
+      <Outcome done={form.done} failure={form.failure} title="That did not work" />
+      <div className="flex flex-wrap gap-3">
+        <Button type="submit" tone="primary" busy={form.busy}>
+          {form.busy ? 'One moment…' : 'Go on'}
+        </Button>
+        <Button onClick={onCancel} disabled={form.busy}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The form appears in answer to a press, and what it asks for is the next thing to do. */
+function focusOnce(input: HTMLInputElement | null): void {
+  input?.focus();
+}

@@ -1,0 +1,90 @@
+import { avatarLimits } from '#services/identity/contract.ts';
+
+/**
+ * Makes a small square picture of whatever a person chose: the middle of it, drawn anew. A phone's
+ * photo of many megabytes fits then, and what the camera wrote into it, such as the place, is gone.
+ */
+const sidesPx = [512, 384, 256, 128] as const;
+const qualities = [0.9, 0.75, 0.6] as const;
+/** Larger files are not opened: unpacked they may need more memory than a phone has. */
+const largestFileBytes = 60_000_000;
+
+/** Why a chosen file cannot become a picture, in a sentence for the person who chose it. */
+export class UnusablePicture extends Error {
+  override readonly name = 'UnusablePicture';
+}
+
+/** @throws UnusablePicture */
+export async function squarePicture(file: Blob): Promise<Blob> {
+  if (file.size > largestFileBytes)
+    throw new UnusablePicture('This file is too large to open here. Choose one below 60 MB.');
+  const image = await opened(file);
+  try {
+    for (const side of sidesPx) {
+      const canvas = drawn(image, side);
+      for (const quality of qualities) {
+        const picture = await encoded(canvas, quality);
+        if (picture.size <= avatarLimits.bytes) return picture;
+      }
+    }
+  } finally {
+    image.close();
+  }
+  throw new UnusablePicture('This picture could not be made small enough. Choose another one.');
+}
+
+async function opened(file: Blob): Promise<ImageBitmap> {
+  try {
+    return await createImageBitmap(file, { imageOrientation: 'from-image' });
+  } catch (cause) {
+    throw new UnusablePicture(
+      'This browser cannot open that file as a picture. Choose a PNG, JPEG or WebP picture.',
+      { cause },
+    );
+  }
+}
+
+/** The middle of the image. Transparent parts become white, as JPEG knows none. */
+function drawn(image: ImageBitmap, longestSide: number): HTMLCanvasElement {
+  const cut = Math.min(image.width, image.height);
+  const side = Math.min(longestSide, cut);
+  const canvas = document.createElement('canvas');
+  canvas.width = side;
+  canvas.height = side;
+  const context = canvas.getContext('2d');
+  if (!context) throw new UnusablePicture('This browser cannot prepare pictures.');
+  context.fillStyle = '#ffffff';
+  context.fillRect(0, 0, side, side);
+  context.imageSmoothingQuality = 'high';
+  const left = (image.width - cut) / 2;
+  const top = (image.height - cut) / 2;
+  context.drawImage(image, left, top, cut, cut, 0, 0, side, side);
+  return canvas;
+}
+
+/** WebP where the browser can write it; one that cannot answers PNG, and then JPEG is asked for. */
+async function encoded(canvas: HTMLCanvasElement, quality: number): Promise<Blob> {
+  const webp = await blobOf(canvas, 'image/webp', quality);
+  if (webp?.type === 'image/webp') return webp;
+  const jpeg = await blobOf(canvas, 'image/jpeg', quality);
+  if (jpeg?.type === 'image/jpeg') return jpeg;
+  throw new UnusablePicture('This browser cannot prepare pictures.');
+}
+
+function blobOf(canvas: HTMLCanvasElement, type: string, quality: number): Promise<Blob | null> {
+  return new Promise((resolve) => {
+    canvas.toBlob(resolve, type, quality);
+  });
+}
+
+/** As an address that the content policy allows in a page. */
+export function dataAddress(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => {
+      if (typeof reader.result === 'string') resolve(reader.result);
+    });
+    reader.addEventListener('error', () => reject(reader.error ?? new Error('Unreadable')));
+    reader.readAsDataURL(blob);
+  });
+}

@@ -1,0 +1,114 @@
+import { Link, useLocation } from '@tanstack/react-router';
+import { ChevronDown } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { paymentLimits } from '#services/payments/contract.ts';
+
+/** How paying works, beside the packages. */
+export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
+  return (
+    <section aria-labelledby="paying" className="max-w-prose space-y-3">
+      <h2 id="paying" className="text-2xl">
+        Paying
+      </h2>
+      <ul className="list-disc space-y-2 ps-5 text-ink-2">
+        <li>
+          You pay by card on the secure page of our payment provider. Your card number never reaches
+          us.
+        </li>
+        <li>
+          Credits are on your account the moment the payment is confirmed; with most cards at once.
+        </li>
+        <li>A receipt comes by e-mail.</li>
+        {isLocal ? (
+          <li>
+            This installation runs in local mode. Unless its operator has set a key of the provider,
+            the payment page is a stand-in and no money moves.
+          </li>
+        ) : null}
+      </ul>
+    </section>
+  );
+}
+
+/** The rules, as they are; each answer is open to whoever asks. */
+export function Questions(): ReactNode {
+  return (
+    <section aria-labelledby="questions" className="max-w-prose space-y-4">
+      <h2 id="questions" className="text-2xl">
+        Questions
+      </h2>
+      <div className="divide-y divide-line border-y border-line">
+        <Question id="faq-credit" asks="What is a credit?">
+          The unit that runs are paid in. Each strategy has its own price in credits, which is shown
+          and fixed before a run starts.
+        </Question>
+        <Question id="faq-expiry" asks="Do credits expire?">
+          No. Credits never expire, also not when a plan ends.
+        </Question>
+        <Question id="faq-failed-runs" asks="What happens when a run fails?">
+          Half of its price comes back by itself, rounded in your favour, and all of it when no
+          model answered.{' '}
+          <Link to="/terms" hash="failed-runs" className="link">
+            The rule in full
+          </Link>
+        </Question>
+        <Question id="faq-refunds" asks="Can I get my money back?">
+          Yes: unused credits of a purchase, for {paymentLimits.refundDays} days from it, at their
+          share of the price. Each purchase on the{' '}
+          <Link to="/credits" className="link">
+            credits page
+          </Link>{' '}
+          says how much that is and has the button for it. Giving back the credits of a plan’s
+          current month ends the plan. Bonus credits cost nothing and are not paid out.
+        </Question>
+        <Question id="faq-plan" asks="How does a monthly plan work?">
+          It adds its credits with every monthly payment and renews until you cancel, which you can
+          at any time on the{' '}
+          <Link to="/credits/plan" className="link">
+            plan page
+          </Link>
+          . Cancelled, it lasts to the end of the month that is paid. A change to the other plan
+          takes effect when it renews.
+        </Question>
+        <Question id="faq-limit" asks="What does the monthly limit block?">
+          Only runs that bonus credits would pay for. What you bought is never blocked. A plan has a
+          higher limit.
+        </Question>
+        <Question id="faq-taxes" asks="Are taxes included?">
+          Prices are in US dollars, without tax. Where tax applies, the payment page adds it and
+          shows the total before you pay.
+        </Question>
+        <Question id="faq-receipts" asks="Where are my receipts?">
+          We mail one for every payment, and every purchase on the credits page links to its own.
+          Invoices of a plan are also behind “Manage cards and invoices” on the plan page.
+        </Question>
+      </div>
+    </section>
+  );
+}
+
+function Question({
+  id,
+  asks,
+  children,
+}: {
+  /** Other pages link to it. */
+  id: string;
+  asks: string;
+  children: ReactNode;
+}): ReactNode {
+  const isAsked = useLocation({ select: ({ hash }) => hash === id });
+  return (
+    <details id={id} open={isAsked} className="group scroll-my-24 py-1">
+      <summary className="flex min-h-11 cursor-pointer items-center justify-between gap-4 font-medium">
+        {asks}
+        <ChevronDown
+          size={20}
+          aria-hidden="true"
+          className="shrink-0 text-ink-3 group-open:rotate-180"
+        />
+      </summary>
+      <p className="pb-3 text-ink-2">{children}</p>
+    </details>
+  );
+}

@@ -1,0 +1,102 @@
+import type { Balance } from '#services/credits/contract.ts';
+import type { CheckoutState } from '#services/payments/contract.ts';
+import { ApiProblem } from '#web/api.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { credits, creditsInWords } from '#web/ui/figures.ts';
+
+/** The words of the page after a payment. Each says whether money may have moved. */
+
+export const noSession = {
+  title: 'No session ID provided',
+  sentence:
+    'This address does not say which checkout to look at. If you have just paid, your credits arrive by themselves, and the credits page shows them.',
+} as const;
+
+/** Why a checkout could not be looked at. */
+export function verificationFailure(error: unknown): string {
+  if (error instanceof ApiProblem && error.status === 404) {
+    return 'No such checkout belongs to this account. If you have paid, the credits are on the account that you were signed in to then.';
+  }
+  return `${problemSentence(error)} If you have paid, your credits arrive by themselves; please do not pay again before you have looked at your credits.`;
+}
+
+export type Stage = 'done' | 'pending' | 'over';
+
+type Words = {
+  readonly stage: Stage;
+  readonly heading: string;
+  readonly title: string;
+  readonly sentence: string;
+};
+
+/** What to say about a checkout, by what became of it. */
+export function wordsOf({
+  status,
+  credits: bought,
+  package_name: name,
+  kind,
+}: Pick<CheckoutState, 'status' | 'credits' | 'package_name' | 'kind'>): Words {
+  switch (status) {
+    case 'paid':
+      return {
+        stage: 'done',
+        heading: 'Purchase complete',
+        title: `${creditsInWords(bought)} added`,
+        sentence:
+          kind === 'monthly'
+            ? `Your plan ${name} has begun. A receipt is on its way by e-mail.`
+            : `${name} is paid. A receipt is on its way by e-mail.`,
+      };
+    case 'processing':
+      return {
+        stage: 'pending',
+        heading: 'Almost there',
+        title: 'Your bank is still confirming',
+        sentence: `Your payment for ${name} is on its way; this can take a moment, and with some ways to pay a few days. You can leave this page: the ${creditsInWords(bought)} are added by themselves once it is confirmed, and a receipt comes by e-mail.`,
+      };
+    case 'open':
+      return {
+        stage: 'pending',
+        heading: 'Not paid yet',
+        title: 'This checkout is still open',
+        sentence: `We have not heard of a payment for ${name}, so nothing is known to have been charged. This page looks again by itself. If you have paid, wait a moment and do not pay again.`,
+      };
+    case 'failed':
+      return {
+        stage: 'over',
+        heading: 'Payment failed',
+        title: 'The payment did not go through',
+        sentence: `Your bank or card refused the payment for ${name}. Nothing was charged, and no credits were added.`,
+      };
+    case 'expired':
+      return {
+        stage: 'over',
+        heading: 'Checkout expired',
+        title: 'This checkout was not completed',
+        sentence: `The payment page for ${name} has closed without a payment. Nothing was charged.`,
+      };
+  }
+}
+
+/** What of the bought credits settled a debt, and what is still owed; empty where there was none. */
+export function debtSentence(
+  { credits: bought, settled_credits: settled }: Pick<CheckoutState, 'credits' | 'settled_credits'>,
+  { debt_credits: debt }: Pick<Balance, 'debt_credits'>,
+): string {
+  const went =
+    settled === 0
+      ? ''
+      : settled >= bought
+        ? 'All of them settled what your account owed.'
+        : `${creditsInWords(settled)} of them settled what your account owed; ${creditsInWords(bought - settled)} ${bought - settled === 1 ? 'was' : 'were'} left to use.`;
+  const owed =
+    debt === 0
+      ? ''
+      : `Your account ${settled === 0 ? '' : 'still '}owes ${creditsInWords(debt)}, and no optimization can start before ${debt === 1 ? 'that is' : 'they are'} settled.`;
+  return [went, owed].filter(Boolean).join(' ');
+}
+
+/** The toast after a purchase. */
+export function purchasedSentence(bought: number): string {
+  return `Successfully purchased ${credits(bought)} credits! Your balance has been updated.`;
+}

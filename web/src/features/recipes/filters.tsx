@@ -1,0 +1,78 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { challengeTypes } from '#services/optimizations/contract.ts';
+import { recipeLimits } from '#services/recipes/contract.ts';
+import { Button } from '#web/ui/button.tsx';
+import { SelectField, TextField } from '#web/ui/field.tsx';
+import type { RecipeFilter } from './queries.ts';
+import type { CategoryWords } from './words.ts';
+
+const tab =
+  'inline-flex min-h-11 items-center border-b-2 border-transparent px-3 text-ink-2 hover:text-ink aria-[current=page]:border-accent aria-[current=page]:font-semibold aria-[current=page]:text-ink';
+
+/** Whose recipes, of which category, with which words: all of it stands in the address. */
+export function Filters({
+  filter,
+  words,
+  onChange,
+}: {
+  filter: RecipeFilter;
+  words: CategoryWords;
+  onChange: (change: Partial<Pick<RecipeFilter, 'category' | 'search'>>) => void;
+}): ReactNode {
+  return (
+    <div className="space-y-4">
+      <nav aria-label="Whose recipes" className="flex gap-2 border-b border-line">
+        {(['all', 'mine'] as const).map((each) => (
+          <Link
+            key={each}
+            to="/recipes"
+            search={each === 'all' ? {} : { tab: each }}
+            activeProps={{}}
+            aria-current={filter.tab === each ? 'page' : undefined}
+            className={tab}
+          >
+            {each === 'all' ? 'All' : 'Mine'}
+          </Link>
+        ))}
+      </nav>
+      <search>
+        <form
+          // A changed address, by the back button too, is what the field shows.
+          key={`${filter.tab} ${filter.search}`}
+          method="post"
+          className="grid grid-cols-1 items-end gap-4 sm:grid-cols-[minmax(0,1fr)_auto_minmax(0,16rem)]"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const search = new FormData(event.currentTarget).get('search');
+            onChange({ search: typeof search === 'string' ? search.trim() : '' });
+          }}
+        >
+          <TextField
+            label="Search"
+            name="search"
+            type="search"
+            maxLength={recipeLimits.search}
+            defaultValue={filter.search}
+          />
+          <Button type="submit">Search</Button>
+          <SelectField
+            label="Category"
+            name="category"
+            value={filter.category ?? ''}
+            onChange={({ currentTarget: { value } }) =>
+              onChange({ category: challengeTypes.find((type) => type === value) })
+            }
+          >
+            <option value="">All categories</option>
+            {challengeTypes.map((type) => (
+              <option key={type} value={type}>
+                {words[type]}
+              </option>
+            ))}
+          </SelectField>
+        </form>
+      </search>
+    </div>
+  );
+}

@@ -1,0 +1,186 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { type Recipe } from '#services/recipes/contract.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { announce } from '#web/ui/announcer.tsx';
+import { Button, LinkButton } from '#web/ui/button.tsx';
+import { Notice } from '#web/ui/notice.tsx';
+import { Fill } from './fill.tsx';
+import { createRecipe, deleteRecipe, recipeQuery, recipesKey } from './queries.ts';
+import { Price } from './recipe-list.tsx';
+import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
+
+/** Milliseconds for which a deleted recipe can be written down again. */
+const undoMs = 8_000;
+
+/** One recipe: what it asks, what it aims at, and the way to the form. */
+export function RecipeDetails({
+  recipe,
+  userId,
+  words,
+  prices,
+  onDeleted,
+}: {
+  recipe: Recipe;
+  userId: string;
+  words: CategoryWords;
+  prices: StrategyPrices;
+  onDeleted: (recipe: Recipe) => void;
+}): ReactNode {
+  return (
+    <article className="space-y-6">
+      <div className="max-w-prose space-y-3">
+        <h1 className="text-4xl break-words">{recipe.title}</h1>
+        {recipe.summary === '' ? null : <p className="break-words text-ink-2">{recipe.summary}</p>}
+        <p className="flex flex-wrap gap-x-3 text-sm text-ink-2">
+          <span>{words[recipe.category]}</span>
+          <Price recipe={recipe} prices={prices} />
+          <span>{usesInWords(recipe.times_used)}</span>
+        </p>
+        {recipe.strategy_reason === null ? null : (
+          <p className="text-sm text-ink-2">{recipe.strategy_reason}</p>
+        )}
+      </div>
+      <Fill key={recipe.id} recipe={recipe} userId={userId} />
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
+        <Points title="Objectives" points={recipe.objectives} />
+        <Points title="Constraints" points={recipe.constraints} />
+      </div>
+      <Actions recipe={recipe} onDeleted={onDeleted} />
+    </article>
+  );
+}
+
+function Points({ title, points }: { title: string; points: readonly string[] }): ReactNode {
+  if (points.length === 0) return null;
+  return (
+    <section className="min-w-0 space-y-2">
+      <h2 className="text-xl">{title}</h2>
+      <ul className="list-disc space-y-1 ps-5">
+        {points.map((point, index) => (
+          // The same words may stand there twice, and the order never changes here.
+          <li key={index} className="break-words">
+            {point}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Actions({
+  recipe,
+  onDeleted,
+}: {
+  recipe: Recipe;
+  onDeleted: (recipe: Recipe) => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await deleteRecipe(recipe.id);
+      onDeleted(recipe);
+      client.removeQueries({ queryKey: recipeQuery(recipe.id).queryKey });
+      void client.invalidateQueries({ queryKey: recipesKey });
+      announce('The recipe was deleted');
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <div className="space-y-4">
+      <div className="flex flex-wrap gap-3">
+        {recipe.owner === 'mine' ? (
+          <LinkButton to="/recipes/$id/edit" params={{ id: recipe.id }}>
+            Edit
+          </LinkButton>
+        ) : null}
+        <LinkButton to="/recipes/new" search={{ from: recipe.id }}>
+          {recipe.owner === 'mine' ? 'Duplicate' : 'Copy to my recipes'}
+        </LinkButton>
+        {recipe.owner === 'mine' ? (
+          <Button tone="danger" busy={busy} onClick={() => void remove()}>
+            Delete
+          </Button>
+        ) : null}
+      </div>
+      {failure === null ? null : (
+        <Notice
+          tone="bad"
+          title="The recipe was not deleted"
+          announced={`The recipe was not deleted. ${problemSentence(failure)}`}
+        >
+          {problemSentence(failure)}
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+/** In the place of a recipe that is gone: for eight seconds it can be written down again. */
+export function Deleted({
+  recipe,
+  onRestored,
+}: {
+  recipe: Recipe;
+  onRestored: (recipe: Recipe) => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const [canUndo, setCanUndo] = useState(true);
+  const [key] = useState(() => crypto.randomUUID());
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setCanUndo(false), undoMs);
+    return () => clearTimeout(timer);
+  }, []);
+  const undo = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(null);
+    const { title, category, summary, challenge, objectives, constraints, strategy } = recipe;
+    try {
+      const restored = await createRecipe(
+        { title, category, summary, challenge, objectives, constraints, strategy },
+        key,
+      );
+      void client.invalidateQueries({ queryKey: recipesKey });
+      announce('The recipe is back');
+      onRestored(restored);
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  };
+  // A press that failed may be repeated, however long it took.
+  const isOffered = canUndo || busy || failure !== null;
+  return (
+    <div className="space-y-6">
+      <h1 className="text-4xl">Recipe deleted</h1>
+      <p className="break-words text-ink-2">“{recipe.title}” was deleted.</p>
+      {failure === null ? null : (
+        <Notice
+          tone="bad"
+          title="The recipe is not back"
+          announced={`The recipe is not back. ${problemSentence(failure)}`}
+        >
+          {problemSentence(failure)}
+        </Notice>
+      )}
+      <div className="flex flex-wrap gap-3">
+        {isOffered ? (
+          <Button tone="primary" busy={busy} onClick={() => void undo()}>
+            Undo
+          </Button>
+        ) : null}
+        <LinkButton to="/recipes" search={{ tab: 'mine' }}>
+          To my recipes
+        </LinkButton>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,181 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type MouseEvent, type ReactNode, useId, useState } from 'react';
+import {
+  optimizationLimits,
+  type OptimizationSummary,
+  RenameRequest,
+} from '#services/optimizations/contract.ts';
+import { problemSentence } from '#web/problem-words.ts';
+import { announce } from '#web/ui/announcer.tsx';
+import { Button } from '#web/ui/button.tsx';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { FieldError, TextField } from '#web/ui/field.tsx';
+import { useForm } from '#web/ui/form.ts';
+import { renameRun, runsKey } from './queries.ts';
+
+export type Run = Pick<OptimizationSummary, 'id' | 'title' | 'status'>;
+
+/** What a person does with a run of theirs: another title, the same question anew, or away with it. */
+export function RunActions({
+  run,
+  isListed = false,
+  onRenamed,
+  onDelete,
+}: {
+  run: Run;
+  /** In a list, where a run has no page around it that offers the rest. */
+  isListed?: boolean;
+  onRenamed?: () => Promise<void>;
+  /** `byKeyboard`: the focus is on a button that is about to go. @throws when nothing was deleted */
+  onDelete: (byKeyboard: boolean) => Promise<void>;
+}): ReactNode {
+  const { id, title } = run;
+  const about = <span className="sr-only">: {title}</span>;
+  return (
+    <div className="-mx-2 flex flex-wrap items-center">
+      <Rename run={run} {...(onRenamed ? { onRenamed } : {})} />
+      {isListed ? (
+        <>
+          <Link to="/optimization" search={{ from: id }} className={action}>
+            Duplicate{about}
+          </Link>
+          <Link to="/recipes/new" search={{ run: id }} className={action}>
+            Save as recipe{about}
+          </Link>
+        </>
+      ) : null}
+      <Delete run={run} onDelete={onDelete} />
+    </div>
+  );
+}
+
+/** Four of them stand beside each other on a phone. */
+const action =
+  'inline-flex min-h-11 items-center rounded-control px-2 text-sm font-medium hover:bg-sunken';
+
+function Delete({
+  run: { title, status },
+  onDelete,
+}: {
+  run: Run;
+  onDelete: (byKeyboard: boolean) => Promise<void>;
+}): ReactNode {
+  const [isSending, setSending] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const errorId = useId();
+  if (status === 'processing')
+    return (
+      <p className="px-2 text-sm text-ink-2">
+        It goes on, so it cannot be deleted. Cancel it first.
+      </p>
+    );
+  const remove = async ({ detail }: MouseEvent): Promise<void> => {
+    // The second press of a double click is meant for no run: the next one has moved up below it.
+    if (isSending || detail > 1) return;
+    setSending(true);
+    setFailure(null);
+    try {
+      // A press of a key is a click without a count.
+      await onDelete(detail === 0);
+    } catch (error) {
+      const sentence = `It was not deleted. ${problemSentence(error)}`;
+      setFailure(sentence);
+      announce(sentence, 'assertive');
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className={action}
+        // Not disabled, which would take the focus from it.
+        aria-busy={isSending || undefined}
+        aria-describedby={failure === null ? undefined : errorId}
+        onClick={(event) => void remove(event)}
+      >
+        Delete<span className="sr-only">: {title}</span>
+      </button>
+      {failure === null ? null : (
+        <div className="w-full px-2">
+          <FieldError id={errorId}>{failure}</FieldError>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Rename({ run, onRenamed }: { run: Run; onRenamed?: () => Promise<void> }): ReactNode {
+  const client = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const close = (): void => setOpen(false);
+  return (
+    <>
+      <button type="button" className={action} onClick={() => setOpen(true)}>
+        Rename<span className="sr-only">: {run.title}</span>
+      </button>
+      <Dialog open={isOpen} onClose={close} title="Rename">
+        <RenameForm
+          run={run}
+          onCancel={close}
+          onRenamed={async () => {
+            close();
+            announce('Renamed');
+            await Promise.all([client.invalidateQueries({ queryKey: runsKey }), onRenamed?.()]);
+          }}
+        />
+      </Dialog>
+    </>
+  );
+}
+
+/** The attribute is what an opening dialog looks for. */
+function focusFirst(input: HTMLInputElement | null): void {
+  input?.toggleAttribute('autofocus', true);
+}
+
+function RenameForm({
+  run: { id, title },
+  onCancel,
+  onRenamed,
+}: {
+  run: Run;
+  onCancel: () => void;
+  onRenamed: () => Promise<void>;
+}): ReactNode {
+  const errorId = useId();
+  const form = useForm({
+    schema: RenameRequest,
+    read: (data) => ({ title: data.get('title') }),
+    send: async (request) => {
+      await renameRun(id, request);
+      await onRenamed();
+    },
+  });
+  const failure = form.failure === null ? null : `Not saved. ${problemSentence(form.failure)}`;
+  return (
+    <form {...form.props} className="space-y-4">
+      <TextField
+        ref={focusFirst}
+        label="Title"
+        name="title"
+        required
+        autoComplete="off"
+        maxLength={optimizationLimits.title}
+        defaultValue={title}
+        error={form.errors['title']}
+      />
+      <div role="alert">
+        {failure === null ? null : <FieldError id={errorId}>{failure}</FieldError>}
+      </div>
+      <div className="flex flex-wrap justify-end gap-3 pt-2">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" tone="primary" busy={form.busy}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

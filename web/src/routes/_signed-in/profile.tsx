@@ -1,0 +1,122 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { createFileRoute, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import type { User } from '#services/identity/contract.ts';
+import { purchasesQuery } from '#web/features/credits/purchase-queries.ts';
+import { refundOf } from '#web/features/credits/purchase-words.ts';
+import { balanceQuery } from '#web/features/credits/queries.ts';
+import { PasswordChecklist } from '#web/features/identity/password-checklist.tsx';
+import { logout, requestReset, updateUser, useSession } from '#web/features/identity/session.ts';
+import { PlanSummary } from '#web/features/plan/plan-summary.tsx';
+import { planQuery } from '#web/features/plan/queries.ts';
+import { AppearanceSection } from '#web/features/profile/appearance-section.tsx';
+import { DeleteSection } from '#web/features/profile/delete-section.tsx';
+import { EmailSection } from '#web/features/profile/email-section.tsx';
+import { ExportSection } from '#web/features/profile/export-section.tsx';
+import { NameSection } from '#web/features/profile/name-section.tsx';
+import { NotificationsSection } from '#web/features/profile/notifications-section.tsx';
+import { PasswordSection } from '#web/features/profile/password-section.tsx';
+import { PictureSection } from '#web/features/profile/picture-section.tsx';
+import { accountQuery } from '#web/features/profile/queries.ts';
+import { Section } from '#web/features/profile/section.tsx';
+import { SessionsSection } from '#web/features/profile/sessions-section.tsx';
+import { runsQuery } from '#web/features/runs/queries.ts';
+import { ThemeSwitch } from '#web/features/shell/theme-switch.tsx';
+import { QueryBlock } from '#web/query-block.tsx';
+import { Skeleton } from '#web/ui/skeleton.tsx';
+
+export const Route = createFileRoute('/_signed-in/profile')({
+  component: ProfilePage,
+  staticData: { title: 'Account Settings' },
+});
+
+function ProfilePage(): ReactNode {
+  const session = useSession();
+  if (!('user' in session)) return null;
+  return (
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
+      <h1 className="text-4xl">Account Settings</h1>
+      <Sections key={session.user.id} user={session.user} />
+    </div>
+  );
+}
+
+/** What stands on the session alone is here even when the account cannot be read. */
+function Sections({ user }: { user: User }): ReactNode {
+  const account = useQuery(accountQuery);
+  const balance = useQuery(balanceQuery);
+  const runs = useQuery(runsQuery());
+  const plan = useQuery(planQuery);
+  const purchases = useInfiniteQuery(purchasesQuery);
+  const navigate = useNavigate();
+  useEffect(() => {
+    // A change shows in the bar, too, and in the other tabs.
+    if (account.data) updateUser(account.data);
+  }, [account.data]);
+  const hasPassword = account.data?.has_password ?? null;
+  const sayGoodbye = async (): Promise<void> => {
+    // First away from here: this part of the site sends whoever is signed out to the login.
+    await navigate({ to: '/account-deleted', replace: true });
+    logout();
+  };
+  return (
+    <>
+      <NameSection user={user} />
+      <PictureSection user={user} />
+      <QueryBlock
+        answer={account}
+        label="Loading your account"
+        failure="Your account could not be loaded"
+        safe="Everything else on this page works."
+        skeleton={
+          <div className="space-y-6">
+            <Skeleton className="h-96" />
+            <Skeleton className="h-96" />
+            <Skeleton className="h-32" />
+          </div>
+        }
+      >
+        {(profile) => (
+          <div className="space-y-6">
+            <EmailSection profile={profile} />
+            <PasswordSection
+              profile={profile}
+              Rules={PasswordChecklist}
+              requestReset={(email) => requestReset({ email })}
+            />
+            <NotificationsSection profile={profile} />
+          </div>
+        )}
+      </QueryBlock>
+      <Section
+        title="Plan"
+        about="What you pay every month, and how many runs bonus credits may pay for."
+      >
+        <QueryBlock
+          answer={plan}
+          label="Loading your plan"
+          failure="Failed to load your plan"
+          safe="Nothing about it has changed."
+          skeleton={<Skeleton className="h-28" />}
+        >
+          {(data) => <PlanSummary plan={data} />}
+        </QueryBlock>
+      </Section>
+      <SessionsSection />
+      <AppearanceSection>
+        <ThemeSwitch />
+      </AppearanceSection>
+      <ExportSection hasPassword={hasPassword} />
+      <DeleteSection
+        email={user.email}
+        hasPassword={hasPassword}
+        loss={{
+          credits: balance.data?.available_credits ?? null,
+          runs: runs.data?.pagination.total ?? null,
+          refund: purchases.data ? refundOf(purchases.data.pages.flat()) : null,
+        }}
+        onDeleted={() => void sayGoodbye()}
+      />
+    </>
+  );
+}
