@@ -233,9 +233,9 @@ describe('signing up', () => {
     const submit = page.getByRole('button', { name: 'Start Finding Opportunities - $5' });
     await submit.click();
     await page.getByText('Password too weak').first().waitFor();
-    expect(await page.getByLabel('Password', { exact: true }).getAttribute('aria-invalid')).toBe(
-      'true',
-    );
+    await expect
+      .poll(() => page.getByLabel('Password', { exact: true }).getAttribute('aria-invalid'))
+      .toBe('true');
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByLabel('Confirm password', { exact: true }).fill(password);
     await submit.click();

@@ -82,21 +82,25 @@ describe('the main job', () => {
     await page.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
     for (const model of ['gpt-6.1-terra', 'claude-sonnet-5-5', 'gemini-4-hydrogen'])
       await page.getByText(model).first().waitFor();
-    expect(await page.title()).toMatch(/^Done/);
-    expect(await page.getByText('7 of 7').count()).toBeGreaterThan(0);
+    await expect.poll(() => page.title()).toMatch(/^Done/);
+    await expect.poll(() => page.getByText('7 of 7').count()).toBeGreaterThan(0);
 
     await page.getByRole('link', { name: 'View results' }).click();
     await page.waitForURL('**/optimizations/opt_*');
     const runId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
     await page.getByRole('heading', { name: 'Next steps' }).waitFor();
-    expect(await page.getByText('Agreement is not correctness').count()).toBeGreaterThan(0);
-    expect(await page.getByRole('row').count()).toBeGreaterThan(10);
+    await expect
+      .poll(() => page.getByText('Agreement is not correctness').count())
+      .toBeGreaterThan(0);
+    await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(10);
 
     await page.goto(`${application.url}/credits`);
     const line = page.getByRole('listitem').filter({ hasText: 'Balanced run' });
     await line.waitFor();
-    expect(await line.textContent()).toMatch(/−14/);
-    expect(await line.getByRole('link').getAttribute('href')).toBe(`/optimizations/${runId}`);
+    await expect.poll(() => line.textContent()).toMatch(/−14/);
+    await expect
+      .poll(() => line.getByRole('link').getAttribute('href'))
+      .toBe(`/optimizations/${runId}`);
     await page.getByText('86', { exact: true }).first().waitFor();
 
     const settings = { DATA_DIR: folder.path };
@@ -173,9 +177,9 @@ describe('a new person', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL('**/evolution-chamber?id=opt_*');
     await page.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
-    expect(
-      await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'),
-    ).toBeLessThanOrEqual(0);
+    await expect
+      .poll(() => page.evaluate('document.documentElement.scrollWidth - window.innerWidth'))
+      .toBeLessThanOrEqual(0);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -117,7 +117,7 @@ async function mark(page: Page): Promise<void> {
 }
 
 async function expectSameDocument(page: Page): Promise<void> {
-  expect(await page.evaluate('window.isSameDocument === true')).toBe(true);
+  await expect.poll(() => page.evaluate('window.isSameDocument === true')).toBe(true);
 }
 
 // --- what it must come to ---
@@ -234,7 +234,7 @@ async function refund(payer: Payer, row: Locator, bought: Package, unused: numbe
   await row.getByRole('button', { name: `Refund unused credits of ${bought.name}` }).click();
   const dialog = page.getByRole('dialog', { name: 'Refund unused credits?' });
   await dialog.getByText(`${inWords(unused)} for ${amount}`).waitFor();
-  expect(await dialog.getByText('Your plan ends at once').count()).toBe(0);
+  await expect.poll(() => dialog.getByText('Your plan ends at once').count()).toBe(0);
   await dialog.getByRole('button', { name: `Refund ${amount}` }).click();
   await row.getByText(`${amount} for ${inWords(unused)}.`).waitFor();
   await row.getByText('Refunded', { exact: true }).waitFor();
@@ -245,7 +245,7 @@ async function refund(payer: Payer, row: Locator, bought: Package, unused: numbe
     .getByRole('listitem')
     .filter({ hasText: `${dollars(paidFor(bought))}, ${payer.email}` })
     .filter({ hasText: 'of it refunded' });
-  expect(await payment.textContent()).toContain(`, ${amount} of it refunded`);
+  await expect.poll(() => payment.textContent()).toContain(`, ${amount} of it refunded`);
   await provider.close();
 
   const mail = await mailTo(payer, new RegExp(`^We have refunded ${RegExp.escape(amount)}$`));
@@ -308,7 +308,7 @@ async function expectStatement(payer: Payer, page: Page, lines: readonly Line[])
   // The page.
   const rows = page.getByRole('table', { name: /^Transactions of / }).getByRole('row');
   await rows.filter({ hasText: 'Opening balance' }).waitFor();
-  expect(await rows.count()).toBe(lines.length + 3);
+  await expect.poll(() => rows.count()).toBe(lines.length + 3);
   for (const [index, line] of lines.entries()) {
     const row = rows.nth(index + 2);
     const [, what = '', change, balance] = await row.getByRole('cell').allInnerTexts();
@@ -320,7 +320,7 @@ async function expectStatement(payer: Payer, page: Page, lines: readonly Line[])
     expect(/[−]?\$[\d,]+\.\d\d/.exec(what)?.[0] ?? null).toBe(
       line.cents === null ? null : dollars(line.cents),
     );
-    expect(await row.getByRole('link').first().getAttribute('href')).toBe(line.leadsTo);
+    await expect.poll(() => row.getByRole('link').first().getAttribute('href')).toBe(line.leadsTo);
   }
   const { purchased, bonus, consumed, other } = statement.totals;
   const summary = page.getByRole('region', { name: 'Summary' });
@@ -442,7 +442,7 @@ test(
     await badge(page, 0).waitFor();
     await badge(dashboard, 0).waitFor();
     const history = page.getByRole('listitem').filter({ hasText: 'Refund of money' });
-    expect(await history.textContent()).toContain(`−${left}balance 0`);
+    await expect.poll(() => history.textContent()).toContain(`−${left}balance 0`);
     await expectSameDocument(page);
     await expectSameDocument(dashboard);
 
@@ -504,7 +504,9 @@ test(
     expect(end > (first.current_period_end ?? '')).toBe(true);
     await planTab.getByText(`Renews on ${dayOf(end)}: $150 for 400 credits.`).waitFor();
     await rows.nth(1).waitFor();
-    expect(await rows.getByRole('link', { name: 'Receipt of Empire Builder' }).count()).toBe(2);
+    await expect
+      .poll(() => rows.getByRole('link', { name: 'Receipt of Empire Builder' }).count())
+      .toBe(2);
     for (const tab of [planTab, creditsTab]) await expectSameDocument(tab);
     const receipts = await eventually('a receipt for each month', async () => {
       const mails = await mailsTo(payer);

@@ -131,14 +131,14 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
     .waitFor();
 
   await here.getByText('Your session has ended').waitFor({ timeout: 30_000 });
-  expect(await here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
+  await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
   await here.getByRole('button', { name: 'Login', exact: true }).click();
   const dialog = here.getByRole('dialog', { name: 'Please sign in again' });
   await dialog.getByLabel('Password', { exact: true }).fill(application.demo.password);
   await dialog.getByRole('button', { name: 'Login', exact: true }).click();
   await expect.poll(() => here.getByText('Your session has ended').count(), patient).toBe(0);
   expect(new URL(here.url()).pathname).toBe('/optimization');
-  expect(await here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
+  await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
   await here.getByRole('radio', { name: /^Fast/ }).check();
   await here.getByRole('button', { name: 'Start Optimization' }).click();
   await here.waitForURL('**/evolution-chamber?id=opt_*');

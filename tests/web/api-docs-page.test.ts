@@ -50,7 +50,7 @@ test('shows every endpoint, asks nobody else for anything, and keeps to its poli
     paths: Record<string, object>;
   };
   const operations = Object.values(document.paths).flatMap((path) => Object.keys(path));
-  expect(await page.locator('.opblock').count()).toBe(operations.length);
+  await expect.poll(() => page.locator('.opblock').count()).toBe(operations.length);
   expect(said).toEqual([]);
   expect(elsewhere).toEqual([]);
   await page.close();
@@ -77,7 +77,7 @@ test.each([
     await page.goto(`${url}/api-docs`);
     await page.getByText('/optimizations/{id}/process').first().waitFor();
     const groundOf = () => getComputedStyle(document.documentElement).backgroundColor;
-    expect(await page.evaluate(groundOf)).toBe(ground);
+    await expect.poll(() => page.evaluate(groundOf)).toBe(ground);
     await page.evaluate(axe.source);
     const found = await page.evaluate(async () => {
       const { violations } = await (globalThis as typeof globalThis & { axe: typeof axe }).axe.run({
@@ -97,10 +97,10 @@ test('the guide to the stream and the socket is found from the viewer and from t
   await page.getByRole('heading', { level: 1 }).waitFor();
   const text = readFileSync('docs/live.md', 'utf8');
   const headings = [...text.matchAll(/^#{1,3} (.+)$/gm)].map(([, heading]) => heading);
-  expect(await page.getByRole('heading').allTextContents()).toEqual(headings);
+  await expect.poll(() => page.getByRole('heading').allTextContents()).toEqual(headings);
   const tables = [...text.matchAll(/^\|(?: ?-+ ?\|)+$/gm)].length;
-  expect(await page.getByRole('table').count()).toBe(tables);
-  expect(await page.locator('script, style, [style]').count()).toBe(0);
+  await expect.poll(() => page.getByRole('table').count()).toBe(tables);
+  await expect.poll(() => page.locator('script, style, [style]').count()).toBe(0);
   await page.close();
   const { externalDocs, tags } = (await (await fetch(`${url}/api/openapi.json`)).json()) as {
     externalDocs: { url: string };
@@ -133,7 +133,7 @@ test.each([
     });
     expect(found).toEqual([]);
     expect(said).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     await page.close();
   },
 );

@@ -119,22 +119,22 @@ describe('the chamber', () => {
 
   it('does not scroll sideways at 320 px, also with text twice as large', async () => {
     const { page } = await watch(whole, whole.facts.length, { width: 320 });
-    expect(await overflow(page)).toBe(0);
+    await expect.poll(() => overflow(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await overflow(page)).toBe(0);
+    await expect.poll(() => overflow(page)).toBe(0);
   });
 
   it('follows the run from its first call to its end, in its title too', async () => {
     const { page, server } = await watch(whole, untilStarted);
     await page.getByRole('heading', { level: 1, name: whole.copy(1).challenge }).waitFor();
     await page.getByText('Simulated models: example answers, no provider was called').waitFor();
-    expect(await page.title()).toBe('0 % · Evolution Chamber');
+    await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
     server.tell(untilReviews);
     await page.getByText('7 of 7').waitFor();
-    expect(await page.title()).toMatch(/^4\d % · Evolution Chamber$/);
+    await expect.poll(() => page.title()).toMatch(/^4\d % · Evolution Chamber$/);
     server.tell(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
-    expect(await page.title()).toBe('Done · Evolution Chamber');
+    await expect.poll(() => page.title()).toBe('Done · Evolution Chamber');
     await page.getByText('14 credits charged.').waitFor();
   });
 
@@ -152,7 +152,7 @@ describe('the chamber', () => {
     });
     const card = page.getByRole('listitem').filter({ hasText: 'Writing its answer' });
     await card.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
-    expect(await card.getByRole('progressbar').getAttribute('value')).toBe('20');
+    await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('20');
   });
 
   it('moves nothing while the run goes on, nor when it ends', async () => {
@@ -200,7 +200,9 @@ describe('the chamber', () => {
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    expect(await opener.evaluate((element) => element === document.activeElement)).toBe(true);
+    await expect
+      .poll(() => opener.evaluate((element) => element === document.activeElement))
+      .toBe(true);
   });
 
   it('compares three answers claim by claim', async () => {
@@ -217,7 +219,7 @@ describe('the chamber', () => {
     const { page } = await watch(whole, untilReviews);
     await page.getByRole('img', { name: '7 models at work; no votes yet.' }).waitFor();
     await page.getByRole('button', { name: 'Show as table' }).click();
-    expect(await page.getByRole('row').count()).toBe(8);
+    await expect.poll(() => page.getByRole('row').count()).toBe(8);
   });
 
   it('remembers that the bias panel was hidden, and says that the run measures all the same', async () => {
@@ -231,11 +233,11 @@ describe('the chamber', () => {
 
   it('has no dead button', async () => {
     const { page } = await watch(whole, untilSynthesis);
-    expect(await page.getByRole('button', { name: /Refinement/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /Refinement/ }).count()).toBe(0);
     await page
       .getByText('The recommendation is being written: the run can no longer be cancelled.')
       .waitFor();
-    expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
   it('cancels after saying what comes back, and leaves once the ledger has it', async () => {
@@ -379,26 +381,28 @@ describe('the result', () => {
   it('does not scroll sideways at 320 px, also with text twice as large', async () => {
     const { page } = await read(whole, whole.facts.length, { width: 320 });
     await page.getByRole('heading', { name: 'Next steps' }).waitFor();
-    expect(await overflow(page)).toBe(0);
+    await expect.poll(() => overflow(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await overflow(page)).toBe(0);
+    await expect.poll(() => overflow(page)).toBe(0);
   });
 
   it('gives the answer first, the reasons second, the machinery last', async () => {
     const { page } = await read(whole);
     await page.getByText('Begin with one fixed offer for one kind of client.').waitFor();
-    expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
-      'Recommendation',
-      'Agreement',
-      'Next steps',
-      'Reasons',
-      'Divergences',
-      'What is uncertain',
-      'The council',
-      'Claims',
-      "Each model's answer",
-      'Cost, time and tokens',
-    ]);
+    await expect
+      .poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts())
+      .toEqual([
+        'Recommendation',
+        'Agreement',
+        'Next steps',
+        'Reasons',
+        'Divergences',
+        'What is uncertain',
+        'The council',
+        'Claims',
+        "Each model's answer",
+        'Cost, time and tokens',
+      ]);
     await page.getByText('Simulated models: example answers, no provider was called').waitFor();
   });
 
@@ -406,7 +410,7 @@ describe('the result', () => {
     const { page } = await read(whole);
     await page.getByRole('link', { name: 'c2' }).first().click();
     expect(new URL(page.url()).hash).toBe('#claim-c2');
-    expect(await page.locator('#claim-c2').isVisible()).toBe(true);
+    await expect.poll(() => page.locator('#claim-c2').isVisible()).toBe(true);
   });
 
   it('is copied and downloaded as Markdown, and downloaded as JSON', async () => {
@@ -426,7 +430,7 @@ describe('the result', () => {
   it('offers to ask the same again', async () => {
     const { page } = await read(whole);
     const link = page.getByRole('link', { name: 'Duplicate' });
-    expect(await link.getAttribute('href')).toBe(`/optimization?from=${runId}`);
+    await expect.poll(() => link.getAttribute('href')).toBe(`/optimization?from=${runId}`);
   });
 
   it('of a run that goes on shows how far it is, and becomes the result by itself', async () => {
@@ -464,7 +468,7 @@ describe('the result', () => {
     const { page } = await read(storyOf(failed.given(settled(0, 0))));
     await page.getByText('Nothing was charged: all 14 credits came back.').waitFor();
     const retry = page.getByRole('link', { name: 'Retry' });
-    expect(await retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
+    await expect.poll(() => retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
   });
 
   it('has the older address lead to it', async () => {

@@ -7,7 +7,6 @@ import { ledger, month, purchaseOf, purchases, refundOf, statement } from './cre
 import {
   analytics,
   balance,
-  eventually,
   failing,
   lineOf,
   looks,
@@ -120,9 +119,9 @@ describe('the credits page', () => {
   it('does not scroll sideways at 320 px, also with text twice as large', async () => {
     const page = await open('/credits', { width: 320, api: member(rich) });
     await historyOf(page).getByText('Onboarding bonus').waitFor();
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('explains what is reserved and owed, and only when there is any', async () => {
@@ -132,23 +131,23 @@ describe('the credits page', () => {
     const other = await open('/credits');
     await other.getByText('Available Credits').waitFor();
     // "Reserved" is also a rule of the help box.
-    expect(
-      await other.locator('main dt', { hasText: /^(Reserved|Owed)$/ }).allInnerTexts(),
-    ).toEqual(['Reserved']);
+    await expect
+      .poll(() => other.locator('main dt', { hasText: /^(Reserved|Owed)$/ }).allInnerTexts())
+      .toEqual(['Reserved']);
   });
 
   it('says what each model got and which part that is, and leads to the answers about credits', async () => {
     const page = await open('/credits');
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
-    await eventually(() => models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
     const answers = page.getByRole('region', { name: 'How credits work' }).getByRole('link');
-    expect(
-      await answers.evaluateAll((links) => links.map((link) => link.getAttribute('href'))),
-    ).toEqual(
-      ['credit', 'expiry', 'failed-runs', 'refunds', 'receipts', 'taxes'].map(
-        (topic) => `/credits/purchase#faq-${topic}`,
-      ),
-    );
+    await expect
+      .poll(() => answers.evaluateAll((links) => links.map((link) => link.getAttribute('href'))))
+      .toEqual(
+        ['credit', 'expiry', 'failed-runs', 'refunds', 'receipts', 'taxes'].map(
+          (topic) => `/credits/purchase#faq-${topic}`,
+        ),
+      );
     await answers.filter({ hasText: 'Do credits expire?' }).click();
     await page.getByText('No. Credits never expire').waitFor();
   });
@@ -168,14 +167,14 @@ describe('the credits page', () => {
       }),
     });
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
-    await eventually(() => models.innerText()).toContain('8 · 57 %');
-    await eventually(() => Promise.resolve(listening())).toBe(1);
+    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => Promise.resolve(listening())).toBe(1);
     const before = asked;
     tell({ ...balance, available_credits: 72 });
     await page.getByText('72', { exact: true }).first().waitFor();
     // This look is too early: the figures are computed behind the ledger.
-    await eventually(() => asked).toBe(before + 1);
-    expect(await models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => asked).toBe(before + 1);
+    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
     isComputed = true;
     tellStale('run_usage');
     tellStale('credit_analytics');
@@ -188,8 +187,8 @@ describe('the credits page', () => {
     const page = await open('/credits', { api: empty });
     await page.getByText('No transactions yet').waitFor();
     const first = page.getByRole('link', { name: 'Purchase Your First Credits' });
-    expect(await first.getAttribute('href')).toBe('/credits/purchase');
-    await eventually(() => page.getByText('—', { exact: true }).count()).toBe(1);
+    await expect.poll(() => first.getAttribute('href')).toBe('/credits/purchase');
+    await expect.poll(() => page.getByText('—', { exact: true }).count()).toBe(1);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -217,7 +216,7 @@ describe('the credits page', () => {
     await page.getByText('Failed to load usage statistics').first().waitFor();
     await page.getByText('Failed to load purchases').first().waitFor();
     await page.getByText('−14').waitFor();
-    await eventually(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(2);
+    await expect.poll(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(2);
   });
 });
 
@@ -226,19 +225,19 @@ describe('the transaction history', () => {
     const page = await open('/credits', { api: member(rich) });
     const line = (words: string) =>
       historyOf(page).getByRole('listitem').filter({ hasText: words });
-    expect(await line('Balanced run').innerText()).toMatch(/Consumption · .*−14/s);
-    expect(await line('Balanced run').getByRole('link').getAttribute('href')).toBe(
-      `/optimizations/${runId(1)}`,
-    );
+    await expect.poll(() => line('Balanced run').innerText()).toMatch(/Consumption · .*−14/s);
+    await expect
+      .poll(() => line('Balanced run').getByRole('link').getAttribute('href'))
+      .toBe(`/optimizations/${runId(1)}`);
     const bought = line('Purchase: Boost 20');
-    expect(await bought.innerText()).toContain('+20');
-    await eventually(() =>
-      bought.getByRole('link', { name: /^Receipt/ }).getAttribute('href'),
-    ).toBe('https://receipts.example/4');
+    await expect.poll(() => bought.innerText()).toContain('+20');
+    await expect
+      .poll(() => bought.getByRole('link', { name: /^Receipt/ }).getAttribute('href'))
+      .toBe('https://receipts.example/4');
     await bought.getByRole('link', { name: 'Purchase: Boost 20', exact: true }).click();
-    await eventually(() => page.evaluate(() => document.activeElement?.id)).toBe(
-      `purchase-${purchases[3]?.id}`,
-    );
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`purchase-${purchases[3]?.id}`);
   });
 
   it('loads older lines after the last one, until there are none', async () => {
@@ -249,10 +248,10 @@ describe('the transaction history', () => {
       api: member({ 'GET /api/credits/history': () => ok(pages.shift() ?? []) }),
     });
     const list = historyOf(page).getByRole('listitem');
-    await eventually(() => list.count()).toBe(50);
+    await expect.poll(() => list.count()).toBe(50);
     await page.getByRole('button', { name: 'Load more transactions' }).click();
-    await eventually(() => list.count()).toBe(53);
-    expect(await page.getByRole('button', { name: /Load more/ }).count()).toBe(0);
+    await expect.poll(() => list.count()).toBe(53);
+    await expect.poll(() => page.getByRole('button', { name: /Load more/ }).count()).toBe(0);
   });
 
   it('is filtered by the address, and says how far it was looked through', async () => {
@@ -270,15 +269,15 @@ describe('the transaction history', () => {
     await history
       .getByText('Refund: 1 of the newest 50 transactions. Older ones are not looked through yet.')
       .waitFor();
-    await eventually(() => history.getByRole('listitem').count()).toBe(1);
+    await expect.poll(() => history.getByRole('listitem').count()).toBe(1);
     await history.getByLabel('Month').selectOption(month);
     await history.getByText(/^Refund: 3 of 13 transactions in /).waitFor();
-    await eventually(() => new URL(page.url()).search).toBe(`?type=refund&month=${month}`);
+    await expect.poll(() => new URL(page.url()).search).toBe(`?type=refund&month=${month}`);
     await history.getByLabel('Type').selectOption('');
-    await eventually(() => history.getByRole('listitem').count()).toBe(13);
-    expect(await history.getByText(/^Statement of/).getAttribute('href')).toBe(
-      `/credits/statements/${month}`,
-    );
+    await expect.poll(() => history.getByRole('listitem').count()).toBe(13);
+    await expect
+      .poll(() => history.getByText(/^Statement of/).getAttribute('href'))
+      .toBe(`/credits/statements/${month}`);
   });
 
   it('comes as a file with every line that the filter lets through', async () => {
@@ -304,36 +303,40 @@ describe('the purchases', () => {
   it('each say where they stand, and what can be done', async () => {
     const page = await open('/credits', { api: member(rich) });
     const rows = purchasesOf(page).getByRole('listitem');
-    await eventually(() => rows.count()).toBe(purchases.length);
+    await expect.poll(() => rows.count()).toBe(purchases.length);
     const says = async (index: number) => (await rows.nth(index).innerText()).replace(/\s+/g, ' ');
-    expect(await says(0)).toMatch(
-      /Boost 20 \$10\.00 Not confirmed .*If you have paid, it shows here within minutes/,
-    );
-    expect(
-      await rows
-        .nth(0)
-        .getByRole('link', { name: /^Continue/ })
-        .getAttribute('href'),
-    ).toBe('https://checkout.example/1');
-    expect(await says(0)).not.toContain('charged');
-    expect(await says(2)).toMatch(
-      /Side-Gig Builder · monthly \$25\.00 Paid 50 credits .* 37 unused/,
-    );
-    expect(await says(2)).toContain('$18.50, until');
-    expect(await says(4)).toContain('Refund pending $6.00 for 12 credits is on its way.');
-    expect(await says(5)).toContain('Refunded $6.00 for 12 credits.');
-    expect(await says(5)).toContain(
-      'All of its credits are used, reserved, refunded or settled what was owed.',
-    );
-    expect(await says(6)).toContain(
-      'Refund failed $0.50 could not be paid back. 1 credit is yours again.',
-    );
-    expect(await says(7)).toContain('disputed or was returned');
-    expect(await says(8)).toContain(
-      'The 30 days in which unused credits can be refunded are over.',
-    );
+    await expect
+      .poll(() => says(0))
+      .toMatch(/Boost 20 \$10\.00 Not confirmed .*If you have paid, it shows here within minutes/);
+    await expect
+      .poll(() =>
+        rows
+          .nth(0)
+          .getByRole('link', { name: /^Continue/ })
+          .getAttribute('href'),
+      )
+      .toBe('https://checkout.example/1');
+    await expect.poll(() => says(0)).not.toContain('charged');
+    await expect
+      .poll(() => says(2))
+      .toMatch(/Side-Gig Builder · monthly \$25\.00 Paid 50 credits .* 37 unused/);
+    await expect.poll(() => says(2)).toContain('$18.50, until');
+    await expect
+      .poll(() => says(4))
+      .toContain('Refund pending $6.00 for 12 credits is on its way.');
+    await expect.poll(() => says(5)).toContain('Refunded $6.00 for 12 credits.');
+    await expect
+      .poll(() => says(5))
+      .toContain('All of its credits are used, reserved, refunded or settled what was owed.');
+    await expect
+      .poll(() => says(6))
+      .toContain('Refund failed $0.50 could not be paid back. 1 credit is yours again.');
+    await expect.poll(() => says(7)).toContain('disputed or was returned');
+    await expect
+      .poll(() => says(8))
+      .toContain('The 30 days in which unused credits can be refunded are over.');
     const receipt = rows.nth(3).getByRole('link', { name: /^Receipt of Boost 20/ });
-    expect(await receipt.getAttribute('rel')).toBe('noopener noreferrer');
+    await expect.poll(() => receipt.getAttribute('rel')).toBe('noopener noreferrer');
   });
 
   it('are loaded until the one is there that a link named', async () => {
@@ -345,9 +348,9 @@ describe('the purchases', () => {
           ok(search === '' ? many.slice(0, 50) : many.slice(50)),
       }),
     });
-    await eventually(() => page.evaluate(() => document.activeElement?.id)).toBe(
-      `lot-${last?.lot_id}`,
-    );
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`lot-${last?.lot_id}`);
     expect(callsTo('/api/credits/purchases').at(-1)?.search).toBe(`?before=${many[49]?.id}`);
   });
 
@@ -367,11 +370,11 @@ describe('the purchases', () => {
     const forget = page.getByRole('button', { name: 'Forget Boost 20' });
     await forget.waitFor();
     // Without a page that is open, going on would be another purchase.
-    expect(await purchasesOf(page).getByText('Continue').count()).toBe(0);
+    await expect.poll(() => purchasesOf(page).getByText('Continue').count()).toBe(0);
     await forget.click();
     await page.getByText('Boost 20: It is forgotten. Nothing was charged.').waitFor();
     await purchasesOf(page).getByText('What you buy will stand here').waitFor();
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('purchases');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('purchases');
   });
 
   it('give unused credits back after naming them and the amount, and follow what becomes of it', async () => {
@@ -397,22 +400,22 @@ describe('the purchases', () => {
     const button = page.getByRole('button', { name: 'Refund unused credits of Boost 20' });
     await button.click();
     const dialog = page.getByRole('dialog');
-    expect(await dialog.innerText()).toContain(
-      '12 credits for $6.00, out of 20 credits of Boost 20',
-    );
-    expect(await dialog.getByText('Your plan ends at once').count()).toBe(0);
+    await expect
+      .poll(() => dialog.innerText())
+      .toContain('12 credits for $6.00, out of 20 credits of Boost 20');
+    await expect.poll(() => dialog.getByText('Your plan ends at once').count()).toBe(0);
     await page.keyboard.press('Escape');
-    await eventually(() => button.evaluate((element) => element === document.activeElement)).toBe(
-      true,
-    );
+    await expect
+      .poll(() => button.evaluate((element) => element === document.activeElement))
+      .toBe(true);
     expect(callsTo(`/api/credits/purchases/${purchaseOf(4).id}/refund`)).toHaveLength(0);
     await button.click();
     await dialog.getByRole('button', { name: 'Refund $6.00' }).click();
     await purchasesOf(page).getByText('Refund pending').waitFor();
-    await eventually(() => page.evaluate(() => document.activeElement?.id)).toBe(
-      `purchase-${purchaseOf(4).id}`,
-    );
-    expect(await button.count()).toBe(0);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`purchase-${purchaseOf(4).id}`);
+    await expect.poll(() => button.count()).toBe(0);
     const [sent] = callsTo(`/api/credits/purchases/${purchaseOf(4).id}/refund`);
     expect(sent?.body).toEqual({ credits: 12, ends_plan: false });
     expect(sent?.headers.get('idempotency-key')).toMatch(/^[\w-]{36}$/);
@@ -434,7 +437,7 @@ describe('the purchases', () => {
       button.click();
       button.click();
     });
-    await eventually(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     expect(callsTo(path)).toHaveLength(1);
   });
 
@@ -455,12 +458,12 @@ describe('the purchases', () => {
     await confirm.click();
     await dialog.getByText('By now 3 credits are unused.').waitFor();
     await dialog.getByText('Nothing was refunded.').waitFor();
-    expect(await confirm.count()).toBe(0);
+    await expect.poll(() => confirm.count()).toBe(0);
     const keys = callsTo(path).map(({ headers }) => headers.get('idempotency-key'));
     expect(keys).toHaveLength(2);
     expect(keys[0]).toBe(keys[1]);
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await eventually(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 });
 
@@ -488,10 +491,10 @@ describe('a monthly statement', () => {
     });
     await page.waitForURL(`**/credits/statements/${month}`);
     await page.getByText('Running month').waitFor();
-    await eventually(() => page.title()).toBe(`Statement ${month} · Sevenfold`);
+    await expect.poll(() => page.title()).toBe(`Statement ${month} · Sevenfold`);
     await page.getByRole('link', { name: 'Older: October 2026' }).click();
     await page.getByText('There are no transactions in October 2026.').waitFor();
-    expect(await page.getByText('Running month').count()).toBe(0);
+    await expect.poll(() => page.getByText('Running month').count()).toBe(0);
     await page.getByLabel('Month', { exact: true }).selectOption('2026-08');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**/credits/statements/2026-08');
@@ -509,17 +512,19 @@ describe('a monthly statement', () => {
   it('leads from each line to its run, its purchase and its receipt', async () => {
     const page = await open(`/credits/statements/${month}`, { api: member(rich) });
     const row = (words: string) => page.getByRole('row').filter({ hasText: words });
-    await eventually(() =>
-      row('Balanced run')
-        .getByRole('link')
-        .evaluateAll((links) => links.map((link) => link.getAttribute('href'))),
-    ).toEqual([
-      `/optimizations/${runId(1)}`,
-      `/credits#purchase-${purchases[3]?.id}`,
-      'https://receipts.example/4',
-    ]);
-    expect(await row('Purchase: Boost 20').innerText()).toContain('$10.00');
-    expect(await page.getByRole('row').last().innerText()).toMatch(/Balance now\s+109/);
+    await expect
+      .poll(() =>
+        row('Balanced run')
+          .getByRole('link')
+          .evaluateAll((links) => links.map((link) => link.getAttribute('href'))),
+      )
+      .toEqual([
+        `/optimizations/${runId(1)}`,
+        `/credits#purchase-${purchases[3]?.id}`,
+        'https://receipts.example/4',
+      ]);
+    await expect.poll(() => row('Purchase: Boost 20').innerText()).toContain('$10.00');
+    await expect.poll(() => page.getByRole('row').last().innerText()).toMatch(/Balance now\s+109/);
   });
 
   it('comes as a file of the server, byte for byte', async () => {
@@ -552,9 +557,9 @@ describe('a monthly statement', () => {
       api: member(rich),
     });
     await page.getByText('Onboarding bonus').waitFor();
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.removeProperty('font-size'));
     await page.emulateMedia({ media: 'print' });
     const drawn = await page.evaluate(() => {
@@ -568,7 +573,7 @@ describe('a monthly statement', () => {
       };
     });
     expect(drawn).toEqual({ paper: 'rgb(255, 255, 255)', ink: 'rgb(0, 0, 0)', shown: 0 });
-    expect(await page.getByText(/^Statement of credits, /).isVisible()).toBe(true);
+    await expect.poll(() => page.getByText(/^Statement of credits, /).isVisible()).toBe(true);
   });
 });
 
@@ -584,9 +589,9 @@ describe('the badge in the bar', () => {
   ])('says %i credits as %j', async (available, words) => {
     const page = await open('/credits', { api: withBalance(available) });
     await page.getByRole('banner').getByText(words).waitFor();
-    expect(await page.getByRole('banner').getByText('Buy More Credits').count()).toBe(
-      available < 20 ? 1 : 0,
-    );
+    await expect
+      .poll(() => page.getByRole('banner').getByText('Buy More Credits').count())
+      .toBe(available < 20 ? 1 : 0);
   });
 
   it('says what running optimizations hold', async () => {
@@ -625,10 +630,10 @@ describe('the badge in the bar', () => {
     const page = await open('/credits', { width: 390, api: withBalance(8, 14) });
     await page.getByRole('button', { name: 'Menu' }).click();
     const menu = page.getByRole('dialog');
-    expect(await menu.innerText()).toContain('8 credits');
-    expect(await menu.getByRole('link', { name: 'Buy More Credits' }).getAttribute('href')).toBe(
-      '/credits/purchase',
-    );
+    await expect.poll(() => menu.innerText()).toContain('8 credits');
+    await expect
+      .poll(() => menu.getByRole('link', { name: 'Buy More Credits' }).getAttribute('href'))
+      .toBe('/credits/purchase');
     expect(await violations(page)).toEqual([]);
   });
 });

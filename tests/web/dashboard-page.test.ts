@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Usage } from '#services/optimizations/contract.ts';
 import {
   balance,
-  eventually,
   failing,
   looks,
   member,
@@ -59,9 +58,9 @@ describe('the dashboard', () => {
   it('does not scroll sideways at 320 px, also with text twice as large', async () => {
     const page = await open('/dashboard', { width: 320, api: busy });
     await page.getByText('Running: Question 1, 46 %').waitFor();
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('leads to a page whose heading gets the focus, also when it takes its time', async () => {
@@ -73,42 +72,46 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: /View Results.*Question 2/ }).click();
     await page.waitForURL(`**/optimizations/${runId(2)}`);
     await page.locator('main h1').waitFor();
-    await eventually(async () => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    await expect.poll(async () => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
   });
 
   it('greets with the first word of the name, else there', async () => {
     const page = await open('/dashboard');
-    expect(await page.locator('h1').innerText()).toMatch(/^Good (morning|afternoon|evening), Ada$/);
+    await expect
+      .poll(() => page.locator('h1').innerText())
+      .toMatch(/^Good (morning|afternoon|evening), Ada$/);
     const nameless = await open('/dashboard', { api: member({}, '') });
-    expect(await nameless.locator('h1').innerText()).toMatch(/, there$/);
+    await expect.poll(() => nameless.locator('h1').innerText()).toMatch(/, there$/);
   });
 
   it('shows five runs, each with the way on, and leads to all of them', async () => {
     const page = await open('/dashboard', { api: busy });
     const rows = page.getByRole('region', { name: 'Recent optimizations' }).getByRole('listitem');
-    await eventually(() => rows.count()).toBe(5);
+    await expect.poll(() => rows.count()).toBe(5);
     const row = (number: number) => rows.filter({ hasText: `Question ${number}` });
     const link = async (number: number) => {
       const found = row(number).getByRole('link');
       return [(await found.innerText()).split(/[:\n]/)[0], await found.getAttribute('href')];
     };
-    expect(await link(1)).toEqual(['View Progress', `/evolution-chamber?id=${runId(1)}`]);
-    expect(await link(2)).toEqual(['View Results', `/optimizations/${runId(2)}`]);
-    expect(await link(3)).toEqual(['View Details', `/optimizations/${runId(3)}`]);
-    expect(await row(2).innerText()).toContain('Agreement 82, strong');
-    expect(await row(3).innerText()).toContain('7 credits, 7 returned');
-    await eventually(() => row(2).getByText('Simulated').count()).toBe(1);
-    expect(await row(4).getByText('Simulated').count()).toBe(0);
+    await expect
+      .poll(() => link(1))
+      .toEqual(['View Progress', `/evolution-chamber?id=${runId(1)}`]);
+    await expect.poll(() => link(2)).toEqual(['View Results', `/optimizations/${runId(2)}`]);
+    await expect.poll(() => link(3)).toEqual(['View Details', `/optimizations/${runId(3)}`]);
+    await expect.poll(() => row(2).innerText()).toContain('Agreement 82, strong');
+    await expect.poll(() => row(3).innerText()).toContain('7 credits, 7 returned');
+    await expect.poll(() => row(2).getByText('Simulated').count()).toBe(1);
+    await expect.poll(() => row(4).getByText('Simulated').count()).toBe(0);
     await page.getByRole('link', { name: 'View all (6)' }).click();
     await page.getByRole('heading', { name: 'Your optimizations' }).waitFor();
-    await eventually(() => page.getByText('Question 6', { exact: true }).count()).toBe(1);
+    await expect.poll(() => page.getByText('Question 6', { exact: true }).count()).toBe(1);
   });
 
   it('says of how many runs the success rate is', async () => {
     const page = await open('/dashboard', { api: busy });
     const card = page.getByRole('region', { name: 'Success Rate' });
-    await eventually(() => card.innerText()).toContain('66 %');
-    expect(await card.innerText()).toContain('2 of 3 completed');
+    await expect.poll(() => card.innerText()).toContain('66 %');
+    await expect.poll(() => card.innerText()).toContain('2 of 3 completed');
   });
 
   it('tells a person who comes first what to do, with questions to begin with', async () => {
@@ -128,24 +131,24 @@ describe('the dashboard', () => {
     await page.getByRole('heading', { name: 'What to do first' }).waitFor();
     await page.getByRole('link', { name: 'Get credits' }).waitFor();
     for (const card of ['Success Rate', 'Avg Cost'])
-      expect(await page.getByRole('region', { name: card }).innerText()).toContain('—');
+      await expect.poll(() => page.getByRole('region', { name: card }).innerText()).toContain('—');
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: /first salesperson/ }).click();
-    await eventually(() =>
-      page.getByLabel('What business challenge are you facing?').inputValue(),
-    ).toContain('first salesperson');
+    await expect
+      .poll(() => page.getByLabel('What business challenge are you facing?').inputValue())
+      .toContain('first salesperson');
   });
 
   it('welcomes once after an address was confirmed', async () => {
     const page = await open('/dashboard?confirmed=true');
     await page.getByText('Email confirmed successfully!').first().waitFor();
     await page.getByText('Your account is now active. Welcome to Sevenfold!').waitFor();
-    await eventually(() => page.url()).toBe(`${site().origin}/dashboard`);
+    await expect.poll(() => page.url()).toBe(`${site().origin}/dashboard`);
     await page.getByRole('button', { name: 'Dismiss' }).click();
-    expect(await page.getByText('Your account is now active.').count()).toBe(0);
+    await expect.poll(() => page.getByText('Your account is now active.').count()).toBe(0);
     await page.reload();
     await page.locator('h1').waitFor();
-    expect(await page.getByText('Your account is now active.').count()).toBe(0);
+    await expect.poll(() => page.getByText('Your account is now active.').count()).toBe(0);
   });
 
   it('shows -- and a retry in the one card that failed', async () => {
@@ -159,7 +162,7 @@ describe('the dashboard', () => {
     expect(await violations(page)).toEqual([]);
     isDown = false;
     await card.getByRole('button', { name: 'Try Again' }).click();
-    await eventually(() => card.innerText()).toContain('86');
+    await expect.poll(() => card.innerText()).toContain('86');
   });
 
   it('fails as a whole only when everything does, and reads everything again', async () => {
@@ -172,7 +175,9 @@ describe('the dashboard', () => {
     isDown = false;
     await page.getByRole('button', { name: 'Try Again' }).click();
     await page.getByText('Question 1', { exact: true }).waitFor();
-    expect(await page.locator('main').getByText('Error Loading Dashboard').count()).toBe(0);
+    await expect
+      .poll(() => page.locator('main').getByText('Error Loading Dashboard').count())
+      .toBe(0);
   });
 });
 
@@ -198,8 +203,8 @@ describe('the monthly usage', () => {
     });
     const card = page.getByRole('region', { name: 'Monthly Usage' });
     await card.getByText('Unlimited').waitFor();
-    expect(await card.getByRole('progressbar').count()).toBe(0);
-    expect(await card.getByText('Approaching Usage Limit').count()).toBe(0);
+    await expect.poll(() => card.getByRole('progressbar').count()).toBe(0);
+    await expect.poll(() => card.getByText('Approaching Usage Limit').count()).toBe(0);
   });
 });
 
@@ -212,7 +217,7 @@ describe('the usage of a person that cannot be read', () => {
     });
     const card = page.getByRole('region', { name: 'Monthly Usage' });
     await card.getByText('of -- optimizations').waitFor();
-    expect(await card.innerText()).toContain('Free Plan');
+    await expect.poll(() => card.innerText()).toContain('Free Plan');
     isDown = false;
     await card.getByRole('button', { name: 'Try Again' }).click();
     await card.getByText('of 5 optimizations').waitFor();

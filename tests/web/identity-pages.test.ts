@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { identityProblems } from '#services/identity/refusals.ts';
-import { eventually, looks, sidewaysScroll, useMemberSite, violations } from './member-site.ts';
+import { looks, sidewaysScroll, useMemberSite, violations } from './member-site.ts';
 import { settled } from './settled.ts';
 import { type Api, type Call, ok, problem, type Reply, sessionOf, visitor } from './site.ts';
 
@@ -64,7 +64,7 @@ describe('every page that a mail leads to', () => {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
       await page.setViewportSize({ width, height: 900 });
       expect(await violations(page)).toEqual([]);
-      expect(await sidewaysScroll(page)).toBe(0);
+      await expect.poll(() => sidewaysScroll(page)).toBe(0);
     }
   });
 
@@ -106,7 +106,7 @@ describe('the login page', () => {
     await page.getByRole('button', { name: /again in \d+ s$/ }).press('Enter');
     await page.clock.fastForward(61_000);
     await page.getByRole('button', { name: 'E-mail me a sign-in link again', exact: true }).click();
-    await eventually(() => bodies('/api/auth/magic-link').length).toBe(2);
+    await expect.poll(() => bodies('/api/auth/magic-link').length).toBe(2);
   });
 
   it('says how long to wait when a link was asked for too often', async () => {
@@ -117,7 +117,7 @@ describe('the login page', () => {
     await page.getByLabel('Email').fill('ada@example.com');
     await page.getByRole('button', { name: 'E-mail me a sign-in link' }).click();
     await page.getByText('Please try again in 2 minutes.').first().waitFor();
-    expect(await focusedText(page)).toContain('The link was not sent');
+    await expect.poll(() => focusedText(page)).toContain('The link was not sent');
   });
 
   it('leads to the confirmation of an address that was never confirmed', async () => {
@@ -163,9 +163,11 @@ describe('signing up', () => {
       'POST /api/auth/resend-confirmation': done,
     });
     const page = await open('/signup', { api });
-    expect(
-      await page.getByText('No card now. Payment comes after you confirm your e-mail.').count(),
-    ).toBe(1);
+    await expect
+      .poll(() =>
+        page.getByText('No card now. Payment comes after you confirm your e-mail.').count(),
+      )
+      .toBe(1);
     await signUp(page);
     await page.waitForURL('**/auth/verify-email');
     await page.getByText('Welcome to Sevenfold', { exact: true }).waitFor();
@@ -217,7 +219,7 @@ describe('signing up', () => {
       { api: server() },
     );
     await page.getByRole('heading', { name: words }).waitFor();
-    expect(await page.getByRole('button', { name: '$5' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: '$5' }).count()).toBe(0);
   });
 
   it('lets another address be confirmed, and says what to do about a slip in it', async () => {
@@ -232,9 +234,9 @@ describe('signing up', () => {
     await page.getByRole('button', { name: 'Send the confirmation' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
     expect(bodies('/api/auth/resend-confirmation')).toEqual([{ email: 'other@example.com' }]);
-    expect(await page.getByRole('link', { name: 'Sign up again' }).getAttribute('href')).toBe(
-      '/signup',
-    );
+    await expect
+      .poll(() => page.getByRole('link', { name: 'Sign up again' }).getAttribute('href'))
+      .toBe('/signup');
     expect(await violations(page)).toEqual([]);
   });
 
@@ -247,10 +249,12 @@ describe('signing up', () => {
     await page.getByText('Password too weak', { exact: true }).waitFor();
     const field = page.getByLabel('Password', { exact: true });
     const describedBy = (await field.getAttribute('aria-describedby')) ?? '';
-    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toBe(
-      'Many people use this password.',
-    );
-    expect(await focusedText(page)).toContain(identityProblems['password-too-weak'].detail);
+    await expect
+      .poll(() => page.locator(`[id="${describedBy}"]`).innerText())
+      .toBe('Many people use this password.');
+    await expect
+      .poll(() => focusedText(page))
+      .toContain(identityProblems['password-too-weak'].detail);
   });
 });
 
@@ -293,7 +297,7 @@ describe('a link of a mail', () => {
     const page = await open(`/auth/link/${kind}#${secret}`, { api });
     await page.locator('main').getByRole('button').click();
     await page.getByText(identityProblems[code].message).first().waitFor();
-    expect(await focusedText(page)).toContain(identityProblems[code].title);
+    await expect.poll(() => focusedText(page)).toContain(identityProblems[code].title);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel('Email').fill('ada@example.com');
     await page.getByRole('button', { name: label }).click();
@@ -322,7 +326,7 @@ describe('a link of a mail', () => {
     await page.getByRole('button', { name: 'Use this address' }).click();
     await page.getByText('Your account settings say which address counts.').waitFor();
     const ways = page.locator('main').getByRole('listitem').getByRole('link');
-    await eventually(() => ways.allInnerTexts()).toEqual(['Dashboard', 'Account Settings']);
+    await expect.poll(() => ways.allInnerTexts()).toEqual(['Dashboard', 'Account Settings']);
   });
 
   it('may be tried again when nobody answered', async () => {
@@ -362,7 +366,7 @@ describe('a link of a mail', () => {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
       await page.setViewportSize({ width, height: 900 });
       expect(await violations(page)).toEqual([]);
-      expect(await sidewaysScroll(page)).toBe(0);
+      await expect.poll(() => sidewaysScroll(page)).toBe(0);
     }
     await page.reload();
     await page.getByText('This page needs a link').waitFor();
@@ -405,7 +409,7 @@ describe('a link of a mail', () => {
         )
         .first()
         .waitFor();
-      expect(await focusedText(page)).toContain('This link is for another account');
+      await expect.poll(() => focusedText(page)).toContain('This link is for another account');
       expect(await violations(page)).toEqual([]);
       expect(bodies('/api/auth/exchange')).toEqual([]);
       await page.getByRole('link', { name: 'Stay as you are' }).click();
@@ -537,10 +541,10 @@ describe('/auth/confirm', () => {
     const api = server({ 'POST /api/auth/resend-confirmation': done });
     const page = await open(path, { api });
     await page.getByText(sentence).first().waitFor();
-    expect(await page.getByText('Call us').count()).toBe(0);
+    await expect.poll(() => page.getByText('Call us').count()).toBe(0);
     const main = page.locator('main');
-    await eventually(() => main.getByRole('link', { name: 'Sign up again' }).count()).toBe(1);
-    await eventually(() => main.getByRole('link', { name: 'Login' }).count()).toBe(1);
+    await expect.poll(() => main.getByRole('link', { name: 'Sign up again' }).count()).toBe(1);
+    await expect.poll(() => main.getByRole('link', { name: 'Login' }).count()).toBe(1);
     await page.getByLabel('Email').fill('ada@example.com');
     await page.getByRole('button', { name: 'Send the confirmation' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
@@ -555,10 +559,10 @@ describe('/auth/error', () => {
   ])('?message=%s says: %s', async (message, sentence) => {
     const page = await open(`/auth/error?message=${message}`, { api: server() });
     await page.getByText(sentence).first().waitFor();
-    expect(await page.getByText('locked').count()).toBe(0);
+    await expect.poll(() => page.getByText('locked').count()).toBe(0);
     const main = page.locator('main');
-    await eventually(() => main.getByRole('button', { name: 'Send a new link' }).count()).toBe(1);
-    await eventually(() => main.getByRole('link').allInnerTexts()).toEqual(['Sign up', 'Login']);
+    await expect.poll(() => main.getByRole('button', { name: 'Send a new link' }).count()).toBe(1);
+    await expect.poll(() => main.getByRole('link').allInnerTexts()).toEqual(['Sign up', 'Login']);
   });
 
   it.each(['/auth/error?message=link-used', '/auth/confirm?error=link-used'])(
@@ -567,8 +571,8 @@ describe('/auth/error', () => {
       const page = await open(path, { api: server({ 'GET /api/auth/session': ok(sessionOf()) }) });
       await page.getByText('You are signed in all the same').first().waitFor();
       const main = page.locator('main');
-      expect(await main.getByText(/not signed in|not confirmed/).count()).toBe(0);
-      expect(await main.getByRole('link', { name: /Login|Sign up/ }).count()).toBe(0);
+      await expect.poll(() => main.getByText(/not signed in|not confirmed/).count()).toBe(0);
+      await expect.poll(() => main.getByRole('link', { name: /Login|Sign up/ }).count()).toBe(0);
       await main.getByRole('link', { name: 'Dashboard' }).waitFor();
       expect(await violations(page)).toEqual([]);
     },
@@ -585,12 +589,12 @@ describe('a forgotten password', () => {
     await page.getByLabel('Email').fill('nobody@example.com');
     await page.keyboard.press('Enter');
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
-    await eventually(() => page.getByRole('button', { name: /again in \d+ s/ }).count()).toBe(1);
+    await expect.poll(() => page.getByRole('button', { name: /again in \d+ s/ }).count()).toBe(1);
     await page.keyboard.press('Enter');
     await page.clock.fastForward(61_000);
     expect(bodies('/api/auth/password/reset-request')).toEqual([{ email: 'nobody@example.com' }]);
     await page.getByRole('button', { name: 'Send the link again' }).click();
-    await eventually(() => bodies('/api/auth/password/reset-request').length).toBe(2);
+    await expect.poll(() => bodies('/api/auth/password/reset-request').length).toBe(2);
   });
 
   it('is replaced by the rules of sign-up, signs in and goes to the dashboard', async () => {
@@ -657,7 +661,7 @@ describe('a sign-in link at the home page', () => {
     await page.getByRole('button', { name: 'Send a new link' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
     await page.getByRole('button', { name: 'Dismiss' }).click();
-    await eventually(() => page.locator('main').getByText('Invalid tokens').count()).toBe(0);
+    await expect.poll(() => page.locator('main').getByText('Invalid tokens').count()).toBe(0);
   });
 
   it('leaves it to the server whether a token has ended, for a clock may be wrong', async () => {
@@ -688,6 +692,6 @@ describe('a sign-in link at the home page', () => {
     const page = await open('/?error=server_error&error_description=Call%20us', { api: server() });
     await page.getByText('An authentication error occurred').first().waitFor();
     expect(page.url()).toBe(`${site().origin}/`);
-    expect(await page.getByText('Call us').count()).toBe(0);
+    await expect.poll(() => page.getByText('Call us').count()).toBe(0);
   });
 });

@@ -116,13 +116,13 @@ test('the mailbox is used by keyboard: to a mail, its link and back', async () =
   const focused = async () => page.evaluate(() => document.activeElement?.textContent ?? '');
   // The field, Show, Reload, Show all, the mail.
   for (let stop = 0; stop < 5; stop += 1) await page.keyboard.press('Tab');
-  expect(await focused()).toBe(ours.subject);
+  await expect.poll(() => focused()).toBe(ours.subject);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: ours.subject }).waitFor();
   await page.keyboard.press('Tab');
-  expect(await focused()).toBe('All mails');
+  await expect.poll(() => focused()).toBe('All mails');
   await page.keyboard.press('Tab');
-  expect(await focused()).toContain('/auth/link/confirm#');
+  await expect.poll(() => focused()).toContain('/auth/link/confirm#');
   await page.close();
 });
 
@@ -135,7 +135,7 @@ test('a hostile mail runs nothing and asks for nothing', async () => {
   await page.goto(`${url}/dev/mail?to=evil@example.com`);
   await page.getByRole('link', { name: 'Hostile' }).click();
   await page.frameLocator('iframe').locator('img').waitFor({ state: 'attached' });
-  expect(await page.title()).toBe('Hostile · Sevenfold');
+  await expect.poll(() => page.title()).toBe('Hostile · Sevenfold');
   await expect.poll(() => refused).toEqual(['csp']);
   expect(answered.filter((address) => !address.startsWith(url))).toEqual([]);
   await page.close();

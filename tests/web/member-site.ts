@@ -292,11 +292,6 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
   };
 }
 
-/** Looks again until it is so; a slow machine has time. */
-export function eventually(read: () => unknown) {
-  return expect.poll(read, { timeout: 30_000 });
-}
-
 /** What axe finds on the whole page, each with the markup that it means. */
 export async function violations(opened: Page): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import {
-  eventually,
   failing,
   looks,
   member,
@@ -107,42 +106,44 @@ describe('the optimization form', () => {
     const page = await open('/optimization', { width: 320 });
     await fill(page);
     await objective(page, 1).press('Enter');
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('cannot start before there is a challenge and a strategy, and says so', async () => {
     const page = await open('/optimization');
     await page.getByRole('radio', { name: /Balanced/ }).waitFor();
-    expect(await page.locator('main').getByRole('radio', { checked: true }).count()).toBe(0);
-    expect(await startButton(page).isDisabled()).toBe(true);
-    expect(await page.locator('#start-note').innerText()).toBe(
-      'Describe your challenge.\nChoose a strategy.',
-    );
+    await expect
+      .poll(() => page.locator('main').getByRole('radio', { checked: true }).count())
+      .toBe(0);
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
+    await expect
+      .poll(() => page.locator('#start-note').innerText())
+      .toBe('Describe your challenge.\nChoose a strategy.');
     await fill(page);
-    expect(await startButton(page).innerText()).toBe('Start Optimization');
-    expect(await startButton(page).isEnabled()).toBe(true);
+    await expect.poll(() => startButton(page).innerText()).toBe('Start Optimization');
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true);
   });
 
   it('follows the text with the challenge type until somebody chooses', async () => {
     const page = await open('/optimization');
     const type = page.getByLabel('Challenge type');
-    await eventually(() => type.inputValue()).toBe('business_strategy');
+    await expect.poll(() => type.inputValue()).toBe('business_strategy');
     await challengeField(page).fill('Which channel should our campaign use?');
-    await eventually(() => type.inputValue()).toBe('marketing');
+    await expect.poll(() => type.inputValue()).toBe('marketing');
     await type.selectOption('hiring');
     await challengeField(page).fill('Which channel should our next campaign use?');
-    await eventually(() => type.inputValue()).toBe('hiring');
+    await expect.poll(() => type.inputValue()).toBe('hiring');
   });
 
   it('says why a strategy is not available, and what this version leaves out', async () => {
     const page = await open('/optimization');
-    expect(await page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
     await page.getByText('Not available: no key serves gpt-6-astra.').waitFor();
     await page.getByText('Not in this version: Duels of the two best answers.').waitFor();
     await page.getByLabel('Allow simulated models').check();
-    expect(await page.getByRole('radio', { name: /Ultra/ }).isEnabled()).toBe(true);
+    await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isEnabled()).toBe(true);
   });
 
   it('tries the strategies again without losing what was written', async () => {
@@ -157,7 +158,7 @@ describe('the optimization form', () => {
     isDown = false;
     await page.getByRole('button', { name: 'Try Again' }).click();
     await page.getByRole('radio', { name: /Balanced/ }).waitFor();
-    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
   });
 });
 
@@ -165,12 +166,12 @@ describe('the rows', () => {
   it('grow with Enter, take pasted lines, move and come back', async () => {
     const page = await open('/optimization');
     const remove = page.getByRole('button', { name: 'Remove Objective 1' });
-    expect(await remove.isDisabled()).toBe(true);
+    await expect.poll(() => remove.isDisabled()).toBe(true);
     await objective(page, 1).fill('first');
     await objective(page, 1).press('Enter');
-    expect(await objective(page, 2).evaluate((field) => field === document.activeElement)).toBe(
-      true,
-    );
+    await expect
+      .poll(() => objective(page, 2).evaluate((field) => field === document.activeElement))
+      .toBe(true);
     await objective(page, 2).evaluate((field) => {
       const data = new DataTransfer();
       data.setData('text/plain', '- second\n- third');
@@ -183,16 +184,16 @@ describe('the rows', () => {
         .getByRole('group', { name: 'Objectives' })
         .getByRole('textbox')
         .evaluateAll((fields) => fields.map((field) => (field as HTMLInputElement).value));
-    expect(await texts()).toEqual(['first', 'second', 'third']);
+    await expect.poll(() => texts()).toEqual(['first', 'second', 'third']);
     await page.getByRole('button', { name: 'Move Objective 3 up' }).click();
-    expect(await texts()).toEqual(['first', 'third', 'second']);
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
-      'Move Objective 2 up',
-    );
+    await expect.poll(() => texts()).toEqual(['first', 'third', 'second']);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')))
+      .toBe('Move Objective 2 up');
     await remove.click();
-    expect(await texts()).toEqual(['third', 'second']);
+    await expect.poll(() => texts()).toEqual(['third', 'second']);
     await page.getByRole('button', { name: 'Undo' }).click();
-    expect(await texts()).toEqual(['first', 'third', 'second']);
+    await expect.poll(() => texts()).toEqual(['first', 'third', 'second']);
   });
 });
 
@@ -217,7 +218,7 @@ describe('the estimate', () => {
     });
     await fill(page);
     await page.getByText('Estimate unavailable, price is 14 credits').waitFor();
-    expect(await startButton(page).isEnabled()).toBe(true);
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true);
   });
 });
 
@@ -225,7 +226,7 @@ describe('a start', () => {
   it('creates and processes once, however often the button is pressed, and empties the draft', async () => {
     const page = await open('/optimization', { api: startable() });
     await fill(page);
-    await eventually(() => kept(page)).toContain('Should we raise our prices?');
+    await expect.poll(() => kept(page)).toContain('Should we raise our prices?');
     await startButton(page).dblclick();
     await page.waitForURL(`**/evolution-chamber?id=${runId(1)}`);
     expect(calls('/api/optimizations').map(({ body }) => body)).toEqual([
@@ -239,7 +240,7 @@ describe('a start', () => {
       },
     ]);
     expect(calls(`/api/optimizations/${runId(1)}/process`)).toHaveLength(1);
-    expect(await kept(page)).toBeNull();
+    await expect.poll(() => kept(page)).toBeNull();
   });
 
   it('tries lost calls again with the same keys', async () => {
@@ -249,7 +250,7 @@ describe('a start', () => {
     });
     await fill(page);
     await startButton(page).click();
-    expect(await startButton(page).innerText()).toBe('Initializing AI Models...');
+    await expect.poll(() => startButton(page).innerText()).toBe('Initializing AI Models...');
     await page.waitForURL('**/evolution-chamber?id=*');
     const keys = calls('/api/optimizations').map(({ headers }) => headers.get('idempotency-key'));
     expect(keys).toHaveLength(3);
@@ -306,14 +307,12 @@ describe('a start', () => {
         "You need 14 credits to run this optimization, but you only have 10 credits available. You're short by 4 credits.",
       )
       .waitFor();
-    expect(await startButton(page).innerText()).toBe('Insufficient Credits');
-    expect(await startButton(page).isDisabled()).toBe(true);
+    await expect.poll(() => startButton(page).innerText()).toBe('Insufficient Credits');
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
     const summary = page.getByRole('region', { name: 'Summary' });
-    await eventually(() => summary.getByRole('link').allInnerTexts()).toEqual([
-      'The rule in full',
-      'Buy More Credits',
-      'View Credit Balance',
-    ]);
+    await expect
+      .poll(() => summary.getByRole('link').allInnerTexts())
+      .toEqual(['The rule in full', 'Buy More Credits', 'View Credit Balance']);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -337,10 +336,10 @@ describe('a start', () => {
     await fill(page);
     const summary = page.getByRole('region', { name: 'Summary' });
     await summary.getByText('Your account owes 6 credits').waitFor();
-    expect(await startButton(page).innerText()).toBe(title);
-    expect(await startButton(page).isDisabled()).toBe(true);
+    await expect.poll(() => startButton(page).innerText()).toBe(title);
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
     // On the button and over the panel.
-    await eventually(() => summary.getByText(title, { exact: true }).count()).toBe(2);
+    await expect.poll(() => summary.getByText(title, { exact: true }).count()).toBe(2);
     for (const words of more) await summary.getByText(words).waitFor();
     expect(await violations(page)).toEqual([]);
   });
@@ -358,7 +357,7 @@ describe('a start', () => {
       .getByText('Your account owes credits, so no optimization can start.')
       .first()
       .waitFor();
-    expect(await page.getByText('Please purchase more credits').count()).toBe(0);
+    await expect.poll(() => page.getByText('Please purchase more credits').count()).toBe(0);
   });
 
   it('says so when the server finds the credits short', async () => {
@@ -399,24 +398,24 @@ describe('the draft', () => {
     await objective(page, 1).fill('Keep churn low');
     await page.getByText('Draft saved on this device.').waitFor();
     await page.reload();
-    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
-    await eventually(() => objective(page, 1).inputValue()).toBe('Keep churn low');
-    expect(await page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await expect.poll(() => objective(page, 1).inputValue()).toBe('Keep churn low');
+    await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
     await challengeField(page).fill('Should we raise our prices now?');
     await page.getByRole('button', { name: 'Logout' }).click();
     await page.waitForURL('**/login**');
     // Longer than the draft takes to be written: nothing may come back.
     await page.waitForTimeout(1_300);
-    expect(await kept(page)).toBeNull();
+    await expect.poll(() => kept(page)).toBeNull();
   });
 
   it('can be emptied, and brought back', async () => {
     const page = await open('/optimization');
     await fill(page);
     await page.getByRole('button', { name: 'Empty the form' }).click();
-    await eventually(() => challengeField(page).inputValue()).toBe('');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('');
     await page.getByRole('button', { name: 'Undo' }).click();
-    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
   });
 
   it('gives way to a run that is asked again, and can be had back', async () => {
@@ -428,18 +427,18 @@ describe('the draft', () => {
     await page.getByText('Draft saved on this device.').waitFor();
     await page.goto(`${site().origin}/optimization?from=${runId(1)}`);
     await page.getByText('Your earlier draft is kept on this device').waitFor();
-    await eventually(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
-    await eventually(() => objective(page, 2).inputValue()).toBe('Grow');
-    await eventually(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
-    expect(await page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
-    expect(await kept(page)).toContain('Something of my own');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await expect.poll(() => objective(page, 2).inputValue()).toBe('Grow');
+    await expect.poll(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
+    await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
+    await expect.poll(() => kept(page)).toContain('Something of my own');
     await page.getByRole('button', { name: 'Use my draft instead' }).click();
-    await eventually(() => challengeField(page).inputValue()).toBe('Something of my own');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Something of my own');
   });
 
   it('begins with a challenge from the address', async () => {
     const page = await open('/optimization?challenge=Should+we+sell+online%3F');
-    await eventually(() => challengeField(page).inputValue()).toBe('Should we sell online?');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we sell online?');
   });
 
   it('says when the run to ask again is not there', async () => {

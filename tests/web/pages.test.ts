@@ -90,7 +90,7 @@ describe.each(publicPaths)('%s', (path) => {
     await context?.close();
     context = undefined;
     const alive = await open(path);
-    expect(await alive.locator('main').innerText()).toBe(text);
+    await expect.poll(() => alive.locator('main').innerText()).toBe(text);
   });
 
   it('does not scroll sideways at 320 px, also with text twice as large', async () => {
@@ -99,15 +99,15 @@ describe.each(publicPaths)('%s', (path) => {
       page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );
-    expect(await overflow()).toBe(0);
+    await expect.poll(() => overflow()).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await overflow()).toBe(0);
+    await expect.poll(() => overflow()).toBe(0);
   });
 
   it('has one h1, a title, and no move of anything while it loads', async () => {
     const page = await open(path);
-    expect(await page.locator('h1').count()).toBe(1);
-    expect(await page.title()).toContain('Sevenfold');
+    await expect.poll(() => page.locator('h1').count()).toBe(1);
+    await expect.poll(() => page.title()).toContain('Sevenfold');
     const shift = await page.evaluate(
       () =>
         new Promise<number>((resolve) => {
@@ -170,7 +170,7 @@ describe('an address without a page', () => {
       await expect.poll(() => page.getByText('That page does not exist').count()).toBe(1);
       const response = await page.reload();
       expect(response?.status()).toBe(404);
-      expect(await page.locator('h1').innerText()).toContain('Ask a business question');
+      await expect.poll(() => page.locator('h1').innerText()).toContain('Ask a business question');
       await expect.poll(() => page.title()).toBe('Page not found · Sevenfold');
     },
   );
@@ -182,8 +182,8 @@ describe('going from page to page', () => {
     await page.getByRole('contentinfo').getByRole('link', { name: 'Terms of Service' }).click();
     await page.waitForURL('**/terms');
     await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
-    expect(await page.title()).toBe('Terms of Service · Sevenfold');
-    expect(await page.evaluate(() => window.scrollY)).toBe(0);
+    await expect.poll(() => page.title()).toBe('Terms of Service · Sevenfold');
+    await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(0);
   });
 
   it('scrolls to the part that a link names and focuses it', async () => {
@@ -199,19 +199,21 @@ describe('going from page to page', () => {
   it('begins with a link over the navigation', async () => {
     const page = await open('/');
     await page.keyboard.press('Tab');
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toBe('Skip to content');
     await page.keyboard.press('Enter');
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
   });
 
   it('opens the menu of a phone as a dialog and gives the focus back', async () => {
     const page = await open('/', { width: 390 });
     await page.getByRole('button', { name: 'Menu' }).click();
-    expect(await page.getByRole('dialog', { name: 'Menu' }).isVisible()).toBe(true);
+    await expect.poll(() => page.getByRole('dialog', { name: 'Menu' }).isVisible()).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Menu');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Menu');
   });
 });
 
@@ -220,11 +222,11 @@ describe('the theme', () => {
     const page = await open('/');
     await page.getByRole('contentinfo').getByText('Dark', { exact: true }).click();
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    expect(await paper()).toBe('rgb(15, 23, 24)');
+    await expect.poll(() => paper()).toBe('rgb(15, 23, 24)');
     const html = await (await page.request.get(`${site.origin}/terms`)).text();
     expect(html).toContain('<html lang="en" data-theme="dark">');
     await page.getByRole('contentinfo').getByText('System', { exact: true }).click();
-    expect(await paper()).toBe('rgb(248, 246, 240)');
+    await expect.poll(() => paper()).toBe('rgb(248, 246, 240)');
   });
 });
 
@@ -239,16 +241,18 @@ describe('logging in', () => {
     const page = await open('/login');
     await page.getByRole('button', { name: 'Login' }).click();
     const email = page.getByLabel('Email');
-    expect(await page.getByText('Email is required').isVisible()).toBe(true);
-    expect(await page.getByText('Password is required').isVisible()).toBe(true);
+    await expect.poll(() => page.getByText('Email is required').isVisible()).toBe(true);
+    await expect.poll(() => page.getByText('Password is required').isVisible()).toBe(true);
     await expect
       .poll(() => email.evaluate((element) => element === document.activeElement))
       .toBe(true);
-    expect(await email.getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => email.getAttribute('aria-invalid')).toBe('true');
     const describedBy = (await email.getAttribute('aria-describedby')) ?? '';
-    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toBe('Email is required');
+    await expect
+      .poll(() => page.locator(`[id="${describedBy}"]`).innerText())
+      .toBe('Email is required');
     await email.fill('a');
-    expect(await page.getByText('Email is required').count()).toBe(0);
+    await expect.poll(() => page.getByText('Email is required').count()).toBe(0);
     expect(site.calls.filter(({ path }) => path === '/api/auth/login')).toEqual([]);
   });
 
@@ -260,13 +264,13 @@ describe('logging in', () => {
     await signIn(page, 'ada@example.com', 'wrong-one');
     const banner = page.getByText('Login failed', { exact: true });
     await banner.waitFor();
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain(
-      'Login failed. Please check your credentials.',
-    );
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toContain('Login failed. Please check your credentials.');
     expect(await violations(page)).toEqual([]);
     await page.getByLabel('Password', { exact: true }).fill('another-one');
     await expect.poll(() => banner.count()).toBe(0);
-    expect(await page.getByLabel('Email').inputValue()).toBe('ada@example.com');
+    await expect.poll(() => page.getByLabel('Email').inputValue()).toBe('ada@example.com');
   });
 
   it('says how long to wait after too many attempts', async () => {
@@ -321,14 +325,14 @@ describe('logging in', () => {
     await page.goto(`${site.origin}/login`, { waitUntil: 'commit' });
     await page.getByLabel('Email').fill('early@example.com');
     await page.getByRole('button', { name: 'Login' }).and(page.locator(':enabled')).waitFor();
-    expect(await page.getByLabel('Email').inputValue()).toBe('early@example.com');
+    await expect.poll(() => page.getByLabel('Email').inputValue()).toBe('early@example.com');
   });
 
   it('tells of the demo account in local mode and nowhere else', async () => {
     const local = await serveSite({ isLocal: true });
     try {
       const page = await open('/login');
-      expect(await page.getByText('demo account').count()).toBe(0);
+      await expect.poll(() => page.getByText('demo account').count()).toBe(0);
       await page.goto(`${local.origin}/login`);
       await page.getByText('demo account').waitFor();
     } finally {
@@ -353,7 +357,7 @@ describe('signing up', () => {
   it('ticks the password rules off while they are met', async () => {
     const page = await open('/signup');
     const rules = page.getByRole('list', { name: 'Password rules' });
-    expect(await rules.getByText('Met:').count()).toBe(0);
+    await expect.poll(() => rules.getByText('Met:').count()).toBe(0);
     await page.getByLabel('Password', { exact: true }).fill('abcdefgH');
     await expect.poll(() => rules.getByText('Met:').count()).toBe(3);
     await page.getByLabel('Password', { exact: true }).fill('abcdefgH1');
@@ -371,7 +375,7 @@ describe('signing up', () => {
       'Please confirm your password',
       'You must accept the Terms of Service and Privacy Policy',
     ]) {
-      expect(await page.getByText(sentence, { exact: true }).count()).toBe(2);
+      await expect.poll(() => page.getByText(sentence, { exact: true }).count()).toBe(2);
     }
     const toasts = page.getByRole('region', { name: 'Notifications' });
     await toasts.getByText('Form validation failed').waitFor();
@@ -383,7 +387,7 @@ describe('signing up', () => {
     await page.setViewportSize({ width: 1280, height: 1600 });
     await submit(page);
     const toasts = page.getByRole('region', { name: 'Notifications' });
-    expect(await toasts.getByText('Form validation failed').count()).toBe(0);
+    await expect.poll(() => toasts.getByText('Form validation failed').count()).toBe(0);
   });
 
   it('sends the trimmed name and the accepted terms, without the second password', async () => {
@@ -418,13 +422,15 @@ describe('signing up', () => {
     await submit(page);
     await page.getByText('Signup failed', { exact: true }).waitFor();
     // In the banner and beside the field.
-    expect(await page.getByText('Email already in use', { exact: true }).count()).toBe(2);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain(
-      'Try signing in instead.',
-    );
+    await expect
+      .poll(() => page.getByText('Email already in use', { exact: true }).count())
+      .toBe(2);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toContain('Try signing in instead.');
     expect(await violations(page)).toEqual([]);
-    expect(await page.getByLabel('Email').getAttribute('aria-invalid')).toBe('true');
-    expect(await page.getByLabel('Full name').inputValue()).toBe('Ada Example');
+    await expect.poll(() => page.getByLabel('Email').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => page.getByLabel('Full name').inputValue()).toBe('Ada Example');
   });
 });
 
@@ -434,12 +440,9 @@ describe('the signed-in area', () => {
     const page = await open('/dashboard', { width: 390 });
     const places = page.getByRole('navigation', { name: 'Places' });
     await places.waitFor();
-    expect(await places.locator('a, button').allInnerTexts()).toEqual([
-      'Dashboard',
-      'New',
-      'Credits',
-      'Menu',
-    ]);
+    await expect
+      .poll(() => places.locator('a, button').allInnerTexts())
+      .toEqual(['Dashboard', 'New', 'Credits', 'Menu']);
     expect(await violations(page)).toEqual([]);
     await places.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Logout' }).waitFor();
@@ -454,7 +457,7 @@ describe('the signed-in area', () => {
     await first.getByRole('button', { name: 'Logout' }).click();
     await first.waitForURL('**/login');
     await second.waitForURL('**/login');
-    expect(await first.evaluate(() => Object.keys(localStorage))).toEqual([]);
+    await expect.poll(() => first.evaluate(() => Object.keys(localStorage))).toEqual([]);
     expect(site.calls.filter(({ path }) => path === '/api/auth/logout')).toHaveLength(1);
   });
 
@@ -479,7 +482,7 @@ describe('the signed-in area', () => {
     await page.getByText('Please sign in again').first().waitFor();
     await page.getByRole('button', { name: 'Login' }).click();
     const dialog = page.getByRole('dialog');
-    expect(await dialog.getByLabel('Email').inputValue()).toBe('ada@example.com');
+    await expect.poll(() => dialog.getByLabel('Email').inputValue()).toBe('ada@example.com');
     await dialog.getByLabel('Password', { exact: true }).fill('Correct1horse');
     await dialog.getByRole('button', { name: 'Login' }).click();
     await expect.poll(() => page.getByText('Your session has ended').count()).toBe(0);

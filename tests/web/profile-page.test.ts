@@ -7,7 +7,6 @@ import { purchaseOf } from './credit-story.ts';
 import {
   account,
   balance,
-  eventually,
   failing,
   looks,
   member,
@@ -128,9 +127,9 @@ describe('the account settings', () => {
   it('do not scroll sideways at 320 px, also with text twice as large', async () => {
     const page = await open('/profile', { width: 320, api: keeper() });
     await page.getByText('This device', { exact: true }).waitFor();
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('are there with at most 170 kB of script, everything around them included', async () => {
@@ -171,9 +170,9 @@ describe('the account settings', () => {
     });
     await page.getByText('Your account could not be loaded').first().waitFor();
     await page.getByText('This device', { exact: true }).waitFor();
-    await eventually(() => part(page, 'Name').getByLabel('Full name').inputValue()).toBe(
-      'Ada Example',
-    );
+    await expect
+      .poll(() => part(page, 'Name').getByLabel('Full name').inputValue())
+      .toBe('Ada Example');
     isDown = false;
     await page.getByRole('button', { name: 'Try Again' }).click();
     await password(part(page, 'Password'), 'New password').waitFor();
@@ -201,10 +200,10 @@ describe('the account settings', () => {
     await page.getByText('Your session has ended').waitFor();
     await page.getByRole('button', { name: 'Login' }).click();
     const dialog = page.getByRole('dialog');
-    expect(await dialog.getByRole('button', { name: /sign-in link/ }).count()).toBe(0);
+    await expect.poll(() => dialog.getByRole('button', { name: /sign-in link/ }).count()).toBe(0);
     await password(dialog, 'Password').fill('Correct1horse');
     await dialog.getByRole('button', { name: 'Login' }).click();
-    await eventually(() => page.getByText('Your session has ended').count()).toBe(0);
+    await expect.poll(() => page.getByText('Your session has ended').count()).toBe(0);
     await name.getByRole('button', { name: 'Save name' }).click();
     await name.getByText('Your name is saved.').waitFor();
     expect(called('PATCH', '/api/users/me').at(-1)?.body).toEqual({ name: 'Ada Lovelace' });
@@ -232,7 +231,7 @@ describe('the name', () => {
     await section.getByRole('button', { name: 'Save name' }).click();
     await section.getByText('Your name was not saved').waitFor();
     await section.getByText('req_of_this_test').waitFor();
-    await eventually(() => section.getByLabel('Full name').inputValue()).toBe('Grace');
+    await expect.poll(() => section.getByLabel('Full name').inputValue()).toBe('Grace');
   });
 });
 
@@ -266,11 +265,13 @@ describe('the picture', () => {
       .setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer });
     const preview = section.getByAltText('How you will be shown');
     await preview.waitFor();
-    expect(
-      await preview.evaluate((image) =>
-        image instanceof HTMLImageElement ? image.naturalWidth / image.naturalHeight : 0,
-      ),
-    ).toBe(1);
+    await expect
+      .poll(() =>
+        preview.evaluate((image) =>
+          image instanceof HTMLImageElement ? image.naturalWidth / image.naturalHeight : 0,
+        ),
+      )
+      .toBe(1);
     expect(called('PUT', '/api/users/me/avatar')).toEqual([]);
     await section.getByRole('button', { name: 'Save picture' }).click();
     await section.getByText('Your picture is saved.').waitFor();
@@ -283,7 +284,7 @@ describe('the picture', () => {
     await shown.waitFor();
     await section.getByRole('button', { name: 'Remove picture' }).click();
     await section.getByText('Your picture is removed.').waitFor();
-    await eventually(() => shown.count()).toBe(0);
+    await expect.poll(() => shown.count()).toBe(0);
   });
 
   it('is refused when it is none', async () => {
@@ -304,13 +305,13 @@ describe('the e-mail', () => {
     await password(section, 'Your password').fill('wrong');
     await section.getByRole('button', { name: 'Change e-mail' }).click();
     await section.getByText('That is not your current password.').waitFor();
-    await eventually(() => section.getByLabel('New e-mail').inputValue()).toBe('new@example.com');
+    await expect.poll(() => section.getByLabel('New e-mail').inputValue()).toBe('new@example.com');
     await password(section, 'Your password').fill('Correct1horse');
     await section.getByRole('button', { name: 'Change e-mail' }).click();
     await section.getByText('Pending: new@example.com').waitFor();
     await section.getByText('We sent a link to new@example.com.').waitFor();
     await section.getByText('undoes the change for 7 days').waitFor();
-    await eventually(() => password(section, 'Your password').inputValue()).toBe('');
+    await expect.poll(() => password(section, 'Your password').inputValue()).toBe('');
   });
 });
 
@@ -323,7 +324,7 @@ describe('the password', () => {
     await section.getByRole('button', { name: 'Change password' }).click();
     await section.getByText('Password must be at least 8 characters').waitFor();
     await password(section, 'New password').fill('Another1horse');
-    await eventually(() => section.getByText('Met:').count()).toBe(4);
+    await expect.poll(() => section.getByText('Met:').count()).toBe(4);
     await section.getByRole('button', { name: 'Change password' }).click();
     await section.getByText('That is not your current password.').waitFor();
     await password(section, 'Current password').fill('Correct1horse');
@@ -333,7 +334,7 @@ describe('the password', () => {
     await password(section, 'New password').fill('Another1horse');
     await section.getByRole('button', { name: 'Change password' }).click();
     await section.getByText('Your password is changed.').waitFor();
-    await eventually(() => password(section, 'New password').inputValue()).toBe('');
+    await expect.poll(() => password(section, 'New password').inputValue()).toBe('');
   });
 
   it('that does not exist yet is chosen by a mailed link, and asked for nowhere', async () => {
@@ -344,9 +345,9 @@ describe('the password', () => {
     expect(called('POST', '/api/auth/password/reset-request')[0]?.body).toEqual({
       email: 'ada@example.com',
     });
-    expect(await part(page, 'E-mail').getByRole('textbox').count()).toBe(0);
+    await expect.poll(() => part(page, 'E-mail').getByRole('textbox').count()).toBe(0);
     await page.getByRole('button', { name: 'Delete my account' }).click();
-    expect(await page.getByRole('dialog').getByLabel('Your password').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').getByLabel('Your password').count()).toBe(0);
   });
 });
 
@@ -355,19 +356,19 @@ describe('the sessions', () => {
     const page = await open('/profile', { api: keeper() });
     const section = part(page, 'Sessions');
     const rows = section.getByRole('listitem');
-    await eventually(() => rows.count()).toBe(3);
-    expect(await rows.nth(0).innerText()).toContain('Chrome on macOS');
-    expect(await rows.nth(0).getByRole('button').count()).toBe(0);
-    expect(await rows.nth(2).innerText()).toContain('Unknown device');
+    await expect.poll(() => rows.count()).toBe(3);
+    await expect.poll(() => rows.nth(0).innerText()).toContain('Chrome on macOS');
+    await expect.poll(() => rows.nth(0).getByRole('button').count()).toBe(0);
+    await expect.poll(() => rows.nth(2).innerText()).toContain('Unknown device');
     await section.getByRole('button', { name: /^End the session of Firefox on Linux, / }).click();
     await section.getByText('Firefox on Linux is signed out.').waitFor();
-    await eventually(() => rows.count()).toBe(2);
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
-      'Sessions',
-    );
+    await expect.poll(() => rows.count()).toBe(2);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')))
+      .toBe('Sessions');
     await section.getByRole('button', { name: 'End all other sessions' }).click();
     await section.getByText('1 other device is signed out.').waitFor();
-    await eventually(() => rows.count()).toBe(1);
+    await expect.poll(() => rows.count()).toBe(1);
   });
 });
 
@@ -382,7 +383,7 @@ describe('the mail when a run has ended', () => {
     const box = section.getByRole('checkbox', { name: 'Mail me when a run has ended' });
     await box.click();
     await section.getByText('You get a mail when a run has ended.').waitFor();
-    expect(await box.isChecked()).toBe(true);
+    await expect.poll(() => box.isChecked()).toBe(true);
     const few = section.getByRole('checkbox', { name: 'Mail me when few credits are left' });
     await section.getByText('When your credits fall below 20, at most once a week.').waitFor();
     await few.click();
@@ -390,7 +391,7 @@ describe('the mail when a run has ended', () => {
     isDown = true;
     await box.click();
     await section.getByText('The choice was not saved').waitFor();
-    expect(await box.isChecked()).toBe(true);
+    await expect.poll(() => box.isChecked()).toBe(true);
   });
 });
 
@@ -424,8 +425,8 @@ describe('deleting the account', () => {
     const page = await open('/profile', { width: 390, api: keeper() });
     await page.getByRole('button', { name: 'Delete my account' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
-    await eventually(() => dialog.innerText()).toContain('86 credits');
-    expect(await dialog.innerText()).toContain('12 optimizations');
+    await expect.poll(() => dialog.innerText()).toContain('86 credits');
+    await expect.poll(() => dialog.innerText()).toContain('12 optimizations');
     await dialog.getByText('While the payment service does not answer').waitFor();
     expect(await violations(page)).toEqual([]);
     const address = dialog.getByLabel('Type ada@example.com to go on');
@@ -442,7 +443,7 @@ describe('deleting the account', () => {
     await page.getByRole('heading', { name: 'Your account is being deleted' }).waitFor();
     await page.getByText('Should the money not arrive').waitFor();
     expect(called('DELETE', '/api/users/me').at(-1)?.body).toEqual({ password: 'Correct1horse' });
-    await eventually(() => called('POST', '/api/auth/logout').length).toBe(1);
+    await expect.poll(() => called('POST', '/api/auth/logout').length).toBe(1);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -461,23 +462,23 @@ describe('deleting the account', () => {
     });
     await page.getByRole('button', { name: 'Delete my account' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
-    await eventually(() => dialog.innerText()).toContain(words);
+    await expect.poll(() => dialog.innerText()).toContain(words);
   });
 
   it('promises no money when nothing can be refunded', async () => {
     const page = await open('/profile', { api: keeper() });
     await page.getByRole('button', { name: 'Delete my account' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
-    await eventually(() => dialog.innerText()).toContain('86 credits');
+    await expect.poll(() => dialog.innerText()).toContain('86 credits');
     await dialog.getByText('All other credits are lost').waitFor();
-    expect(await dialog.innerText()).not.toContain('is refunded');
+    await expect.poll(() => dialog.innerText()).not.toContain('is refunded');
   });
 
   it('is called off without a trace', async () => {
     const page = await open('/profile', { api: keeper() });
     await page.getByRole('button', { name: 'Delete my account' }).click();
     await page.getByRole('button', { name: 'Keep my account' }).click();
-    await eventually(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     expect(called('DELETE', '/api/users/me')).toEqual([]);
     expect(page.url()).toBe(`${site().origin}/profile`);
   });

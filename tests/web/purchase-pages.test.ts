@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { CheckoutState, Plan } from '#services/payments/contract.ts';
 import {
   balance,
-  eventually,
   failing,
   looks,
   member,
@@ -65,30 +64,29 @@ describe('the page of packages', () => {
     await page.getByText('Checkout cancelled, nothing was charged').first().waitFor();
     for (const summary of await page.locator('main summary').all()) await summary.click();
     expect(await violations(page)).toEqual([]);
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('does not scroll sideways at 320 px with text twice as large', async () => {
     const page = await shop.open('/credits/purchase', { width: 320 });
     await page.getByRole('heading', { name: 'Boost 125' }).waitFor();
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('counts every package in runs of the strategy that the reader chooses', async () => {
     const page = await shop.open('/credits/purchase');
     await page.getByText('Each optimization uses ~14 credits with Balanced').waitFor();
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 50' });
-    expect(await card.innerText()).toContain('3 runs, $7 per run');
+    await expect.poll(() => card.innerText()).toContain('3 runs, $7 per run');
     // What cannot run here is not offered as a measure.
     const strategy = page.getByLabel('Count runs of');
-    await eventually(() => strategy.getByRole('option').allInnerTexts()).toEqual([
-      'Fast, 4 credits',
-      'Balanced, 14 credits',
-    ]);
+    await expect
+      .poll(() => strategy.getByRole('option').allInnerTexts())
+      .toEqual(['Fast, 4 credits', 'Balanced, 14 credits']);
     await strategy.selectOption('fast');
     await page.getByText('Each optimization uses 4 credits with Fast').waitFor();
-    expect(await card.innerText()).toContain('12 runs, $2 per run');
+    await expect.poll(() => card.innerText()).toContain('12 runs, $2 per run');
   });
 
   it('tells $25 once and $25 a month apart, and says how a plan ends', async () => {
@@ -98,10 +96,10 @@ describe('the page of packages', () => {
       .getByRole('button', { name: 'Subscribe for $25 a month Side-Gig Builder' })
       .waitFor();
     const monthly = page.getByRole('region', { name: 'Monthly' });
-    await eventually(() => monthly.getByText('Most Popular').count()).toBe(1);
-    await eventually(() => monthly.getByText('Renews every month until you cancel').count()).toBe(
-      2,
-    );
+    await expect.poll(() => monthly.getByText('Most Popular').count()).toBe(1);
+    await expect
+      .poll(() => monthly.getByText('Renews every month until you cancel').count())
+      .toBe(2);
   });
 
   it('opens one payment page for a double press, and is itself again when somebody comes back', async () => {
@@ -122,7 +120,7 @@ describe('the page of packages', () => {
     expect(checkouts()[0]?.headers.get('idempotency-key')).toMatch(/^[\w-]{36}$/);
     await page.goBack();
     await button.waitFor();
-    expect(await button.isEnabled()).toBe(true);
+    await expect.poll(() => button.isEnabled()).toBe(true);
   });
 
   it('rests when the browser brings the page back from its memory', async () => {
@@ -143,10 +141,10 @@ describe('the page of packages', () => {
   it('puts the focus on the package that was chosen on the way here', async () => {
     const page = await shop.open('/credits/purchase?package=boost-125', { width: 390 });
     const button = page.getByRole('button', { name: 'Buy for $50 Boost 125' });
-    await eventually(() => button.evaluate((each) => each === document.activeElement)).toBe(true);
-    await eventually(() => button.evaluate((each) => each.getBoundingClientRect().top > 0)).toBe(
-      true,
-    );
+    await expect.poll(() => button.evaluate((each) => each === document.activeElement)).toBe(true);
+    await expect
+      .poll(() => button.evaluate((each) => each.getBoundingClientRect().top > 0))
+      .toBe(true);
     await page.getByText('Your choice').waitFor();
   });
 
@@ -154,14 +152,16 @@ describe('the page of packages', () => {
     const page = await shop.open('/credits/purchase?cancelled=boost-20');
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 20' });
     await card.getByText('Checkout cancelled, nothing was charged').waitFor();
-    await eventually(() =>
-      card
-        .getByRole('button', { name: 'Buy for $10 Boost 20' })
-        .evaluate((button) => button === document.activeElement),
-    ).toBe(true);
+    await expect
+      .poll(() =>
+        card
+          .getByRole('button', { name: 'Buy for $10 Boost 20' })
+          .evaluate((button) => button === document.activeElement),
+      )
+      .toBe(true);
     await card.getByRole('button', { name: 'Dismiss' }).click();
     await page.waitForURL('**/credits/purchase?package=boost-20');
-    expect(await card.getByText('Checkout cancelled').count()).toBe(0);
+    await expect.poll(() => card.getByText('Checkout cancelled').count()).toBe(0);
   });
 
   it.each([
@@ -194,10 +194,10 @@ describe('the page of packages', () => {
       const button = card.getByRole('button', { name: 'Buy for $10 Boost 20' });
       await button.click();
       await card.getByText('Purchase failed').waitFor();
-      expect(await card.innerText()).toContain(words);
-      expect(await card.innerText()).toContain('Nothing was charged.');
+      await expect.poll(() => card.innerText()).toContain(words);
+      await expect.poll(() => card.innerText()).toContain('Nothing was charged.');
       await button.click();
-      await eventually(() => checkouts().length).toBe(2);
+      await expect.poll(() => checkouts().length).toBe(2);
       const [first, second] = checkouts().map(({ headers }) => headers.get('idempotency-key'));
       expect(first).not.toBe(second);
     },
@@ -218,8 +218,8 @@ describe('the page of packages', () => {
     });
     await page.getByRole('link', { name: 'See your plan Side-Gig Builder' }).waitFor();
     await page.getByRole('link', { name: 'Change your plan Empire Builder' }).waitFor();
-    expect(await page.getByRole('button', { name: /^Subscribe/ }).count()).toBe(0);
-    await eventually(() => page.getByRole('button', { name: /^Buy for/ }).count()).toBe(4);
+    await expect.poll(() => page.getByRole('button', { name: /^Subscribe/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /^Buy for/ }).count()).toBe(4);
   });
 
   it('reads only the packages again when they could not be read', async () => {
@@ -249,19 +249,21 @@ describe('the page of packages', () => {
         "You need 14 credits to run this optimization, but you only have 8 credits available. You're short by 6 credits.",
       )
       .waitFor();
-    expect(
-      await page
-        .locator('main')
-        .getByRole('link', { name: 'View Credit Balance' })
-        .getAttribute('href'),
-    ).toBe('/credits');
+    await expect
+      .poll(() =>
+        page
+          .locator('main')
+          .getByRole('link', { name: 'View Credit Balance' })
+          .getAttribute('href'),
+      )
+      .toBe('/credits');
     await page.locator('main').getByRole('link', { name: 'Buy More Credits' }).click();
     await page.waitForURL('**/credits/purchase');
     await page.getByRole('link', { name: 'Back to your question' }).click();
     await page.waitForURL('**/optimization');
-    await eventually(() => page.getByLabel(/challenge are you facing/).inputValue()).toBe(
-      'Which market first?',
-    );
+    await expect
+      .poll(() => page.getByLabel(/challenge are you facing/).inputValue())
+      .toBe('Which market first?');
   });
 });
 
@@ -275,7 +277,7 @@ describe('the page after a payment', () => {
     await page.getByText('Details').click();
     await page.getByText(session).waitFor();
     expect(await violations(page)).toEqual([]);
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
   it('shows the credits at once, here and in the bar, and says thank you once', async () => {
@@ -295,16 +297,16 @@ describe('the page after a payment', () => {
     await page.getByRole('banner').getByText('136 credits').waitFor();
     const main = page.locator('main');
     await main.getByText('136').waitFor();
-    expect(await main.getByRole('link', { name: 'Start Optimizing' }).getAttribute('href')).toBe(
-      '/optimization',
-    );
-    expect(
-      await main.getByRole('link', { name: 'View Credit History' }).getAttribute('href'),
-    ).toMatch(/^\/credits/);
+    await expect
+      .poll(() => main.getByRole('link', { name: 'Start Optimizing' }).getAttribute('href'))
+      .toBe('/optimization');
+    await expect
+      .poll(() => main.getByRole('link', { name: 'View Credit History' }).getAttribute('href'))
+      .toMatch(/^\/credits/);
     await page.reload();
     await main.getByRole('heading', { name: 'Purchase complete' }).waitFor();
     await main.getByText('136').waitFor();
-    expect(await toast.count()).toBe(0);
+    await expect.poll(() => toast.count()).toBe(0);
     expect(page.url()).toContain(path);
   });
 
@@ -344,7 +346,7 @@ describe('the page after a payment', () => {
       api: member({ [asking]: () => ok(stateOf({ status })) }),
     });
     await page.getByText('Your bank is still confirming').first().waitFor();
-    expect(await page.getByText(thanks).count()).toBe(0);
+    await expect.poll(() => page.getByText(thanks).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     status = 'paid';
     await page.getByRole('heading', { name: 'Purchase complete' }).waitFor();
@@ -361,9 +363,9 @@ describe('the page after a payment', () => {
       await page.getByRole('heading', { name: heading }).waitFor();
       // The heading is there before what stood in for the rest goes.
       await page.locator('main').getByText(words).first().waitFor();
-      expect(await page.getByRole('link', { name: 'Choose again' }).getAttribute('href')).toBe(
-        '/credits/purchase?package=boost-50',
-      );
+      await expect
+        .poll(() => page.getByRole('link', { name: 'Choose again' }).getAttribute('href'))
+        .toBe('/credits/purchase?package=boost-50');
     },
   );
 
@@ -375,13 +377,13 @@ describe('the page after a payment', () => {
     const main = page.locator('main');
     await main.getByRole('heading', { name: 'Purchase Verification Failed' }).waitFor();
     await main.getByText('Failed to verify purchase completion').waitFor();
-    expect(await main.innerText()).toContain('please do not pay again');
+    await expect.poll(() => main.innerText()).toContain('please do not pay again');
     await main.getByText(session).waitFor();
     for (const [name, href] of [
       ['View Credits', '/credits'],
       ['Dashboard', '/dashboard'],
     ] as const)
-      expect(await main.getByRole('link', { name }).getAttribute('href')).toBe(href);
+      await expect.poll(() => main.getByRole('link', { name }).getAttribute('href')).toBe(href);
     expect(await violations(page)).toEqual([]);
     await main.getByRole('button', { name: 'Try Again' }).click();
     await main.getByRole('heading', { name: 'Purchase complete' }).waitFor();
@@ -415,11 +417,11 @@ describe('the page of the plan', () => {
     });
     await page.getByText('The last payment of $150 did not go through').waitFor();
     expect(await violations(page)).toEqual([]);
-    expect(await sidewaysScroll(page)).toBe(0);
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
     await page.getByRole('button', { name: 'Cancel the plan' }).click();
     await page.getByRole('dialog').getByText('It ends at once').waitFor();
     // Nothing can be changed before the missing payment is there.
-    expect(await page.getByRole('button', { name: /^Change to/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /^Change to/ }).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -428,9 +430,9 @@ describe('the page of the plan', () => {
     await page.getByText('Free Plan').waitFor();
     await page.getByRole('link', { name: 'See the plans' }).click();
     await page.waitForURL('**/credits/purchase#monthly');
-    await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toBe(
-      'Monthly',
-    );
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toBe('Monthly');
   });
 
   it('names amount and date before a change, a cancellation and a return from it', async () => {

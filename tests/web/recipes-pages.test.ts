@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Recipe } from '#services/recipes/contract.ts';
 import {
-  eventually,
   failing,
   looks,
   member,
@@ -89,18 +88,18 @@ describe('recipes', () => {
     await page.getByText('Used once').waitFor();
     await page.getByRole('link', { name: 'Next' }).click();
     await page.getByText('Page 2 of 3').waitFor();
-    await eventually(() => new URL(page.url()).search).toBe('?page=2');
+    await expect.poll(() => new URL(page.url()).search).toBe('?page=2');
     await page.getByLabel('Category').selectOption('hiring');
-    await eventually(() => new URL(page.url()).search).toBe('?category=hiring');
+    await expect.poll(() => new URL(page.url()).search).toBe('?category=hiring');
     await page.getByRole('searchbox', { name: 'Search' }).fill('price');
     await page.getByRole('button', { name: 'Search' }).click();
-    await eventually(() => new URL(page.url()).search).toBe('?category=hiring&search=price');
-    await eventually(() => sent('GET', '/api/recipes').at(-1)?.search).toBe(
-      '?page=1&limit=10&category=hiring&search=price',
-    );
+    await expect.poll(() => new URL(page.url()).search).toBe('?category=hiring&search=price');
+    await expect
+      .poll(() => sent('GET', '/api/recipes').at(-1)?.search)
+      .toBe('?page=1&limit=10&category=hiring&search=price');
     await page.getByRole('link', { name: 'Mine' }).click();
     await page.getByRole('link', { name: 'My own' }).waitFor();
-    await eventually(() => new URL(page.url()).search).toBe('?tab=mine');
+    await expect.poll(() => new URL(page.url()).search).toBe('?tab=mine');
   });
 
   it('say when there are none, when none matches, and when they could not be read', async () => {
@@ -127,18 +126,20 @@ describe('recipes', () => {
     await page.getByRole('link', { name: 'Use recipe' }).click();
     const challenge = page.getByLabel('What business challenge are you facing?');
     await challenge.waitFor();
-    await eventually(() => new URL(page.url()).search).toBe(`?recipe=${recipeId(1)}`);
-    await eventually(() => challenge.inputValue()).toBe('I sell bread at $4. Should I raise it?');
-    await eventually(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
-    await eventually(() => page.getByRole('textbox', { name: 'Objective 2' }).inputValue()).toBe(
-      'Fewer refusals',
-    );
-    expect(await page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
+    await expect.poll(() => new URL(page.url()).search).toBe(`?recipe=${recipeId(1)}`);
+    await expect.poll(() => challenge.inputValue()).toBe('I sell bread at $4. Should I raise it?');
+    await expect.poll(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'Objective 2' }).inputValue())
+      .toBe('Fewer refusals');
+    await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
     await page.getByRole('button', { name: 'Start Optimization' }).click();
-    await eventually(() => sent('POST', '/api/optimizations').at(-1)?.body).toMatchObject({
-      challenge: 'I sell bread at $4. Should I raise it?',
-      recipe_id: recipeId(1),
-    });
+    await expect
+      .poll(() => sent('POST', '/api/optimizations').at(-1)?.body)
+      .toMatchObject({
+        challenge: 'I sell bread at $4. Should I raise it?',
+        recipe_id: recipeId(1),
+      });
   });
 
   it('are copied, and a copy is saved once', async () => {
@@ -150,7 +151,7 @@ describe('recipes', () => {
       }),
     });
     await page.getByRole('link', { name: 'Copy to my recipes' }).click();
-    await eventually(() => page.getByLabel('Title').inputValue()).toBe('Recipe 1 (copy)');
+    await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('Recipe 1 (copy)');
     await page.getByLabel('Title').fill('');
     await page.getByRole('button', { name: 'Save recipe' }).click();
     await page.getByText('Enter a title').waitFor();
@@ -174,7 +175,7 @@ describe('recipes', () => {
       api: api({ [`PATCH /api/recipes/${mine.id}`]: ok(changed) }),
     });
     await page.getByRole('link', { name: 'Edit', exact: true }).click();
-    await eventually(() => page.title()).toBe('Edit recipe · Sevenfold');
+    await expect.poll(() => page.title()).toBe('Edit recipe · Sevenfold');
     await page.getByLabel('Title').fill('Mine, anew');
     await page.getByRole('button', { name: 'Save recipe' }).click();
     await page.getByRole('heading', { name: 'Mine, anew' }).waitFor();
@@ -195,7 +196,7 @@ describe('recipes', () => {
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('heading', { name: 'My own' }).waitFor();
-    await eventually(() => new URL(page.url()).pathname).toBe(`/recipes/${again.id}`);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/recipes/${again.id}`);
     const [{ body } = { body: null }] = sent('POST', '/api/recipes');
     expect(body).toMatchObject({ title: 'My own', challenge: mine.challenge });
     expect(body).not.toHaveProperty('id');
@@ -210,14 +211,16 @@ describe('recipes', () => {
     await page.getByRole('button', { name: 'Undo' }).waitFor();
     await page.clock.runFor(8_100);
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
-    expect(await page.getByRole('link', { name: 'To my recipes' }).isVisible()).toBe(true);
+    await expect
+      .poll(() => page.getByRole('link', { name: 'To my recipes' }).isVisible())
+      .toBe(true);
   });
 
   it('that come with the service offer no change', async () => {
     const page = await open(`/recipes/${recipeId(1)}`, { api: api() });
     await page.getByRole('link', { name: 'Copy to my recipes' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
-    expect(await page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
   });
 
   it.each(['', '/edit'])('that are gone are a page that does not exist: %j', async (rest) => {
@@ -226,8 +229,8 @@ describe('recipes', () => {
       api: api({ [`GET /api/recipes/${recipeId(3)}`]: missing }),
     });
     await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
-    await eventually(() => page.getByRole('heading', { level: 1 }).count()).toBe(1);
-    expect(await page.getByRole('button', { name: 'Try Again' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    await expect.poll(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await page.getByRole('main').getByRole('link', { name: 'All recipes' }).click();
     await page.getByRole('heading', { name: 'Recipes' }).waitFor();
@@ -241,8 +244,10 @@ describe('recipes', () => {
       api: api({ [`GET ${read}`]: problem(404, 'not-found', 'Failed to get it') }),
     });
     await page.getByText(`There is no such ${what} to copy`).waitFor();
-    await eventually(() => page.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
-    expect(await page.getByRole('button', { name: 'Save recipe' }).isVisible()).toBe(true);
+    await expect.poll(() => page.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Save recipe' }).isVisible())
+      .toBe(true);
   });
 
   it('that could not be read are tried again', async () => {

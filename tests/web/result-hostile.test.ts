@@ -127,14 +127,14 @@ describe('hostile text', () => {
     for (const summary of await result.page.locator('details > summary').all())
       await summary.click();
     await result.page.waitForTimeout(200);
-    expect(await dangers(result.page)).toEqual([]);
-    expect(await result.page.title()).not.toBe('owned');
+    await expect.poll(() => dangers(result.page)).toEqual([]);
+    await expect.poll(() => result.page.title()).not.toBe('owned');
 
     const chamber = await visit(`/evolution-chamber?id=${runId}`);
     await chamber.page.getByRole('button', { name: 'Open S1' }).click();
     await chamber.page.getByRole('heading', { name: 'Calls and retries' }).waitFor();
-    expect(await dangers(chamber.page)).toEqual([]);
-    expect(await chamber.page.title()).toBe('Done · Evolution Chamber');
+    await expect.poll(() => dangers(chamber.page)).toEqual([]);
+    await expect.poll(() => chamber.page.title()).toBe('Done · Evolution Chamber');
 
     for (const { requests, page, close } of [result, chamber]) {
       expect(requests.filter((url) => !url.startsWith(site.origin))).toEqual([]);
@@ -157,7 +157,7 @@ it('hostile text is shown as it is while it streams', async () => {
   await page.getByRole('button', { name: 'Open S1' }).click();
   const dialog = page.getByRole('dialog', { name: 'Seat S1' });
   await dialog.getByText(text).waitFor();
-  expect(await dangers(page)).toEqual([]);
+  await expect.poll(() => dangers(page)).toEqual([]);
   expect(requests.filter((url) => !url.startsWith(site.origin))).toEqual([]);
   await close();
 });

@@ -5,7 +5,6 @@ import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import { closed, runId as storyId } from '#tests/optimizations/run-script.ts';
 import {
   balance,
-  eventually,
   failing,
   looks,
   member,
@@ -133,7 +132,7 @@ describe('the list of all optimizations', () => {
     async ({ theme, width }) => {
       const page = await open(list, { theme, width, api: keep(five).api });
       await page.getByText('It goes on, so it cannot be deleted.').waitFor();
-      expect(await button(page, 'Delete', 'Question 1').count()).toBe(0);
+      await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
       await button(page, 'Rename', 'Question 4').click();
       await page.getByRole('dialog').getByLabel('Title').waitFor();
       expect(await violations(page)).toEqual([]);
@@ -141,9 +140,9 @@ describe('the list of all optimizations', () => {
       await button(page, 'Delete', 'Question 5').press('Enter');
       await page.getByText('would come back cancelled').first().waitFor();
       expect(await violations(page)).toEqual([]);
-      expect(await sidewaysScroll(page)).toBe(0);
+      await expect.poll(() => sidewaysScroll(page)).toBe(0);
       await page.setViewportSize({ width: 320, height: 900 });
-      expect(await sidewaysScroll(page)).toBe(0);
+      await expect.poll(() => sidewaysScroll(page)).toBe(0);
     },
   );
 
@@ -157,13 +156,13 @@ describe('the list of all optimizations', () => {
     await page.getByText('Page 1 of 2').waitFor();
     expect(address(page)).toBe('?q=Question+1&status=completed&sort=credits');
     expect(lastAsked()).toBe('?page=1&limit=10&q=Question+1&status=completed&sort=credits');
-    expect(await page.getByLabel('Order').evaluate((one) => one === document.activeElement)).toBe(
-      true,
-    );
+    await expect
+      .poll(() => page.getByLabel('Order').evaluate((one) => one === document.activeElement))
+      .toBe(true);
     await page.locator('output').getByText('11 optimizations found').waitFor();
     await page.getByRole('link', { name: 'Next' }).click();
     await page.getByText('Page 2 of 2').waitFor();
-    await eventually(() => focused(page)).toBe('Your optimizations');
+    await expect.poll(() => focused(page)).toBe('Your optimizations');
     await page.reload();
     await page.getByText('Page 2 of 2').waitFor();
     expect(await titles(page)).toEqual(['Question 19']);
@@ -171,9 +170,9 @@ describe('the list of all optimizations', () => {
     await page.getByText('Page 1 of 2').waitFor();
     await page.goBack();
     await page.getByText('Page 2 of 3').waitFor();
-    await eventually(() => page.getByLabel('Search titles and questions').inputValue()).toBe('');
-    await eventually(() => page.getByLabel('Order').inputValue()).toBe('newest');
-    await eventually(() => page.getByLabel('Status').inputValue()).toBe('completed');
+    await expect.poll(() => page.getByLabel('Search titles and questions').inputValue()).toBe('');
+    await expect.poll(() => page.getByLabel('Order').inputValue()).toBe('newest');
+    await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('completed');
   });
 
   it('makes of a bad address what it can', async () => {
@@ -181,7 +180,7 @@ describe('the list of all optimizations', () => {
     const page = await open(`${list}${bad}`, { api: keep(five).api });
     await page.getByText('No optimization matches.').waitFor();
     expect(lastAsked()).toBe(`?page=1&limit=10&q=${'x'.repeat(200)}`);
-    await eventually(() => page.getByLabel('Status').inputValue()).toBe('');
+    await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('');
     await page.goto(`${site().origin}${list}?page=99&sort=oldest&q=5`);
     await page.getByText('1 optimization found').waitFor();
     expect(address(page)).toMatch(/^\?(sort=oldest&q=5|q=5&sort=oldest)$/);
@@ -196,7 +195,7 @@ describe('the list of all optimizations', () => {
     await page.getByRole('link', { name: 'Show all optimizations' }).press('Enter');
     await page.getByText('5 optimizations', { exact: true }).first().waitFor();
     expect(address(page)).toBe('');
-    await eventually(() => focused(page)).toBe('Your optimizations');
+    await expect.poll(() => focused(page)).toBe('Your optimizations');
     site().answer(keep(five, { 'GET /api/optimizations': failing }).api);
     await page.reload();
     await page.getByText('Failed to list optimizations').first().waitFor();
@@ -219,7 +218,7 @@ describe('a run that is renamed in the list', () => {
     const page = await open(list, { api: keep(five).api });
     await button(page, 'Rename', 'A second shop?').press('Enter');
     const field = page.getByRole('dialog').getByLabel('Title');
-    await eventually(() => field.evaluate((one) => one === document.activeElement)).toBe(true);
+    await expect.poll(() => field.evaluate((one) => one === document.activeElement)).toBe(true);
     await field.fill('  ');
     await field.press('Enter');
     await page.getByText('Enter a title').waitFor();
@@ -228,8 +227,8 @@ describe('a run that is renamed in the list', () => {
     await field.press('Enter');
     await button(page, 'Rename', 'The shop').waitFor();
     expect(sent()).toEqual([`PATCH ${runId(2)}`]);
-    expect(await page.getByRole('dialog').count()).toBe(0);
-    await eventually(() => focused(page)).toBe('Rename: The shop');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => focused(page)).toBe('Rename: The shop');
   });
 
   it('keeps its title, and the dialog what was typed, when it could not be saved', async () => {
@@ -241,7 +240,7 @@ describe('a run that is renamed in the list', () => {
     await dialog.getByLabel('Title').fill('The shop');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('Not saved.').waitFor();
-    await eventually(() => dialog.getByLabel('Title').inputValue()).toBe('The shop');
+    await expect.poll(() => dialog.getByLabel('Title').inputValue()).toBe('The shop');
   });
 });
 
@@ -252,16 +251,18 @@ describe('a run that is deleted in the list', () => {
       prepare: async (opened) => opened.clock.install(),
     });
     await button(page, 'Delete', 'A second shop?').press('Enter');
-    await eventually(() => focused(page)).toBe('Undo the deletion of A second shop?');
+    await expect.poll(() => focused(page)).toBe('Undo the deletion of A second shop?');
     await page.locator('output').getByText('Optimization deleted. A second shop?').waitFor();
-    await eventually(() => titles(page)).not.toContain('A second shop?');
+    await expect.poll(() => titles(page)).not.toContain('A second shop?');
     await page.clock.runFor(20_000);
-    await eventually(() => undo(page).count()).toBe(1);
+    await expect.poll(() => undo(page).count()).toBe(1);
     await undo(page).press('Enter');
     await button(page, 'Delete', 'A second shop?').waitFor();
     await undo(page).waitFor({ state: 'detached' });
     expect(sent()).toEqual([`DELETE ${runId(2)}`, `POST ${runId(2)}/restore`]);
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe(`run-${runId(2)}`);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`run-${runId(2)}`);
   });
 
   it('can be brought back for eight seconds, which wait for the pointer', async () => {
@@ -271,16 +272,18 @@ describe('a run that is deleted in the list', () => {
     });
     await button(page, 'Delete', 'A second shop?').click();
     await undo(page).waitFor();
-    await eventually(() => page.evaluate(() => document.activeElement?.id)).toBe(`run-${runId(3)}`);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`run-${runId(3)}`);
     // The second press of a double click comes down on the run that has moved up.
     await page.mouse.down({ clickCount: 2 });
     await page.mouse.up({ clickCount: 2 });
     await undo(page).hover();
     await page.clock.runFor(20_000);
-    await eventually(() => undo(page).count()).toBe(1);
+    await expect.poll(() => undo(page).count()).toBe(1);
     await page.mouse.move(0, 0);
     await page.clock.runFor(3_000);
-    await eventually(() => undo(page).count()).toBe(1);
+    await expect.poll(() => undo(page).count()).toBe(1);
     await page.clock.runFor(6_000);
     await undo(page).waitFor({ state: 'detached' });
     expect(sent()).toEqual([`DELETE ${runId(2)}`]);
@@ -294,8 +297,8 @@ describe('a run that is deleted in the list', () => {
     });
     await button(page, 'Delete', 'A second shop?').press('Enter');
     await page.getByRole('listitem').getByText('It was not deleted. The run goes on.').waitFor();
-    expect(await focused(page)).toBe('Delete: A second shop?');
-    expect(await undo(page).count()).toBe(0);
+    await expect.poll(() => focused(page)).toBe('Delete: A second shop?');
+    await expect.poll(() => undo(page).count()).toBe(0);
   });
 
   it('can be brought back by another try when the first one failed', async () => {
@@ -319,7 +322,7 @@ describe('a run that is deleted in the list', () => {
     await undo(page).waitFor();
     await page.getByRole('button', { name: 'Logout' }).click();
     await page.waitForURL('**/login**');
-    expect(await page.getByText('A second shop?').count()).toBe(0);
+    await expect.poll(() => page.getByText('A second shop?').count()).toBe(0);
   });
 });
 
@@ -333,7 +336,7 @@ describe('what happens to a run elsewhere', () => {
     await found.getByText('1 optimization found').waitFor();
     await dashboard.getByText('A second shop?', { exact: true }).waitFor();
     const streams = () => site().calls.filter(({ path }) => path === '/api/stream').length;
-    await eventually(streams).toBe(3);
+    await expect.poll(streams).toBe(3);
     hide(runId(2));
     await page.getByText('4 optimizations', { exact: true }).waitFor();
     expect(await titles(page)).not.toContain('A second shop?');
@@ -352,7 +355,7 @@ describe('what happens to a run elsewhere', () => {
     const { api, hideUnheard } = keep(five);
     const page = await open(list, { api });
     await page.getByText('5 optimizations', { exact: true }).waitFor();
-    await eventually(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
+    await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
     hideUnheard(runId(2));
     await page.getByText('4 optimizations', { exact: true }).waitFor();
   });
@@ -361,7 +364,7 @@ describe('what happens to a run elsewhere', () => {
     const { api, hide, restore } = keep([runOf(2, { id: storyId })]);
     const page = await open(`/optimizations/${storyId}`, { api });
     await page.getByText('Recommendation').first().waitFor();
-    await eventually(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
+    await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
     hide(storyId);
     await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
     restore(storyId);
@@ -379,12 +382,12 @@ describe('the page of a result', () => {
     });
     await button(page, 'Delete', title).press('Enter');
     await page.getByRole('heading', { name: 'Your optimizations' }).waitFor();
-    await eventually(() => focused(page)).toBe(`Undo the deletion of ${title}`);
+    await expect.poll(() => focused(page)).toBe(`Undo the deletion of ${title}`);
     await page.getByText('4 optimizations', { exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await undo(page).press('Enter');
     await page.getByText('5 optimizations', { exact: true }).waitFor();
-    await eventually(() => page.evaluate(() => document.activeElement?.id)).toBe(`run-${storyId}`);
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe(`run-${storyId}`);
   });
 
   it('stays when the run could not be deleted', async () => {
@@ -395,7 +398,7 @@ describe('the page of a result', () => {
     });
     await button(page, 'Delete', title).click();
     await page.locator('main').getByText('It was not deleted.').waitFor();
-    await eventually(() => new URL(page.url()).pathname).toBe(result);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(result);
   });
 
   it('has the title that it is given for its heading, and the question below', async () => {
