@@ -44,6 +44,7 @@ const everyDay: TestProjectConfiguration[] = [
       ...settled,
       name: 'browser',
       environment: 'node',
+      globalSetup: ['tests/web/browser.ts'],
       include: pageTests,
       maxWorkers: 3,
       sequence: { groupOrder: 1 },
@@ -56,6 +57,7 @@ const everyDay: TestProjectConfiguration[] = [
     test: {
       name: 'journeys',
       environment: 'node',
+      globalSetup: ['tests/web/browser.ts'],
       include: journeyTests,
       maxWorkers: 3,
       sequence: { groupOrder: 1 },

@@ -171,6 +171,7 @@ describe('a new person', () => {
     await expect
       .poll(() => page.getByLabel(/What business challenge are you facing/).inputValue(), patient)
       .toContain('Rent a shop');
+    await page.getByRole('button', { name: 'Start Optimization', disabled: false }).waitFor();
     await page.getByLabel(/What business challenge are you facing/).focus();
     await page.keyboard.press('Control+Enter');
     await page.getByRole('button', { name: /^Start for 14 credits/ }).waitFor();

@@ -279,6 +279,7 @@ describe('a start', () => {
   it('by keyboard asks for the price first', async () => {
     const page = await open('/optimization', { api: startable() });
     await fill(page);
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true);
     await challengeField(page).press('Control+Enter');
     await page.getByRole('heading', { name: 'Start for 14 credits?' }).waitFor();
     expect(calls('/api/optimizations')).toHaveLength(0);

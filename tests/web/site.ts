@@ -120,15 +120,13 @@ export async function buildPages(): Promise<string> {
     signal: new AbortController().signal,
     log: createLog({ level: 'error', process: 'build' }),
   });
-  // A copy, so that a build that somebody else starts does not change the pages under a test.
-  const copy = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
-  cpSync(join(root, 'web/dist'), copy, { recursive: true });
-  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
-  return copy;
+  return join(root, 'web/dist');
 }
 
 export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}): Promise<Site> {
-  const dist = await buildPages();
+  // A copy, so that a build that somebody else starts does not change the pages under a test.
+  const dist = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
+  cpSync(await buildPages(), dist, { recursive: true });
   let api = options.api ?? visitor;
   const calls: Call[] = [];
   const files: string[] = [];
@@ -166,7 +164,10 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
     answer: (next) => {
       api = next;
     },
-    close: () => closed(server),
+    close: async () => {
+      await closed(server);
+      rmSync(dist, { recursive: true, force: true });
+    },
   };
 }
 
