@@ -11,10 +11,10 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
  */
 
 /** The properties of a tree get the same values each time. */
-const settled = { setupFiles: ['tests/support/properties.ts'] };
+const properties = 'tests/support/properties.ts';
 
 const needsPostgres = {
-  ...settled,
+  setupFiles: [properties, 'tests/support/quick-passwords.ts'],
   environment: 'node',
   globalSetup: ['tests/support/postgres.ts'],
   hookTimeout: 120_000,
@@ -23,8 +23,18 @@ const needsPostgres = {
 /** What comes to be so has the time of a slow machine; left to itself `expect.poll` gives it a second. */
 const patient = { poll: { timeout: 60_000 } };
 
+const within = (file: string, words: RegExp) => words.test(readFileSync(file, 'utf8'));
+
+/** These see the real hash of a password, and may put something in the place of a module. */
+const passwordTests = globSync('tests/**/*.test.ts').filter((file) =>
+  within(file, /argon2|identity\/passwords\.ts/),
+);
+
 const pageTests = ['tests/web/**/*.test.{ts,tsx}'];
 const journeyTests = ['tests/e2e/**/*.test.ts'];
+
+/** Left to itself, a machine with two cores gets one worker, which mostly waits for Postgres. */
+const maxWorkers = Math.max(4, availableParallelism());
 
 const everyDay: TestProjectConfiguration[] = [
   {
@@ -32,16 +42,34 @@ const everyDay: TestProjectConfiguration[] = [
       ...needsPostgres,
       name: 'node',
       include: ['tests/**/*.test.ts'],
-      exclude: [...pageTests, ...journeyTests, 'tests/proof/**', 'tests/bench/**'],
+      exclude: [
+        ...passwordTests,
+        ...pageTests,
+        ...journeyTests,
+        'tests/proof/**',
+        'tests/bench/**',
+      ],
+      // The application is loaded once in a worker, not once in each file.
+      isolate: false,
       testTimeout: 120_000,
       expect: patient,
-      // Left to itself, a machine with two cores gets one worker, which mostly waits for Postgres.
-      maxWorkers: Math.max(4, availableParallelism()),
+      maxWorkers,
     },
   },
   {
     test: {
-      ...settled,
+      ...needsPostgres,
+      name: 'passwords',
+      include: passwordTests,
+      setupFiles: [properties],
+      testTimeout: 120_000,
+      expect: patient,
+      maxWorkers,
+    },
+  },
+  {
+    test: {
+      setupFiles: [properties],
       name: 'browser',
       environment: 'node',
       globalSetup: ['tests/web/browser.ts'],
@@ -68,8 +96,7 @@ const everyDay: TestProjectConfiguration[] = [
   },
 ];
 
-const hasProperties = (file: string) =>
-  /^import .* from 'fast-check';$/m.test(readFileSync(file, 'utf8'));
+const hasProperties = (file: string) => within(file, /^import .* from 'fast-check';$/m);
 
 const proof = (): TestProjectConfiguration[] => [
   {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProblemReply } from '#services/platform/contract.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestApp } from '#tests/support/app.ts';
@@ -7,11 +7,6 @@ import { testPassword } from '#tests/support/password.ts';
 import { give } from '#tests/support/service.ts';
 import { credentials, newCaller, newRun } from '#tests/walls/calls.ts';
 import type { Access, Caller } from '#tests/walls/calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /**
  * The calls that older clients make, row by row as section 7 of the specification lists them: paths,

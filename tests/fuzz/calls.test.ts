@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { fuzz, usualSeed } from './calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 let shop: TestShop;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { askBack, purchasesOf } from '#tests/payments/bought.ts';
@@ -7,11 +7,6 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { usualSeed } from './calls.ts';
 import { pick, seeded } from './schemas.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /**
  * The same calls with a model beside them: somebody signs up, buys, starts runs and asks money back in

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { askForErasure, eraseAccount, sweepErasures } from '#services/identity/erasure.ts';
 import type { ErasureDependencies } from '#services/identity/erasure.ts';
 import { packages } from '#services/payments/catalogue.ts';
@@ -10,11 +10,6 @@ import { erasureOf } from '#services/wiring.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /** Whom the payment provider knows is forgotten there, whatever goes on while they are erased. */
 const minuteMs = 60_000;

@@ -12,11 +12,6 @@ import type { TestShop } from '#tests/support/payments.ts';
 import { accountOf, bought, hold, partsOf, refundsAt, use } from './bought.ts';
 import type { Bought } from './bought.ts';
 
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
-
 /** Money that comes free in the account of somebody who has been erased. */
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { askForRefund } from '#services/payments/ask-refund.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { endPlanOf, readPlans } from '#services/payments/plans.ts';
@@ -9,11 +9,6 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { accountOf, bought, endSubscriptions } from './bought.ts';
 import type { Bought } from './bought.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /** Plans whose next period has begun at the provider, or is about to, while nobody here knows of it. */
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stripe } from 'stripe';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { CheckoutState, Plan, Purchase } from '#services/payments/contract.ts';
@@ -30,11 +30,6 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { give } from '#tests/support/service.ts';
 import { endSubscriptions } from './bought.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /** Plans over the provider of the sandbox, whose clock is the application's. */
 let shop: TestShop;

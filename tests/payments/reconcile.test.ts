@@ -20,11 +20,6 @@ import type { TestShop } from '#tests/support/payments.ts';
 import { askBack, bought, endSubscriptions, lotOf, use } from './bought.ts';
 import type { Bought } from './bought.ts';
 
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
-
 /** The books of one shop; each test begins when those of the test before are out of sight. */
 const minute = 60 * 1000;
 const hour = 60 * minute;

@@ -1,13 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fuzz } from '#tests/fuzz/calls.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /** Calls by chance, for long: `FUZZ_SEED` begins with that one, `FUZZ_CALLS` says how many there are. */
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));

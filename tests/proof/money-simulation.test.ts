@@ -1,12 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { report, simulate } from '#tests/payments/simulation/simulate.ts';
 import type { Simulated } from '#tests/payments/simulation/simulate.ts';
-
-vi.mock('#services/identity/passwords.ts', async (original) => ({
-  ...(await original<object>()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /**
  * Money under everything that can happen to it, in many lives: each seed is another town of people who

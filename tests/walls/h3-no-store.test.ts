@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('./quick-passwords.ts')).quickPasswords,
-}));
 
 let app: TestApp;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type * as v from 'valibot';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
@@ -12,11 +12,6 @@ import {
   send,
 } from './calls.ts';
 import type { RouteEntry, Sample } from './calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('./quick-passwords.ts')).quickPasswords,
-}));
 
 /** Long enough to be nobody's, and a number for fields that take one. */
 const canary = 'Canary-7f3a9c';

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
 import type { RouteEntry, Sample } from './calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('./quick-passwords.ts')).quickPasswords,
-}));
 
 /**
  * Faults as a database really has them: one table after another may not be touched any more, so each

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
 import type { Caller, RouteEntry } from './calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('./quick-passwords.ts')).quickPasswords,
-}));
 
 /**
  * Every route that the application has, asked by everyone: nobody, somebody whose session has ended,

@@ -10,11 +10,6 @@ import { testPassword } from '#tests/support/password.ts';
 import { newCaller } from './calls.ts';
 import type { Caller } from './calls.ts';
 
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('./quick-passwords.ts')).quickPasswords,
-}));
-
 /**
  * Every message that a socket takes, from everyone. What looks after sessions looks when the test says
  * so: until then a connection whose session has ended is open, and its messages have to be refused by

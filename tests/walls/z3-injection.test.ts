@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { give } from '#tests/support/service.ts';
@@ -16,11 +16,6 @@ import {
   send,
 } from './calls.ts';
 import type { Caller, RouteEntry, Sample } from './calls.ts';
-
-vi.mock(import('#services/identity/passwords.ts'), async (original) => ({
-  ...(await original()),
-  ...(await import('./quick-passwords.ts')).quickPasswords,
-}));
 
 /** Texts that would become statements if they were ever pasted into one. */
 const corpus = [

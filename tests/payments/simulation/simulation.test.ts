@@ -1,10 +1,5 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { report, simulate } from './simulate.ts';
-
-vi.mock('#services/identity/passwords.ts', async (original) => ({
-  ...(await original<object>()),
-  ...(await import('#tests/walls/quick-passwords.ts')).quickPasswords,
-}));
 
 /**
  * Money under everything that can happen to it. A seed is a life: `MONEY_SEED=1234` lives that one,
