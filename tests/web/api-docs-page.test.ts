@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDocs } from '#services/api-docs.ts';
 import { openApiRoutes } from '#services/openapi.ts';
 import { createRouter } from '#services/platform/http.ts';
 import { listen, stopListening } from '#services/platform/listen.ts';
+import { findings } from './axe.ts';
 import { launchBrowser } from './browser.ts';
 
 /** The page that shows the description of the API, in a browser, under its own content policy. */
@@ -78,14 +78,8 @@ test.each([
     await page.getByText('/optimizations/{id}/process').first().waitFor();
     const groundOf = () => getComputedStyle(document.documentElement).backgroundColor;
     await expect.poll(() => page.evaluate(groundOf)).toBe(ground);
-    await page.evaluate(axe.source);
-    const found = await page.evaluate(async () => {
-      const { violations } = await (globalThis as typeof globalThis & { axe: typeof axe }).axe.run({
-        runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'],
-      });
-      return violations.map(({ id }) => id);
-    });
-    expect(found.filter((id) => !ofTheViewer.has(id))).toEqual([]);
+    const found = await findings(page, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] });
+    expect(found.filter((each) => !ofTheViewer.has(each.split(': ')[0] ?? ''))).toEqual([]);
     await page.close();
   },
 );
@@ -124,13 +118,7 @@ test.each([
       if (message.type() === 'error') said.push(message.text());
     });
     await page.goto(`${url}/api-docs/live`);
-    await page.evaluate(axe.source);
-    const found = await page.evaluate(async () => {
-      const { violations } = await (
-        globalThis as typeof globalThis & { axe: typeof axe }
-      ).axe.run();
-      return violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html ?? ''}`);
-    });
+    const found = await findings(page);
     expect(found).toEqual([]);
     expect(said).toEqual([]);
     await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);

@@ -1,4 +1,3 @@
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -15,7 +14,7 @@ import {
 } from '#tests/optimizations/run-script.ts';
 import { statusOf } from '#services/optimizations/describe.ts';
 import { launchBrowser } from './browser.ts';
-import { looks } from './member-site.ts';
+import { looks, violations } from './member-site.ts';
 import { balance, runServer, type RunServer } from './run-server.ts';
 import { type Story, storyOf } from './run-story.ts';
 import { member, problem, serveSite, type Site } from './site.ts';
@@ -89,20 +88,6 @@ async function watch(
   const goesOn = statusOf(story.view(events)) === 'processing';
   await expect.poll(server.watchers).toBe(goesOn ? 1 : 0);
   return { page, server };
-}
-
-async function violations(page: Page): Promise<string[]> {
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  const width = page.viewportSize()?.width ?? 1280;
-  await page.setViewportSize({ width, height: Math.max(height, 900) });
-  await page.evaluate(axe.source);
-  const results = await page.evaluate(async () => {
-    const checker = (globalThis as unknown as { axe: typeof axe }).axe;
-    return checker.run({
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    });
-  });
-  return results.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
 }
 
 const overflow = async (page: Page): Promise<number> =>

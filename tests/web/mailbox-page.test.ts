@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listen, stopListening } from '#services/platform/listen.ts';
 import { layOut } from '#services/platform/mail-layout.ts';
 import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
 import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
+import { findings } from './axe.ts';
 import { launchBrowser } from './browser.ts';
 
 /** The mailbox of local mode, and a mail of ours in it, in a browser. */
@@ -56,16 +56,10 @@ afterAll(async () => {
 });
 
 async function complaints(page: Page, without: readonly string[] = []): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(
-    async (rules) =>
-      (globalThis as typeof globalThis & { axe: typeof axe }).axe.run({
-        iframes: false,
-        rules: Object.fromEntries(rules.map((rule) => [rule, { enabled: false }])),
-      }),
-    without,
-  );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  return findings(page, {
+    iframes: false,
+    rules: Object.fromEntries(without.map((rule) => [rule, { enabled: false }])),
+  });
 }
 
 const looks = [

@@ -1,4 +1,3 @@
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
@@ -9,6 +8,7 @@ import type {
   Usage,
 } from '#services/optimizations/contract.ts';
 import { packages } from '#services/payments/catalogue.ts';
+import { findings } from './axe.ts';
 import { launchBrowser } from './browser.ts';
 import { watchRequests } from './settled.ts';
 import {
@@ -297,7 +297,6 @@ export async function violations(opened: Page): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
-  await opened.evaluate(axe.source);
   // A theme that was just switched is drawn with the next frame, and colours may be on their way.
   await opened.evaluate(async () => {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -306,13 +305,7 @@ export async function violations(opened: Page): Promise<string[]> {
       .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime));
     await Promise.allSettled(ending.map(({ finished }) => finished));
   });
-  const results = await opened.evaluate(async () => {
-    const checker = Reflect.get(globalThis, 'axe') as typeof axe;
-    return checker.run({
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    });
-  });
-  return results.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
+  return findings(opened);
 }
 
 /** Pixels by which the page is wider than its window. */
