@@ -28,7 +28,7 @@ import { compression } from '#services/platform/compression.ts';
 import { cors, originsOf } from '#services/platform/cors.ts';
 import { refuseForeignCalls } from '#services/platform/csrf.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import { routeOf } from '#services/platform/endpoints.ts';
+import { refuseUnknownRoute, routeOf } from '#services/platform/endpoints.ts';
 import { healthRoutes } from '#services/platform/health.ts';
 import type { HealthDependencies } from '#services/platform/health.ts';
 import {
@@ -114,9 +114,7 @@ export function createApp(dependencies: AppDependencies) {
     .route('/', recipeRoutes(dependencies, authenticate))
     .route('/', streamRoutes(dependencies, authenticate))
     .route('/', openApiRoutes(dependencies))
-    .all('*', () => {
-      throw notFound();
-    });
+    .all('*', refuseUnknownRoute(Object.keys(endpoints), '/api'));
   const app = createRouter();
   app.use(
     requestLog(dependencies.log),

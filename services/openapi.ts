@@ -96,6 +96,7 @@ const introduction = ({ publicUrl }: { publicUrl: string }) =>
   [
     'Every answer of success is JSON with its content in `data`, but for the lists that come whole, with',
     'their `pagination` beside it. Every refusal is `application/problem+json`, and its `code` is stable.',
+    'A method that an address does not take is answered 405 `method-not-allowed`, with `Allow`.',
     'Credits are whole numbers, times are ISO 8601 in UTC, `null` means unknown.',
     'White space around a text that somebody writes does not count, and no text may hold the character',
     'NUL. Lengths of texts are counted in UTF-16 units.',

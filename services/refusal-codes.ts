@@ -31,6 +31,7 @@ export const refusalCodes: Readonly<Record<number, readonly string[]>> = {
     'wrong-password',
   ],
   404: ['not-found', 'unknown-lot', 'unknown-refund'],
+  405: ['method-not-allowed'],
   409: [
     'account-closed',
     'account-erasing',

@@ -1,9 +1,10 @@
-import type { Context } from 'hono';
+import type { Context, Handler } from 'hono';
 import type * as v from 'valibot';
 import { answerIfChanged } from './conditional.ts';
 import type { Endpoint } from './contract.ts';
-import { parseBody, parseInput, parseQuery } from './http.ts';
-import type { HttpContext } from './http.ts';
+import { notFound, parseBody, parseInput, parseQuery } from './http.ts';
+import type { HttpContext, HttpEnv } from './http.ts';
+import { Problem } from './problem.ts';
 
 /** How a route takes what its endpoint describes (`contract.ts`), and answers it. */
 type Schema = v.GenericSchema;
@@ -65,4 +66,26 @@ function answered(context: Context, body: unknown, endpoint: Endpoint): Response
 /** As the router names it: `GET /api/optimizations/:id` for `GET /optimizations/{id}` under `/api`. */
 export function routeOf(name: string, base: string): string {
   return name.replace(' ', ` ${base}`).replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/**
+ * What answers a call that no route takes.
+ *
+ * @param names of all endpoints, such as `GET /optimizations/{id}`
+ * @param base what stands before their paths
+ * @throws Problem 405 `method-not-allowed` with `Allow` where other methods are taken, else 404
+ */
+export function refuseUnknownRoute(names: readonly string[], base: string): Handler<HttpEnv> {
+  const routes = names.map((name) => {
+    const [method = '', path = ''] = name.split(' ');
+    const pattern = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
+    return { method, pattern: new RegExp(`^${base}${pattern}$`) };
+  });
+  return (context) => {
+    const found = routes.filter(({ pattern }) => pattern.test(context.req.path));
+    if (found.length === 0) throw notFound();
+    const methods = found.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
+    context.header('Allow', methods);
+    throw new Problem(405, 'method-not-allowed', `This address takes ${methods}.`);
+  };
 }

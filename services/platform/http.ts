@@ -291,6 +291,7 @@ const titles: Readonly<Record<number, string>> = {
   402: 'Not enough credits',
   403: 'Not allowed',
   404: 'Not found',
+  405: 'Method not allowed',
   409: 'Conflict',
   413: 'Too large',
   414: 'The address is too long',

@@ -7,7 +7,7 @@ import { liveLimits } from '#services/live/limits.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
-import { listenTo } from '#tests/live/client.ts';
+import { nowListeningTo } from '#tests/live/client.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const began = Date.now();
@@ -530,14 +530,14 @@ describe('a stream', () => {
     const person = await app.signUp();
     const held = await signIn(person);
     let isOver = false;
-    const hearing = listenTo(app, { token: held.token, enough: () => false }).then((heard) => {
+    const { hearing } = await nowListeningTo(app, { token: held.token, enough: () => false });
+    const ending = hearing.finally(() => {
       isOver = true;
-      return heard;
     });
     await sleep(50);
     expect(isOver).toBe(false);
     await end(held, person);
-    expect((await hearing).at(-1)).toMatchObject({ event: 'bye', data: { reason: 'session' } });
+    expect((await ending).at(-1)).toMatchObject({ event: 'bye', data: { reason: 'session' } });
     expect((await app.call('/stream', { token: held.token })).status).toBe(401);
     now = before;
   });

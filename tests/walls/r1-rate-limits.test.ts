@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import pg from 'pg';
+import { createPool } from '#db/connect.ts';
 import { createAudit } from '#services/platform/audit.ts';
 import { readEnv, SettingsError } from '#services/platform/env.ts';
 import type { Env, Mode } from '#services/platform/env.ts';
@@ -25,7 +26,11 @@ const log = createLog({
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = new pg.Pool({ connectionString: database.appUrl, max: 10 });
+  pool = createPool(database.appUrl, {
+    max: 10,
+    applicationName: 'test',
+    onError: (error) => database.lost.push(error),
+  });
 });
 afterAll(async () => {
   await pool.end();
