@@ -6,7 +6,7 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 /**
  * `npm test` runs everything that must never break: first what runs in Node, files side by side on one
- * Postgres; then the pages in a browser and whole journeys. `npm run proof` is `--mode proof`: the
+ * Postgres; then whole journeys in a browser, and the pages. `npm run proof` is `--mode proof`: the
  * long tests, and the properties on values that were never drawn before.
  */
 
@@ -70,7 +70,7 @@ const everyDay: TestProjectConfiguration[] = [
   {
     test: {
       setupFiles: [properties],
-      name: 'browser',
+      name: 'pages',
       environment: 'node',
       globalSetup: ['tests/web/browser.ts'],
       include: pageTests,
