@@ -68,6 +68,11 @@ export function routeOf(name: string, base: string): string {
   return name.replace(' ', ` ${base}`).replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+/** What an address looks like that a path such as `/optimizations/{id}` stands for. */
+export function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
 /**
  * What answers a call that no route takes.
  *
@@ -78,13 +83,15 @@ export function routeOf(name: string, base: string): string {
 export function refuseUnknownRoute(names: readonly string[], base: string): Handler<HttpEnv> {
   const routes = names.map((name) => {
     const [method = '', path = ''] = name.split(' ');
-    const pattern = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
-    return { method, pattern: new RegExp(`^${base}${pattern}$`) };
+    return {
+      methods: method === 'GET' ? ['GET', 'HEAD'] : [method],
+      pattern: patternOf(base + path),
+    };
   });
   return (context) => {
     const found = routes.filter(({ pattern }) => pattern.test(context.req.path));
     if (found.length === 0) throw notFound();
-    const methods = found.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
+    const methods = [...new Set(found.flatMap((route) => route.methods))].join(', ');
     context.header('Allow', methods);
     throw new Problem(405, 'method-not-allowed', `This address takes ${methods}.`);
   };

@@ -27,6 +27,7 @@ test.each([...methodsOf].map(([path, methods]) => ({ path, methods })))(
     expect(await response.json()).toMatchObject({ code: 'method-not-allowed' });
     const allowed = (response.headers.get('allow') ?? '').split(', ');
     expect(allowed).toEqual(expect.arrayContaining(methods));
+    expect(new Set(allowed).size).toBe(allowed.length);
     expect(allowed.includes('HEAD')).toBe(allowed.includes('GET'));
   },
 );

@@ -3,13 +3,13 @@ import { endpoints } from '#services/endpoints.ts';
 import { refusalsOf } from '#services/openapi.ts';
 import { ProblemReply } from '#services/platform/contract.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
+import { patternOf } from '#services/platform/endpoints.ts';
 
 /** The endpoints with patterns of their paths, those without fields first. */
 const patterns = Object.entries<Endpoint>(endpoints)
   .map(([name, endpoint]) => {
     const [method = '', path = ''] = name.split(' ');
-    const pattern = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
-    return { name, method, path, endpoint, pattern: new RegExp(`^${pattern}/?$`) };
+    return { name, method, path, endpoint, pattern: patternOf(path) };
   })
   .toSorted((left, right) => left.path.split('{').length - right.path.split('{').length);
 
