@@ -67,6 +67,8 @@ async function disconnected({ socket }: Client): Promise<string> {
   return gone.promise;
 }
 
+const eventsHeard = ({ heard }: Client) => heard.map(({ event }) => event);
+
 const messages = Object.keys(clientEvents);
 const payloadOf = (event: string, runId: string) =>
   event === 'demo-progress'
@@ -142,7 +144,8 @@ test('Z1: whoever only listens hears nothing after the look that finds the sessi
   const [leaves, stays] = [await connected(owner), await connected(again)];
   for (const one of [leaves, stays])
     expect(await one.send('subscribe-optimization', runId)).toEqual({ ok: true });
-  await expect.poll(() => [leaves.heard.length, stays.heard.length]).toEqual([1, 1]);
+  // Perhaps more than once: that the run was made may be told after it was read.
+  for (const one of [leaves, stays]) await expect.poll(() => eventsHeard(one)).not.toEqual([]);
   const gone = disconnected(leaves);
   await app.data(`/auth/sessions/${owner.sessionId}`, { method: 'DELETE', token: again.token });
   // Nothing else ends it: whatever happens by itself has had its time.
@@ -154,7 +157,7 @@ test('Z1: whoever only listens hears nothing after the look that finds the sessi
   expect(await gone).toBe('io server disconnect');
   expect(leaves.socket.active).toBe(false);
   await stays.send('cancel-optimization', runId);
-  await expect.poll(() => stays.heard.length).toBeGreaterThan(1);
-  expect(leaves.heard).toHaveLength(1);
+  await expect.poll(() => eventsHeard(stays)).toContain('optimization-cancelled');
+  expect(eventsHeard(leaves)).not.toContain('optimization-cancelled');
   expect(liveLimits.sessionsEveryMs).toBeLessThanOrEqual(500);
 });
