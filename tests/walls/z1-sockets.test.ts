@@ -67,7 +67,7 @@ async function disconnected({ socket }: Client): Promise<string> {
   return gone.promise;
 }
 
-const eventsHeard = ({ heard }: Client) => heard.map(({ event }) => event);
+const stagesHeard = ({ heard }: Client) => heard.map(({ payload }) => payload['stage']);
 
 const messages = Object.keys(clientEvents);
 const payloadOf = (event: string, runId: string) =>
@@ -145,7 +145,8 @@ test('Z1: whoever only listens hears nothing after the look that finds the sessi
   for (const one of [leaves, stays])
     expect(await one.send('subscribe-optimization', runId)).toEqual({ ok: true });
   // Perhaps more than once: that the run was made may be told after it was read.
-  for (const one of [leaves, stays]) await expect.poll(() => eventsHeard(one)).not.toEqual([]);
+  for (const one of [leaves, stays])
+    await expect.poll(() => stagesHeard(one)).toContain('initializing');
   const gone = disconnected(leaves);
   await app.data(`/auth/sessions/${owner.sessionId}`, { method: 'DELETE', token: again.token });
   // Nothing else ends it: whatever happens by itself has had its time.
@@ -157,7 +158,8 @@ test('Z1: whoever only listens hears nothing after the look that finds the sessi
   expect(await gone).toBe('io server disconnect');
   expect(leaves.socket.active).toBe(false);
   await stays.send('cancel-optimization', runId);
-  await expect.poll(() => eventsHeard(stays)).toContain('optimization-cancelled');
-  expect(eventsHeard(leaves)).not.toContain('optimization-cancelled');
+  // No worker is there to end it, so it is told of as far as it has come.
+  await expect.poll(() => stagesHeard(stays)).toContain('synthesizing');
+  expect(stagesHeard(leaves)).not.toContain('synthesizing');
   expect(liveLimits.sessionsEveryMs).toBeLessThanOrEqual(500);
 });
