@@ -28,7 +28,7 @@ import {
  * happened in.
  */
 /** Each theme and each width once: contrast follows the theme, layout and targets the width. */
-export const looks = [
+const looks = [
   { theme: 'light', width: 1440 },
   { theme: 'dark', width: 390 },
 ] as const;
@@ -306,6 +306,20 @@ export async function violations(opened: Page): Promise<string[]> {
     await Promise.allSettled(ending.map(({ finished }) => finished));
   });
   return findings(opened);
+}
+
+/** What axe finds on the whole page in every look, and how far it scrolls sideways there. */
+export async function faultsInEveryLook(opened: Page): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { theme, width } of looks) {
+    await opened.emulateMedia({ colorScheme: theme });
+    await opened.setViewportSize({ width, height: 900 });
+    const found = await violations(opened);
+    const wider = await sidewaysScroll(opened);
+    if (wider > 0) found.push(`it is ${wider} px wider than its window`);
+    faults.push(...found.map((fault) => `${theme} at ${width} px: ${fault}`));
+  }
+  return faults;
 }
 
 /** Pixels by which the page is wider than its window. */

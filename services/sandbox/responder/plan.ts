@@ -29,6 +29,8 @@ export type Plan = {
   own: readonly (readonly Consideration[])[];
   /** Everything that may be claimed; a claim's text is one of its wordings. */
   points: readonly Point[];
+  /** The first point of each wording, as `comparable` makes it. */
+  pointByWording: ReadonlyMap<string, Point>;
   draws: Draws;
 };
 
@@ -59,25 +61,31 @@ export function planFor(seed: string, asked: Asked): Plan {
   const shared = [common.slice(0, slots), common.slice(slots, 2 * slots)];
   const rest = chosen.filter((consideration) => !shared.flat().includes(consideration));
   const own = ownConsiderations(rest, options, camps);
+  const points = [
+    ...options.flatMap((option, index) => optionPoints(option, index, theirs)),
+    ...considerationPoints([...shared.flat(), ...own.flat()], question),
+    ...givenPoints(asked),
+  ];
   return {
     question,
     options,
     camps,
     shared,
     own,
-    points: [
-      ...options.flatMap((option, index) => optionPoints(option, index, theirs)),
-      ...considerationPoints([...shared.flat(), ...own.flat()], question),
-      ...givenPoints(asked),
-    ],
+    points,
+    pointByWording: new Map(
+      // The first of two that are worded alike comes last, and stays.
+      points
+        .toReversed()
+        .flatMap((point) => point.wordings.map((wording) => [comparable(wording), point] as const)),
+    ),
     draws,
   };
 }
 
 /** The point that a claim's text words; undefined for a claim that came from elsewhere. */
 export function pointOf(plan: Plan, text: string): Point | undefined {
-  const wanted = comparable(text);
-  return plan.points.find((point) => point.wordings.some((each) => comparable(each) === wanted));
+  return plan.pointByWording.get(comparable(text));
 }
 
 /** The index of the option that a text names; -1 when it is none of ours. */
