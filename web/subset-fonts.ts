@@ -21,6 +21,7 @@ const faces = [
       .resolve('@fontsource-variable/newsreader/files/newsreader-latin-opsz-normal.woff2'),
     license: import.meta.resolve('@fontsource-variable/newsreader/LICENSE'),
     axes: { wght: 500, opsz: 32 },
+    weights: [500],
   },
   {
     file: 'instrument-sans.woff2',
@@ -28,6 +29,7 @@ const faces = [
       .resolve('@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2'),
     license: import.meta.resolve('@fontsource-variable/instrument-sans/LICENSE'),
     axes: { wght: { min: 400, max: 700 } },
+    weights: [400, 600],
   },
 ] as const;
 
@@ -35,8 +37,12 @@ const faces = [
 const fallbacks = [
   { name: 'Times New Roman', unitsPerEm: 2048, averageWidth: 832 },
   { name: 'Noto Serif', unitsPerEm: 1000, averageWidth: 481 },
+  { name: 'DejaVu Serif', unitsPerEm: 2048, averageWidth: 1049 },
   { name: 'Arial', unitsPerEm: 2048, averageWidth: 913 },
+  { name: 'Arial Bold', unitsPerEm: 2048, averageWidth: 978 },
   { name: 'Roboto', unitsPerEm: 2048, averageWidth: 911 },
+  { name: 'DejaVu Sans', unitsPerEm: 2048, averageWidth: 1038 },
+  { name: 'DejaVu Sans Bold', unitsPerEm: 2048, averageWidth: 1172 },
 ] as const;
 
 /** How often each letter occurs in English running text, space included, in thousandths. */
@@ -78,15 +84,16 @@ for (const face of faces) {
     new URL(face.license),
     new URL(`./src/fonts/${face.file.replace('.woff2', '')}.LICENSE.txt`, import.meta.url),
   );
-  const metrics = readMetrics(await subset(original, face.axes, 'sfnt'));
-  console.log(
-    `${face.file}: ${cut.length} bytes, average letter ${metrics.averageWidth.toFixed(4)} em`,
-  );
-  for (const fallback of fallbacks) {
-    const scale = metrics.averageWidth / (fallback.averageWidth / fallback.unitsPerEm);
-    console.log(
-      `  as ${fallback.name}: size-adjust ${percent(scale)} ascent-override ${percent(metrics.ascent / scale)} descent-override ${percent(metrics.descent / scale)} line-gap-override ${percent(metrics.lineGap / scale)}`,
-    );
+  console.log(`${face.file}: ${cut.length} bytes`);
+  for (const weight of face.weights) {
+    const metrics = readMetrics(await subset(original, { ...face.axes, wght: weight }, 'sfnt'));
+    console.log(`  at weight ${weight}, average letter ${metrics.averageWidth.toFixed(4)} em`);
+    for (const fallback of fallbacks) {
+      const scale = metrics.averageWidth / (fallback.averageWidth / fallback.unitsPerEm);
+      console.log(
+        `    as ${fallback.name}: size-adjust ${percent(scale)} ascent-override ${percent(metrics.ascent / scale)} descent-override ${percent(metrics.descent / scale)} line-gap-override ${percent(metrics.lineGap / scale)}`,
+      );
+    }
   }
 }
 

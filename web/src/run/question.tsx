@@ -12,7 +12,7 @@ export function Question({ view }: { view: RunView }): ReactNode {
   const more = !isHeading || view.context || view.objectives.length + view.constraints.length > 0;
   return (
     <div className="min-w-0 space-y-1">
-      <h1 className="max-w-[40ch] text-4xl break-words">
+      <h1 className="max-w-[58rem] text-4xl break-words">
         {isHeading ? challenge : (view.title ?? erased)}
       </h1>
       {more ? (
