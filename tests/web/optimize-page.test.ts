@@ -196,9 +196,14 @@ describe('the rows', () => {
 
 describe('the estimate', () => {
   it('is asked once, half a second after the last letter', async () => {
-    const page = await open('/optimization');
+    const page = await open('/optimization', { prepare: async (made) => made.clock.install() });
     await page.getByRole('radio', { name: /Balanced/ }).check();
-    await challengeField(page).pressSequentially('Should we raise our prices?', { delay: 20 });
+    // The page's time stands still while it is written, however long that takes.
+    await page.clock.pauseAt(new Date(Date.now() + 3_600_000));
+    await challengeField(page).pressSequentially('Should we raise our prices?');
+    await page.clock.runFor(499);
+    expect(calls('/api/optimizations/estimate')).toEqual([]);
+    await page.clock.resume();
     await page.getByText('$0.021 for the models, about 30 s').waitFor();
     expect(calls('/api/optimizations/estimate').map(({ body }) => body)).toEqual([
       {
