@@ -470,7 +470,7 @@ export const anyLogs: fc.Arbitrary<readonly (readonly CreditEvent[])[]> = fc
   .array(fc.tuple(anySteps, anyLimit), { minLength: 1, maxLength: 3 })
   .map((people) => people.map(([steps, limit], person) => logOf(steps, limit, person)));
 
-function logOf(steps: readonly Step[], limit: number, person = 0): readonly CreditEvent[] {
+export function logOf(steps: readonly Step[], limit: number, person = 0): readonly CreditEvent[] {
   const bus = createBus();
   play(steps, limit, bus, person);
   return bus.log;

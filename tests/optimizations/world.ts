@@ -100,6 +100,13 @@ export type World = {
   auditor: Auditor;
   /** Run id → its stream. */
   runs: ReadonlyMap<string, readonly OptimizationEvent[]>;
+  /** Every append to every stream, credits and runs, in the order of the commits. */
+  log: readonly Append[];
+};
+
+export type Append = {
+  streamId: string;
+  events: readonly (OptimizationEvent | CreditEvent)[];
 };
 
 type Process = {
@@ -139,11 +146,13 @@ export function live(options: WorldOptions): World {
   const chance = createChance(seed);
   const figures = { ...noFigures };
   const auditor = createAuditor();
+  const log: Append[] = [];
   let now = Date.parse(noon);
   const isoNow = () => new Date(now).toISOString();
   const queue = createQueue(() => now);
   const store = createStore(guards, queue, (streamId, events, state) => {
     figures.events += events.length;
+    log.push({ streamId, events: events as Append['events'] });
     if (streamId.startsWith('optimization-')) {
       const runId = streamId.slice('optimization-'.length);
       for (const event of events) {
@@ -631,7 +640,7 @@ export function live(options: WorldOptions): World {
   }
   auditor.atEnd();
   requireReplay();
-  return { figures: counted(figures, auditor), auditor, runs: streamsOfRuns() };
+  return { figures: counted(figures, auditor), auditor, runs: streamsOfRuns(), log };
 
   /** The state that decisions rested on is the fold of the events, and survives JSON. */
   function requireReplay(): void {

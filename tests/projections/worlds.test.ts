@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAdvance } from '#projections/advance.ts';
+import { projections } from '#projections/index.ts';
+import { verify } from '#projections/verify.ts';
+import { creditStream } from '#services/credits/streams.ts';
+import { anyLimit, anySteps, logOf } from '#tests/credits/ledger-model.ts';
+import { live } from '#tests/optimizations/world.ts';
+import type { Append } from '#tests/optimizations/world.ts';
+import { appendBatch } from '#tests/support/append.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+
+/**
+ * What the deciders really produce, in every order that crashes, cancels, races and late answers
+ * bring about, goes through every read model on a real Postgres: appended by the product's own
+ * function, read in pages of random size. Whatever a statement cannot take stops it here first.
+ */
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+type Random = () => number;
+
+const asynchronous = projections.filter(({ kind }) => kind === 'async');
+
+/** Worlds share their database, so each gets people, runs, lots and payments of its own. */
+function apart(log: readonly Append[], world: number): Append[] {
+  const text = JSON.stringify(log);
+  return JSON.parse(
+    text.replaceAll(/(?<=usr_|opt_|lot_|pur_|ref_|pi:)(?=\d)/g, `${world}x`),
+  ) as Append[];
+}
+
+async function bringThrough(log: readonly Append[], random: Random): Promise<void> {
+  const versions = new Map<string, number>();
+  const upTo = (most: number) => 1 + Math.floor(random() * most);
+  for (let at = 0; at < log.length;) {
+    const batch = log.slice(at, (at += upTo(12)));
+    await append(batch, versions, at);
+    if (random() < 0.5) {
+      const projection = asynchronous[upTo(asynchronous.length) - 1]!;
+      await advanceOnce(projection, upTo(40));
+    }
+  }
+  for (const projection of asynchronous) {
+    while (!(await advanceOnce(projection, upTo(40))).caughtUp);
+  }
+}
+
+async function append(
+  batch: readonly Append[],
+  versions: Map<string, number>,
+  at: number,
+): Promise<void> {
+  const entries = [...Map.groupBy(batch, ({ streamId }) => streamId)].map(([streamId, appends]) => {
+    const events = appends.flatMap((each) => each.events);
+    const expected = versions.get(streamId) ?? 0;
+    versions.set(streamId, expected + events.length);
+    const occurredAt = new Date(Date.UTC(2026, 10, 20) + at * 1000).toISOString();
+    return {
+      streamId,
+      expected,
+      events: events.map((event) => ({ ...event, metadata: { occurredAt } })),
+    };
+  });
+  const outcomes = await appendBatch(db, entries);
+  expect(outcomes).toEqual(entries.map(() => ({ sqlstate: null })));
+}
+
+async function advanceOnce(projection: (typeof projections)[number], limit: number) {
+  const errors: unknown[] = [];
+  const step = await createAdvance({
+    projection,
+    pool: db.pool,
+    limit,
+    tries: 1,
+    onError: (error) => errors.push(error),
+  })();
+  expect(errors, projection.name).toEqual([]);
+  return step;
+}
+
+async function expectEqualToRebuild(): Promise<void> {
+  for (const projection of projections)
+    expect(await verify(db.ownerPool, projection)).toMatchObject({
+      name: projection.name,
+      differences: [],
+    });
+}
+
+function randomOf(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const seeds = fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 - 1 }));
+
+test('every read model takes in every event of runs that crash, are cancelled or end late, and equals its rebuild', async () => {
+  let world = 0;
+  await fc.assert(
+    fc.asyncProperty(seeds, async (seed) => {
+      world += 1;
+      await bringThrough(apart(live({ seed }).log, world), randomOf(seed));
+    }),
+    { numRuns: 60 },
+  );
+  await expectEqualToRebuild();
+}, 300_000);
+
+test('every read model takes in every event of an account that pays, spends, refunds and owes, and equals its rebuild', async () => {
+  let person = 1000;
+  await fc.assert(
+    fc.asyncProperty(anySteps, anyLimit, seeds, async (steps, limit, seed) => {
+      person += 1;
+      const streamId = creditStream(`usr_${person}`);
+      const log = logOf(steps, limit, person).map((event) => ({ streamId, events: [event] }));
+      await bringThrough(log, randomOf(seed));
+    }),
+    { numRuns: 40 },
+  );
+  await expectEqualToRebuild();
+}, 300_000);
