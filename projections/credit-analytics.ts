@@ -18,7 +18,7 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
   events: {
     OptimizationCreated: 'used',
     ProcessingStarted: 'ignored',
-    CallStarted: 'ignored',
+    CallStarted: 'used',
     CallLost: 'used',
     CallSucceeded: 'used',
     CallFailed: 'used',
@@ -45,7 +45,7 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
     seat text not null,
     model text not null,
     cost_micros bigint not null,
-    -- Calls of this seat whose cost is not known.
+    -- Calls of this seat that began and whose cost is not known.
     unpriced_calls integer not null check (unpriced_calls >= 0),
     -- A call of this seat came to an end.
     closed boolean not null,
@@ -64,14 +64,12 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
     ), spent as (
       select event.run_id, split_part(event.data ->> 'slot', '.', 2) as seat,
         coalesce(sum((event.data ->> 'costMicros')::bigint), 0)::bigint as cost_micros,
-        sum(case
-          when event.type = 'CallLost' then 1
-          when event.type = 'CallCostRecorded' and (event.data ->> 'lost')::boolean
-            then case when event.data ->> 'costMicros' is null then 0 else -1 end
-          when event.data ->> 'costMicros' is null then 1
-          else 0 end)::integer as unpriced_calls
+        (count(*) filter (where event.type = 'CallStarted')
+          - count(event.data ->> 'costMicros'))::integer as unpriced_calls,
+        bool_or(event.type <> 'CallStarted') as closed
       from event
-      where event.type in ('CallLost', 'CallSucceeded', 'CallFailed', 'CallCostRecorded')
+      where event.type in
+          ('CallStarted', 'CallLost', 'CallSucceeded', 'CallFailed', 'CallCostRecorded')
         and split_part(event.data ->> 'slot', '.', 1) in ('opinion', 'review')
       group by 1, 2
     ), ended as (
@@ -96,7 +94,7 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
       select before.user_id, before.run_id, before.seat, before.model,
         before.cost_micros + coalesce(spent.cost_micros, 0) as cost_micros,
         before.unpriced_calls + coalesce(spent.unpriced_calls, 0) as unpriced_calls,
-        before.closed or spent.run_id is not null as closed,
+        before.closed or coalesce(spent.closed, false) as closed,
         coalesce(ended.outcome, before.outcome) as outcome,
         coalesce(ended.charged, before.charged) as charged
       from before

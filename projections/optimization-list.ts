@@ -12,8 +12,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
   events: {
     OptimizationCreated: 'used',
     ProcessingStarted: 'used',
-    CallStarted: 'ignored',
-    CallLost: 'used',
+    CallStarted: 'used',
+    CallLost: 'ignored',
     CallSucceeded: 'used',
     CallFailed: 'used',
     CallCostRecorded: 'used',
@@ -88,19 +88,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
         sum((e.message_data ->> 'costMicros')::bigint)
           filter (where e.message_type in ('CallSucceeded', 'CallFailed', 'CallCostRecorded'))
           as cost_micros,
-        coalesce(sum(case
-            when e.message_type = 'CallLost' then 1
-            when e.message_type = 'RunConcluded'
-              then coalesce((e.message_data ->> 'openCalls')::integer, 0)
-            when e.message_type in ('CallSucceeded', 'CallFailed')
-              and e.message_data ->> 'costMicros' is null then 1
-            when e.message_type = 'CallCostRecorded'
-              and e.message_data ->> 'costMicros' is not null
-              and (e.message_data ->> 'lost')::boolean then -1
-            when e.message_type = 'CallCostRecorded'
-              and e.message_data ->> 'costMicros' is null
-              and not (e.message_data ->> 'lost')::boolean then 1
-            else 0 end), 0) as unpriced_calls,
+        (count(*) filter (where e.message_type = 'CallStarted')
+          - count(e.message_data ->> 'costMicros'))::integer as unpriced_calls,
         (array_agg(e.message_type = 'OptimizationHidden' order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationHidden', 'OptimizationRestored')))[1]
           as hidden,

@@ -296,11 +296,8 @@ export type OptimizationEvent =
       }
     >
   | Event<'CallFailed', CallEnd & { failure: FailureClass; final: boolean; retryAt: string | null }>
-  /**
-   * Usage that arrived after it could matter; `lost` when the call already counted as unpriced,
-   * because the stream had given it up or the run had ended.
-   */
-  | Event<'CallCostRecorded', CallEnd & { lost: boolean }>
+  /** The usage of a call whose answer no longer mattered when it arrived. */
+  | Event<'CallCostRecorded', CallEnd>
   | Event<'SoftPassed', { stage: 'opinions' | 'reviews' }>
   | Event<
       'OpinionsClosed',
@@ -364,8 +361,6 @@ export type OptimizationEvent =
         /** The seat whose answer is published under "best single answer". */
         bestSeat: string | null;
         callsStarted: number;
-        /** Under way when the run ended: their usage is not known then, and may come later. */
-        openCalls?: number;
         missing: number;
         seats: number;
         price: number;

@@ -180,11 +180,9 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
     costMicros: command.costMicros,
     latencyMs: command.latencyMs,
   };
-  // Counted as unpriced before: given up by the stream, or still open when the run ended.
-  const lost = !(isOpen(state) && call.open && command.attempt === call.attempts);
   const late: OptimizationEvent[] = call.priced.includes(command.attempt)
     ? []
-    : [{ type: 'CallCostRecorded', data: { ...end, lost } }];
+    : [{ type: 'CallCostRecorded', data: end }];
   const slotOpen = isOpen(state) && owedCall(state, command.slot) !== null;
   if (!slotOpen) return late;
   if (command.result.ok) {

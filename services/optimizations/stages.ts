@@ -320,9 +320,6 @@ export function conclude(
       reason,
       bestSeat: state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null,
       callsStarted,
-      openCalls: Object.values(calls).filter(
-        (call) => call.open && !call.priced.includes(call.attempts),
-      ).length,
       missing,
       seats,
       price: state.price,

@@ -254,7 +254,6 @@ describe('an answer', () => {
           usage,
           costMicros: 1500,
           latencyMs: 4200,
-          lost: true,
         },
       },
     ]);
@@ -273,26 +272,23 @@ describe('an answer', () => {
     const closedStage = open
       .answered(opinionsOf(['R1', 'R2', 'I1', 'I2', 'S2', 'S3']))
       .given(deadline('opinions', 'hard'));
-    // A run that ends counts its open calls as unpriced, so their usage then is that of lost ones.
-    expect(only(open.when(cancel), 'RunConcluded').data.openCalls).toBe(3);
-    for (const [told, lost] of [
-      [closedStage, false],
-      [closedStage.answered(['claims.1']), false],
-      [open.given(cancel), true],
-      [open.given(cancel, { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }), true],
-    ] as const) {
+    for (const told of [
+      closedStage,
+      closedStage.answered(['claims.1']),
+      open.given(cancel),
+      open.given(cancel, { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
+    ]) {
       expect(typesOf(told.when(late))).toEqual(['CallCostRecorded']);
-      expect(only(told.when(late), 'CallCostRecorded').data.lost).toBe(lost);
       expect(told.given(late).when(late)).toEqual([]);
       expect(typesOf(told.when(fails('opinion.S1', 'aborted')))).toEqual(['CallCostRecorded']);
     }
   });
 
-  test('of a call that was given up for good records its cost as that of a lost one', () => {
+  test('of a call that was given up for good records its cost', () => {
     const told = started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt)));
     const events = told.when(answers('opinion.S1', opinion(), { attempt: 3 }));
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
-    expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 3, lost: true });
+    expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 3 });
   });
 
   test('to a call that was never begun is none', () => {
@@ -383,7 +379,7 @@ describe('a failure', () => {
     const second = told.given(begin('opinion.S1', 2));
     const events = second.when(fails('opinion.S1', 'unavailable', { attempt: 1 }));
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
-    expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 1, lost: true });
+    expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 1 });
   });
 });
 

@@ -60,9 +60,8 @@ describe('the check notices when', () => {
         const [first, ...rest] = optimization.decide(command, state);
         if (command.type !== 'EndCall' || !command.result.ok) return [first, ...rest];
         if (first?.type !== 'CallCostRecorded') return [first, ...rest];
-        const { lost: _lost, ...end } = first.data;
         const { outcome, answeredBy, sealed } = command.result;
-        return [{ type: 'CallSucceeded', data: { ...end, outcome, answeredBy, sealed } }];
+        return [{ type: 'CallSucceeded', data: { ...first.data, outcome, answeredBy, sealed } }];
       }),
     },
     'a call begins beside one that is open': {

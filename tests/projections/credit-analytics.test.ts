@@ -28,15 +28,14 @@ afterAll(async () => {
 
 type Call =
   | { kind: 'answer' | 'failure' | 'late'; seat: number; slot: string; costMicros: number | null }
-  | { kind: 'lost'; seat: number; slot: string }
-  | { kind: 'found'; seat: number; slot: string; costMicros: number | null };
+  | { kind: 'begun' | 'lost'; seat: number; slot: string };
 
 type Run = {
   userId: string;
   runId: string;
   models: readonly string[];
   calls: readonly Call[];
-  /** After how many of the calls the run was closed; later ones are priced after its end. */
+  /** After how many of the calls' events the run was closed; later ones are priced after its end. */
   closedAfter: number;
   ended: {
     outcome: 'Completed' | 'Failed' | 'Cancelled';
@@ -92,14 +91,12 @@ function callEvent(call: Call): { type: string; data: Record<string, unknown> } 
       return { type: 'CallSucceeded', data: { slot, attempt: 1, costMicros: call.costMicros } };
     case 'failure':
       return { type: 'CallFailed', data: { slot, attempt: 1, costMicros: call.costMicros } };
+    case 'late':
+      return { type: 'CallCostRecorded', data: { slot, attempt: 1, costMicros: call.costMicros } };
+    case 'begun':
+      return { type: 'CallStarted', data: { slot, attempt: 1 } };
     case 'lost':
       return { type: 'CallLost', data: { slot, attempt: 1, final: false } };
-    case 'late':
-    case 'found':
-      return {
-        type: 'CallCostRecorded',
-        data: { slot, attempt: 1, costMicros: call.costMicros, lost: call.kind === 'found' },
-      };
   }
 }
 
@@ -110,16 +107,15 @@ function sharesOf(run: Run): (number | null)[] {
     const calls = run.calls.filter(
       (call) => call.seat === seat && ['opinion', 'review'].includes(call.slot),
     );
-    const unpriced = calls.reduce((sum, call) => {
-      if (call.kind === 'lost') return sum + 1;
-      if (call.kind === 'found') return sum - (call.costMicros === null ? 0 : 1);
-      return sum + (call.costMicros === null ? 1 : 0);
-    }, 0);
-    const cost = calls.reduce(
-      (sum, call) => sum + (call.kind === 'lost' ? 0 : (call.costMicros ?? 0)),
-      0,
+    const known = calls.flatMap((call) =>
+      'costMicros' in call && call.costMicros !== null ? [call.costMicros] : [],
     );
-    return { closed: calls.length > 0, unpriced, cost };
+    const begun = calls.filter(({ kind }) => kind === 'begun').length;
+    return {
+      closed: calls.length > begun,
+      unpriced: begun - known.length,
+      cost: known.reduce((sum, each) => sum + each, 0),
+    };
   });
   const anyClosed = seats.some((seat) => seat.closed);
   const sharing = seats.map((seat) => seat.closed || !anyClosed);
@@ -142,32 +138,26 @@ function sharesOf(run: Run): (number | null)[] {
   return shares;
 }
 
+const answered = (at: { seat: number; slot: string; costMicros: number }): Call[] => [
+  { kind: 'begun', seat: at.seat, slot: at.slot },
+  { kind: 'answer', ...at },
+];
+
 const cost = fc.option(fc.integer({ min: 0, max: 500 }), { nil: null, freq: 12 });
 const slot = fc.constantFrom('opinion', 'opinion', 'review', 'draft', 'claims');
 const anyCall = (seats: number): fc.Arbitrary<readonly Call[]> => {
   const seat = fc.integer({ min: 0, max: seats - 1 });
-  return fc.oneof(
-    {
-      weight: 8,
-      arbitrary: fc
-        .record({
-          kind: fc.constantFrom('answer' as const, 'failure' as const, 'late' as const),
-          seat,
-          slot,
-          costMicros: cost,
-        })
-        .map((call) => [call]),
-    },
-    {
-      weight: 1,
-      arbitrary: fc
-        .record({ seat, slot, found: fc.boolean(), costMicros: cost })
-        .map(({ found, costMicros, ...at }): Call[] => [
-          { kind: 'lost', ...at },
-          ...(found ? [{ kind: 'found' as const, ...at, costMicros }] : []),
-        ]),
-    },
-  );
+  const end = fc.record({
+    kind: fc.constantFrom('answer' as const, 'failure' as const, 'late' as const),
+    costMicros: cost,
+  });
+  return fc
+    .record({ seat, slot, lost: fc.boolean(), end: fc.option(end, { freq: 8 }) })
+    .map(({ lost, end: ended, ...at }) => [
+      { kind: 'begun', ...at },
+      ...(lost ? [{ kind: 'lost' as const, ...at }] : []),
+      ...(ended ? [{ ...ended, ...at }] : []),
+    ]);
 };
 
 const anyRun: fc.Arbitrary<Omit<Run, 'runId'>> = fc.integer({ min: 1, max: 4 }).chain((seats) =>
@@ -231,12 +221,12 @@ describe('the shares of a run', () => {
       runId: 'opt_1',
       models: ['model-a', 'model-b', 'model-c'],
       calls: [
-        { kind: 'answer', seat: 0, slot: 'opinion', costMicros: 100 },
-        { kind: 'answer', seat: 0, slot: 'review', costMicros: 100 },
-        { kind: 'answer', seat: 1, slot: 'opinion', costMicros: 100 },
-        { kind: 'answer', seat: 2, slot: 'draft', costMicros: 5000 },
+        ...answered({ seat: 0, slot: 'opinion', costMicros: 100 }),
+        ...answered({ seat: 0, slot: 'review', costMicros: 100 }),
+        ...answered({ seat: 1, slot: 'opinion', costMicros: 100 }),
+        ...answered({ seat: 2, slot: 'draft', costMicros: 5000 }),
       ],
-      closedAfter: 4,
+      closedAfter: 8,
       ended: { outcome: 'Completed', captured: 14, refunded: 2 },
     };
     await applyTo(client, creditAnalytics, 'analytics_of_test', eventsOf(run));
@@ -254,10 +244,10 @@ const closedRun = (runId: string, outcome: 'Completed' | 'Failed', refunded: num
   runId,
   models: ['model-a', 'model-b'],
   calls: [
-    { kind: 'answer', seat: 0, slot: 'opinion', costMicros: 300 },
-    { kind: 'answer', seat: 1, slot: 'opinion', costMicros: 100 },
+    ...answered({ seat: 0, slot: 'opinion', costMicros: 300 }),
+    ...answered({ seat: 1, slot: 'opinion', costMicros: 100 }),
   ],
-  closedAfter: 2,
+  closedAfter: 4,
   ended: { outcome, captured: 14, refunded },
 });
 

@@ -14,6 +14,10 @@ export type TestEvent = {
 
 export type TestEntry = { streamId: string; expected: number; events: readonly TestEvent[] };
 
+/** Any event, as the append function takes it. */
+type AnyEvent = Omit<TestEvent, 'type' | 'data'> & { type: string; data: unknown };
+type AnyEntry = Omit<TestEntry, 'events'> & { events: readonly AnyEvent[] };
+
 export function credited(amount: number): TestEvent {
   return { type: 'TestCredited', data: { amount } };
 }
@@ -45,7 +49,7 @@ export async function appendInto(client: pg.ClientBase, entry: TestEntry): Promi
 /** The product's append function, as the application: inline projections, one outcome per entry. */
 export async function appendBatch(
   { pool, functionName }: { pool: Queryable; functionName: string },
-  entries: readonly TestEntry[],
+  entries: readonly AnyEntry[],
 ): Promise<{ sqlstate: string | null }[]> {
   const { rows } = await pool.query<{ sqlstate: string | null }>(
     `select append__sqlstate as sqlstate from ${functionName}($1::text[], $2::text[])
@@ -55,7 +59,7 @@ export async function appendBatch(
   return rows;
 }
 
-function bodyOf({ expected, events }: TestEntry): string {
+function bodyOf({ expected, events }: AnyEntry): string {
   return JSON.stringify({
     expected,
     events: events.map(({ id, type, data, metadata }) => ({
