@@ -10,14 +10,14 @@ import {
   saveCursor,
 } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
-import { eventRange } from './range.ts';
+import { eventRange, type Target } from './range.ts';
 
 /**
  * A read model built anew beside the one in use, from the first event, with a checkpoint of its own.
  * It is brought up in ranges, each in a short transaction: a long one would hide every new event from
  * every reader until it ended.
  */
-export type Copy = { readonly projection: Projection; readonly table: string };
+export type Copy = Target;
 
 /** Events a range, at most. */
 const largestRange = 50_000;
@@ -80,7 +80,7 @@ export async function bringRange(
   until?: Cursor,
   limit = largestRange,
 ): Promise<{ count: number; caughtUp: boolean; cursor: Cursor }> {
-  const { cursor: from } = await lockCheckpoint(client, copy.table);
+  const from = await lockCheckpoint(client, copy.table);
   const range = await readRange(client, from, {
     limit,
     types: usedEventTypes(copy.projection),
@@ -100,7 +100,7 @@ export async function bringRange(
  * that lock and will write them itself.
  */
 export async function bringEverythingVisible(client: pg.ClientBase, copy: Copy): Promise<void> {
-  const { cursor } = await lockCheckpoint(client, copy.table);
+  const cursor = await lockCheckpoint(client, copy.table);
   await apply(client, copy, cursor);
 }
 
@@ -117,7 +117,7 @@ export async function bringNear(
   let events = 0;
   for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 250)) {
     events += await advanceCopy(client, copy, undefined, (more) => onProgress?.(events + more));
-    const { cursor } = await readCheckpoint(client, copy.table);
+    const cursor = await readCheckpoint(client, copy.table);
     const { pending } = await pendingEvents(client, copy.projection, cursor);
     if (pending <= nearEvents) return events;
     if (Date.now() > deadline)
@@ -182,9 +182,9 @@ export async function alone<Result>(
 
 async function apply(
   client: pg.ClientBase,
-  { projection, table }: Copy,
+  copy: Copy,
   after: Cursor,
   until?: Cursor,
 ): Promise<void> {
-  await client.query(projection.apply(table, eventRange(projection, after, until)));
+  await client.query(copy.projection.apply(copy.table, eventRange(copy, after, until)));
 }

@@ -87,7 +87,7 @@ async function bringUpTheRest(client: pg.ClientBase, copy: Copy): Promise<void> 
   if (copy.projection.kind === 'inline') return bringEverythingVisible(client, copy);
   let range = await bringRange(client, copy);
   while (!range.caughtUp) range = await bringRange(client, copy);
-  const { cursor: reached } = await lockCheckpoint(client, copy.projection.name);
+  const reached = await lockCheckpoint(client, copy.projection.name);
   // The horizon never moves back, so the copy stands where the runner left off or beyond.
   if (compareCursors(range.cursor, reached) < 0)
     throw new Error(`${copy.table} is behind the table that it should replace`);

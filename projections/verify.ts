@@ -97,7 +97,7 @@ async function compareInPasses(client: pg.ClientBase, copy: Copy): Promise<Found
 /** Brings the copy close to the table in use: never beyond it when that is an asynchronous one. */
 async function approach(client: pg.ClientBase, copy: Copy): Promise<number> {
   if (copy.projection.kind === 'inline') return bringNear(client, copy);
-  const { cursor } = await readCheckpoint(client, copy.projection.name);
+  const cursor = await readCheckpoint(client, copy.projection.name);
   return advanceCopy(client, copy, cursor);
 }
 
@@ -135,7 +135,7 @@ async function compareUnderLock(
 
 /** Keeps the table in use as it is, and says up to where; readers go on. */
 async function holdWriters(client: pg.ClientBase, { projection }: Copy): Promise<Cursor | null> {
-  if (projection.kind === 'async') return (await lockCheckpoint(client, projection.name)).cursor;
+  if (projection.kind === 'async') return lockCheckpoint(client, projection.name);
   await client.query(`lock table ${projection.name} in share mode`);
   return null;
 }

@@ -125,7 +125,8 @@ test('processes that are killed while they set streams aside apply every other e
     processes.push(child);
     return child;
   };
-  const writers = startWriters(4, async (writer, round) => {
+  const writers = startWriters(2, async (writer, round) => {
+    await sleep(10);
     const events = [credited(3), round % 5 === 4 ? bad : debited(1)];
     const streamId = `test-${writer}-${Math.floor(round / 10)}`;
     await appendBatch(db, [{ streamId, expected: (round % 10) * 2, events }]);
@@ -155,9 +156,9 @@ test('a statement that fails without events, too, is retried and blames no strea
     limit: 4,
     onError: (error) => errors.push(error),
   });
-  const steps = [await advance(), await advance(), await advance(), await advance()];
-  expect(steps.at(-1)?.retryInMs).toBeGreaterThan(0);
-  expect(errors).toEqual([expect.objectContaining({ code: '22012' }), expect.anything()]);
+  for (let step = 0; step < 4; step += 1) expect((await advance()).retryInMs).toBeGreaterThan(0);
+  const divided = expect.objectContaining({ code: '22012' });
+  expect(errors).toEqual([divided, divided, divided, divided]);
   expect(await projectionStatus(db.pool, [testLine])).toMatchObject([
     { pending: 48, setAside: { total: 0, streams: [] } },
   ]);
