@@ -3,7 +3,7 @@ import { compareCursors, type Cursor, type Look, readRange } from '#db/reader.ts
 import { inTransaction, isPassing } from '#db/transaction.ts';
 import { lockCheckpoint, readCheckpoint, saveCursor } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
-import { applyPage, type PageOfEvents, type SetAside } from './set-aside.ts';
+import { type AppliedPage, applyPage, type PageOfEvents, type SetAside } from './set-aside.ts';
 
 /**
  * Advances one asynchronous projection, a page at a time. A page is one transaction: it locks the
@@ -89,7 +89,7 @@ function applyAt(
   projection: Projection,
   saved: Cursor,
   page: PageOfEvents,
-): Promise<{ cursor: Cursor; setAside: SetAside | null } | null> {
+): Promise<AppliedPage | null> {
   return inTransaction(pool, async (client) => {
     const { name } = projection;
     if (compareCursors(await lockCheckpoint(client, name), saved) !== 0) return null;

@@ -64,7 +64,7 @@ export async function projectionStatus(
     const { name, kind } = projection;
     const cursor = (await findCheckpoint(client, name)) ?? logStart;
     const behind = kind === 'async' ? await pendingEvents(client, projection, cursor) : upToDate;
-    const setAside = await readSetAside(client, { projection, table: name });
+    const setAside = await readSetAside(client, [{ projection, table: name }]);
     statuses.push({ name, kind, ...behind, setAside });
   }
   return statuses;

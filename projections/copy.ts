@@ -11,6 +11,7 @@ import {
 } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
 import { eventRange, type Target } from './range.ts';
+import { type AppliedPage, applyPage, type PageOfEvents } from './set-aside.ts';
 
 /**
  * A read model built anew beside the one in use, from the first event, with a checkpoint of its own.
@@ -86,12 +87,13 @@ export async function bringRange(
     types: usedEventTypes(copy.projection),
   });
   const reachesUntil = until !== undefined && compareCursors(range.cursor, until) >= 0;
-  const cursor = reachesUntil ? until : range.cursor;
-  if (compareCursors(cursor, from) > 0) {
-    if (range.count > 0) await apply(client, copy, from, cursor);
-    await saveCursor(client, copy.table, cursor);
-  }
-  return { count: range.count, caughtUp: range.caughtUp || reachesUntil, cursor };
+  const end = reachesUntil ? until : range.cursor;
+  if (compareCursors(end, from) <= 0) return { count: 0, caughtUp: true, cursor: from };
+  const page = { after: from, until: end, count: range.count };
+  const { cursor, count, setAside } = await apply(client, copy, page);
+  await saveCursor(client, copy.table, cursor);
+  const caughtUp = setAside === null && (range.caughtUp || reachesUntil);
+  return { count, caughtUp, cursor };
 }
 
 /**
@@ -101,7 +103,7 @@ export async function bringRange(
  */
 export async function bringEverythingVisible(client: pg.ClientBase, copy: Copy): Promise<void> {
   const cursor = await lockCheckpoint(client, copy.table);
-  await apply(client, copy, cursor);
+  await client.query(copy.projection.apply(copy.table, eventRange(copy, cursor)));
 }
 
 /**
@@ -180,11 +182,11 @@ export async function alone<Result>(
   }
 }
 
-async function apply(
-  client: pg.ClientBase,
-  copy: Copy,
-  after: Cursor,
-  until?: Cursor,
-): Promise<void> {
+/** A range that an inline table could not take in fails as a whole: its commands would be refused. */
+async function apply(client: pg.ClientBase, copy: Copy, page: PageOfEvents): Promise<AppliedPage> {
+  const { after, until, count } = page;
+  if (count === 0) return { cursor: until, count, setAside: null };
+  if (copy.projection.kind === 'async') return applyPage(client, copy, page);
   await client.query(copy.projection.apply(copy.table, eventRange(copy, after, until)));
+  return { cursor: until, count, setAside: null };
 }
