@@ -296,6 +296,7 @@ const audited = [
   'migration',
   'read_model',
   'projection_checkpoint',
+  'projection_set_aside',
 ];
 
 /**

@@ -43,6 +43,23 @@ export async function transact<Result>(
   }
 }
 
+/** The same within a transaction that is open: an error undoes `work` alone. */
+export async function nested<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await client.query('savepoint nested');
+  try {
+    const result = await work();
+    await client.query('release savepoint nested');
+    return result;
+  } catch (error) {
+    // Without a connection this fails too; the first error says more.
+    await client.query('rollback to savepoint nested').catch(() => undefined);
+    throw error;
+  }
+}
+
 /** The SQLSTATE of a database error; undefined for anything else, such as a lost connection. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;

@@ -1,48 +1,40 @@
 import type { Pool } from 'pg';
-import { type Cursor, compareCursors, type Look, readPage, readRange } from '#db/reader.ts';
-import { inTransaction, isPassing, sqlState } from '#db/transaction.ts';
-import {
-  type Checkpoint,
-  lockCheckpoint,
-  readCheckpoint,
-  recordFault,
-  saveCursor,
-} from './checkpoint.ts';
+import { compareCursors, type Cursor, type Look, readRange } from '#db/reader.ts';
+import { inTransaction, isPassing } from '#db/transaction.ts';
+import { lockCheckpoint, readCheckpoint, saveCursor } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
-import { eventRange } from './range.ts';
+import { type AppliedPage, applyPage, type PageOfEvents, type SetAside } from './set-aside.ts';
 
 /**
  * Advances one asynchronous projection, a page at a time. A page is one transaction: it locks the
  * checkpoint, runs the projection's statement over a range of the log and saves the cursor, so every
- * event counts exactly once, whoever dies when.
+ * event counts exactly once, whichever process ends when.
  */
 export type Advancing = {
   projection: Projection;
   pool: Pool;
   /** Events in the largest page. */
   limit: number;
-  /** How often one event may fail before the projection stops. */
-  tries: number;
-  onFailed?: (name: string, reason: string) => void;
+  /** Called when a stream was set aside. */
+  onSetAside?: (setAside: SetAside) => void;
+  /** Called with each error after which a step is retried. */
   onError?: (error: unknown) => void;
 };
 
-/** What came of one look at the log, and how long to keep away after an error. */
+/** What one step found, and how long to wait after an error. */
 export type Step = Pick<Look, 'caughtUp' | 'unsafeInSight'> & { retryInMs?: number };
 
-const waitForRing: Step = { caughtUp: true, unsafeInSight: false };
 const lookAgain: Step = { caughtUp: false, unsafeInSight: false };
 const firstRetryMs = 50;
 const lastRetryMs = 5_000;
 
 /**
- * Returns the function that takes the next step. It never rejects. Errors of the database are waited
- * out. Any other error belongs to an event: the page is halved until only that event is left. It
- * then gets `tries` attempts and stops the projection, because skipping it would leave the table
- * wrong for ever, and only a person can tell why it fails.
+ * Returns the function that takes the next step. It never rejects. An event that the statement fails
+ * at sets its stream aside. After any other error the step is retried, with a smaller page where the
+ * size may have been the trouble.
  */
 export function createAdvance(advancing: Advancing): () => Promise<Step> {
-  const { projection, pool, onError } = advancing;
+  const { projection, pool, onSetAside, onError } = advancing;
   // The table's own checkpoint while it is known for certain, and how far beyond it only events of
   // other types were seen.
   let known: { saved: Cursor; cursor: Cursor } | undefined;
@@ -51,93 +43,60 @@ export function createAdvance(advancing: Advancing): () => Promise<Step> {
 
   const advance = async (): Promise<Step> => {
     if (!known) {
-      const { cursor, status } = await readCheckpoint(pool, projection.name);
-      if (status === 'failed') return waitForRing;
-      known = { saved: cursor, cursor };
+      const saved = await readCheckpoint(pool, projection.name);
+      known = { saved, cursor: saved };
     }
     const { count, ...look } = await readRange(pool, known.cursor, {
       limit,
       types: usedEventTypes(projection),
     });
-    if (count > 0) {
-      const moved = await bringRange(pool, projection, known, look.cursor);
-      if (!moved) {
-        known = undefined;
-        return lookAgain;
-      }
+    if (count === 0) {
+      known = { saved: known.saved, cursor: look.cursor };
+      return look;
     }
-    known = { saved: count > 0 ? look.cursor : known.saved, cursor: look.cursor };
-    limit = Math.min(limit * 2, advancing.limit);
-    errorsInARow = 0;
-    return look;
-  };
-
-  const afterError = async (error: unknown): Promise<Step> => {
-    errorsInARow += 1;
-    const retry = { ...lookAgain, retryInMs: retryDelay(errorsInARow) };
-    const from = known?.cursor;
-    // A connection may have been lost during the commit: the table knows what happened.
-    known = undefined;
-    if (!from || isPassing(error)) return retry;
-    if (limit > 1) {
-      limit = Math.ceil(limit / 2);
-      errorsInARow = 0;
+    const page = { after: known.cursor, until: look.cursor, count };
+    const applied = await applyAt(pool, projection, known.saved, page);
+    if (!applied) {
+      known = undefined;
       return lookAgain;
     }
-    const stopped = await reportFault(error, from, advancing);
-    return stopped ? waitForRing : retry;
+    known = { saved: applied.cursor, cursor: applied.cursor };
+    limit = Math.min(limit * 2, advancing.limit);
+    if (!applied.setAside) return look;
+    onSetAside?.(applied.setAside);
+    return lookAgain;
   };
 
   return async () => {
     try {
-      return await advance();
+      const step = await advance();
+      errorsInARow = 0;
+      return step;
     } catch (error) {
       onError?.(error);
-      try {
-        return await afterError(error);
-      } catch (furtherError) {
-        onError?.(furtherError);
-        return { ...lookAgain, retryInMs: retryDelay(errorsInARow) };
-      }
+      // A connection may have been lost during the commit: the table knows what happened.
+      known = undefined;
+      if (!isPassing(error)) limit = Math.ceil(limit / 2);
+      errorsInARow += 1;
+      return { ...lookAgain, retryInMs: retryDelay(errorsInARow) };
     }
   };
 }
 
-/** Brings the events up to `until` into the table; false when someone else has moved it meanwhile. */
-function bringRange(
+/** Applies a page; null when another process has moved the table meanwhile. */
+function applyAt(
   pool: Pool,
   projection: Projection,
-  known: { saved: Cursor; cursor: Cursor },
-  until: Cursor,
-): Promise<boolean> {
+  saved: Cursor,
+  page: PageOfEvents,
+): Promise<AppliedPage | null> {
   return inTransaction(pool, async (client) => {
-    const checkpoint = await lockCheckpoint(client, projection.name);
-    if (!isWhereItWas(checkpoint, known.saved)) return false;
-    await client.query(
-      projection.apply(projection.name, eventRange(projection, known.cursor, until)),
-    );
-    await saveCursor(client, projection.name, until);
-    return true;
+    const { name } = projection;
+    if (compareCursors(await lockCheckpoint(client, name), saved) !== 0) return null;
+    const applied = await applyPage(client, { projection, table: name }, page);
+    await saveCursor(client, name, applied.cursor);
+    return applied;
   });
-}
-
-function isWhereItWas({ status, cursor }: Checkpoint, saved: Cursor): boolean {
-  return status === 'running' && compareCursors(cursor, saved) === 0;
-}
-
-async function reportFault(error: unknown, from: Cursor, advancing: Advancing): Promise<boolean> {
-  const { projection, pool, tries, onFailed } = advancing;
-  const { name } = projection;
-  const types = usedEventTypes(projection);
-  const { events } = await readPage(pool, from, { limit: 1, types });
-  const event = events[0];
-  if (!event) return false;
-  const message = error instanceof Error ? error.message : String(error);
-  const reason = `${event.type} ${event.messageId} of ${event.streamId}: ${sqlState(error) ?? 'error'} ${message}`;
-  const { cursor: at } = await readCheckpoint(pool, name);
-  const status = await recordFault(pool, name, { at, messageId: event.messageId, reason }, tries);
-  if (status === 'failed') onFailed?.(name, reason);
-  return status === 'failed';
 }
 
 function retryDelay(errorsInARow: number): number {

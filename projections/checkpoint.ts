@@ -1,89 +1,51 @@
 import type { Queryable } from '#db/connect.ts';
 import { type Cursor, logStart } from '#db/reader.ts';
 import { type Projection, usedEventTypes } from './define.ts';
+import { readSetAside, type SetAsideList } from './set-aside.ts';
 
 /**
  * How far a table has been brought: a row of `projection_checkpoint`, written in the transaction
  * that writes the table. Asynchronous projections have one, and every copy that is being built.
+ * Made first if need be: at the beginning of the log.
  */
-export type Checkpoint = {
-  readonly cursor: Cursor;
-  readonly status: 'running' | 'failed';
-  /** The event that the last attempt failed at, and why; null after a page that went well. */
-  readonly failedMessageId: string | null;
-  readonly error: string | null;
-};
-
-/** The checkpoint of a table, made first if need be: at the beginning of the log. */
-export async function readCheckpoint(client: Queryable, table: string): Promise<Checkpoint> {
+export async function readCheckpoint(client: Queryable, table: string): Promise<Cursor> {
   return (await findCheckpoint(client, table)) ?? (await createCheckpoint(client, table));
 }
 
 /** Reads a checkpoint and locks it until the transaction ends, so that one at a time moves it. */
-export async function lockCheckpoint(client: Queryable, table: string): Promise<Checkpoint> {
+export async function lockCheckpoint(client: Queryable, table: string): Promise<Cursor> {
   const found = await findCheckpoint(client, table, 'for update');
   if (!found) throw new Error(`The table ${table} has no checkpoint`);
   return found;
 }
 
-/** Moves a checkpoint with its table: it is running from now on, whatever it was. */
+/** Moves a checkpoint with its table. */
 export async function saveCursor(client: Queryable, table: string, cursor: Cursor): Promise<void> {
   await client.query(
     `update projection_checkpoint set transaction_id = $2::xid8, global_position = $3,
-       ${withoutFault} where name = $1`,
+       updated_at = now() where name = $1`,
     [table, cursor.transactionId, cursor.globalPosition],
   );
 }
 
+/** Removes a copy's checkpoint, and what the copy had set aside. */
 export async function removeCheckpoint(client: Queryable, table: string): Promise<void> {
-  await client.query('delete from projection_checkpoint where name = $1', [table]);
-}
-
-export type Fault = { at: Cursor; messageId: string; reason: string };
-
-/**
- * Counts a failed attempt at one event, across processes and restarts; the one that makes it `tries`
- * stops the projection. Changes nothing when the checkpoint is no longer there.
- */
-export async function recordFault(
-  client: Queryable,
-  table: string,
-  { at, messageId, reason }: Fault,
-  tries: number,
-): Promise<Checkpoint['status']> {
-  const { rows } = await client.query<Pick<Checkpoint, 'status'>>(
-    `update projection_checkpoint set attempts = attempts + 1, failed_message_id = $4, error = $5,
-       status = case when attempts + 1 >= $6 then 'failed' else status end, updated_at = now()
-     where name = $1 and transaction_id = $2::xid8 and global_position = $3
-     returning status`,
-    [table, at.transactionId, at.globalPosition, messageId, reason, tries],
+  await client.query(
+    `with streams as (delete from projection_set_aside where name = $1)
+     delete from projection_checkpoint where name = $1`,
+    [table],
   );
-  return rows[0]?.status ?? 'running';
-}
-
-/**
- * Lets a failed projection go on with the event that stopped it, and rings for its runner. Returns
- * false when it had not failed.
- */
-export async function resume(client: Queryable, name: string): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `update projection_checkpoint set ${withoutFault} where name = $1 and status = 'failed'`,
-    [name],
-  );
-  await client.query(`select pg_notify('events', '')`);
-  return rowCount === 1;
 }
 
 export type ProjectionStatus = {
   readonly name: string;
   readonly kind: Projection['kind'];
-  readonly status: Checkpoint['status'];
-  readonly failedMessageId: string | null;
-  readonly error: string | null;
   /** Events that are committed and not yet in the table, counted up to `pendingLimit`. */
   readonly pending: number;
   /** Seconds since the oldest of them was written; 0 when there is none. */
   readonly lagSeconds: number;
+  /** Streams that it could not take in, whose events wait. */
+  readonly setAside: SetAsideList;
 };
 
 /** Where counting what a table still has to read ends. */
@@ -100,10 +62,10 @@ export async function projectionStatus(
   const statuses: ProjectionStatus[] = [];
   for (const projection of projections) {
     const { name, kind } = projection;
-    const checkpoint = kind === 'async' ? await findCheckpoint(client, name) : undefined;
-    const { cursor, ...state } = checkpoint ?? fresh;
+    const cursor = (await findCheckpoint(client, name)) ?? logStart;
     const behind = kind === 'async' ? await pendingEvents(client, projection, cursor) : upToDate;
-    statuses.push({ name, kind, ...state, ...behind });
+    const setAside = await readSetAside(client, [{ projection, table: name }]);
+    statuses.push({ name, kind, ...behind, setAside });
   }
   return statuses;
 }
@@ -135,11 +97,11 @@ export async function readCursors(
   tables: readonly string[],
 ): Promise<Map<string, Cursor>> {
   const { rows } = await client.query<CheckpointRow & { name: string }>(
-    `select name, transaction_id::text, global_position::text, status, failed_message_id, error
+    `select name, transaction_id::text, global_position::text
      from projection_checkpoint where name = any($1)`,
     [tables],
   );
-  return new Map(rows.map((row) => [row.name, checkpointOf(row).cursor]));
+  return new Map(rows.map((row) => [row.name, cursorOf(row)]));
 }
 
 /**
@@ -152,7 +114,7 @@ export async function readUntil(
 ): Promise<Date> {
   let until: Date | null = null;
   for (const projection of projections) {
-    const { cursor } = (await findCheckpoint(client, projection.name)) ?? fresh;
+    const cursor = (await findCheckpoint(client, projection.name)) ?? logStart;
     const { rows } = await client.query<{ until: Date }>(
       `select coalesce((
          select m.created from emt_messages m
@@ -169,50 +131,29 @@ export async function readUntil(
 
 const upToDate = { pending: 0, lagSeconds: 0 };
 
-const fresh: Checkpoint = {
-  cursor: logStart,
-  status: 'running',
-  failedMessageId: null,
-  error: null,
-};
-
-const withoutFault = `status = 'running', attempts = 0, failed_message_id = null, error = null,
-       updated_at = now()`;
-
 async function findCheckpoint(
   client: Queryable,
   table: string,
   lock: 'for update' | '' = '',
-): Promise<Checkpoint | undefined> {
+): Promise<Cursor | undefined> {
   const { rows } = await client.query<CheckpointRow>(
-    `select transaction_id::text, global_position::text, status, failed_message_id, error
+    `select transaction_id::text, global_position::text
      from projection_checkpoint where name = $1 ${lock}`,
     [table],
   );
-  return rows[0] && checkpointOf(rows[0]);
+  return rows[0] && cursorOf(rows[0]);
 }
 
-async function createCheckpoint(client: Queryable, table: string): Promise<Checkpoint> {
+async function createCheckpoint(client: Queryable, table: string): Promise<Cursor> {
   await client.query(
     'insert into projection_checkpoint (name) values ($1) on conflict (name) do nothing',
     [table],
   );
-  return (await findCheckpoint(client, table)) ?? fresh;
+  return (await findCheckpoint(client, table)) ?? logStart;
 }
 
-type CheckpointRow = {
-  transaction_id: string;
-  global_position: string;
-  status: Checkpoint['status'];
-  failed_message_id: string | null;
-  error: string | null;
-};
+type CheckpointRow = { transaction_id: string; global_position: string };
 
-function checkpointOf(row: CheckpointRow): Checkpoint {
-  return {
-    cursor: { transactionId: row.transaction_id, globalPosition: row.global_position },
-    status: row.status,
-    failedMessageId: row.failed_message_id,
-    error: row.error,
-  };
+function cursorOf(row: CheckpointRow): Cursor {
+  return { transactionId: row.transaction_id, globalPosition: row.global_position };
 }

@@ -10,14 +10,15 @@ import {
   saveCursor,
 } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
-import { eventRange } from './range.ts';
+import { eventRange, type Target } from './range.ts';
+import { type AppliedPage, applyPage, type PageOfEvents } from './set-aside.ts';
 
 /**
  * A read model built anew beside the one in use, from the first event, with a checkpoint of its own.
  * It is brought up in ranges, each in a short transaction: a long one would hide every new event from
  * every reader until it ended.
  */
-export type Copy = { readonly projection: Projection; readonly table: string };
+export type Copy = Target;
 
 /** Events a range, at most. */
 const largestRange = 50_000;
@@ -80,18 +81,19 @@ export async function bringRange(
   until?: Cursor,
   limit = largestRange,
 ): Promise<{ count: number; caughtUp: boolean; cursor: Cursor }> {
-  const { cursor: from } = await lockCheckpoint(client, copy.table);
+  const from = await lockCheckpoint(client, copy.table);
   const range = await readRange(client, from, {
     limit,
     types: usedEventTypes(copy.projection),
   });
   const reachesUntil = until !== undefined && compareCursors(range.cursor, until) >= 0;
-  const cursor = reachesUntil ? until : range.cursor;
-  if (compareCursors(cursor, from) > 0) {
-    if (range.count > 0) await apply(client, copy, from, cursor);
-    await saveCursor(client, copy.table, cursor);
-  }
-  return { count: range.count, caughtUp: range.caughtUp || reachesUntil, cursor };
+  const end = reachesUntil ? until : range.cursor;
+  if (compareCursors(end, from) <= 0) return { count: 0, caughtUp: true, cursor: from };
+  const page = { after: from, until: end, count: range.count };
+  const { cursor, count, setAside } = await apply(client, copy, page);
+  await saveCursor(client, copy.table, cursor);
+  const caughtUp = setAside === null && (range.caughtUp || reachesUntil);
+  return { count, caughtUp, cursor };
 }
 
 /**
@@ -100,8 +102,8 @@ export async function bringRange(
  * that lock and will write them itself.
  */
 export async function bringEverythingVisible(client: pg.ClientBase, copy: Copy): Promise<void> {
-  const { cursor } = await lockCheckpoint(client, copy.table);
-  await apply(client, copy, cursor);
+  const cursor = await lockCheckpoint(client, copy.table);
+  await client.query(copy.projection.apply(copy.table, eventRange(copy, cursor)));
 }
 
 /**
@@ -117,7 +119,7 @@ export async function bringNear(
   let events = 0;
   for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 250)) {
     events += await advanceCopy(client, copy, undefined, (more) => onProgress?.(events + more));
-    const { cursor } = await readCheckpoint(client, copy.table);
+    const cursor = await readCheckpoint(client, copy.table);
     const { pending } = await pendingEvents(client, copy.projection, cursor);
     if (pending <= nearEvents) return events;
     if (Date.now() > deadline)
@@ -180,11 +182,11 @@ export async function alone<Result>(
   }
 }
 
-async function apply(
-  client: pg.ClientBase,
-  { projection, table }: Copy,
-  after: Cursor,
-  until?: Cursor,
-): Promise<void> {
-  await client.query(projection.apply(table, eventRange(projection, after, until)));
+/** A range that an inline table could not take in fails as a whole: its commands would be refused. */
+async function apply(client: pg.ClientBase, copy: Copy, page: PageOfEvents): Promise<AppliedPage> {
+  const { after, until, count } = page;
+  if (count === 0) return { cursor: until, count, setAside: null };
+  if (copy.projection.kind === 'async') return applyPage(client, copy, page);
+  await client.query(copy.projection.apply(copy.table, eventRange(copy, after, until)));
+  return { cursor: until, count, setAside: null };
 }

@@ -2,18 +2,42 @@ import pg from 'pg';
 import type { Cursor } from '#db/reader.ts';
 import { type Projection, usedEventTypes } from './define.ts';
 
+/** A read model's table: the one in use, or a copy beside it. */
+export type Target = { readonly projection: Projection; readonly table: string };
+
 /**
  * The `events` relation of a projection's statement for a part of the log: the used types after one
  * cursor, up to and including another, or up to everything that is visible when `until` is left out.
- * Written out as literals, because the planner should see how much of the log it is.
+ * Streams that the table has set aside are left out. Written out as literals, because the planner
+ * should see how much of the log it is.
  */
-export function eventRange(projection: Projection, after: Cursor, until?: Cursor): string {
-  const types = usedEventTypes(projection).map((type) => pg.escapeLiteral(type));
+export function eventRange({ projection, table }: Target, after: Cursor, until?: Cursor): string {
   const end = until ? `and (transaction_id, global_position) <= ${literal(until)}` : '';
+  return events(
+    projection,
+    `(transaction_id, global_position) > ${literal(after)} ${end}
+      and stream_id not in (
+        select stream_id from projection_set_aside where name = ${pg.escapeLiteral(table)})`,
+  );
+}
+
+/** The same for what waits of one stream: from a position on, up to where the table has come. */
+export function waitingEvents(
+  projection: Projection,
+  waiting: { streamId: string; position: number },
+  until: Cursor,
+): string {
+  return events(
+    projection,
+    `stream_id = ${pg.escapeLiteral(waiting.streamId)} and stream_position >= ${waiting.position}
+      and (transaction_id, global_position) <= ${literal(until)}`,
+  );
+}
+
+function events(projection: Projection, which: string): string {
+  const types = usedEventTypes(projection).map((type) => pg.escapeLiteral(type));
   return `(select stream_id, stream_position, message_id, message_type, message_data, message_metadata
-    from emt_messages
-    where (transaction_id, global_position) > ${literal(after)} ${end}
-      and message_type in (${types.join(', ')}))`;
+    from emt_messages where ${which} and message_type in (${types.join(', ')}))`;
 }
 
 function literal({ transactionId, globalPosition }: Cursor): string {

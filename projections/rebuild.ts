@@ -13,6 +13,7 @@ import {
   withShortLocks,
 } from './copy.ts';
 import type { Projection } from './define.ts';
+import { adoptSetAside, readSetAside, type SetAsideList } from './set-aside.ts';
 import { takeOver } from './take-over.ts';
 
 export type RebuildOptions = {
@@ -20,13 +21,20 @@ export type RebuildOptions = {
   onProgress?: (events: number) => void;
 };
 
-export type Rebuilt = { name: string; events: number; seconds: number; swapMs: number };
+export type Rebuilt = {
+  name: string;
+  events: number;
+  seconds: number;
+  swapMs: number;
+  /** Streams that the rebuilt table could not take in. */
+  setAside: SetAsideList;
+};
 
 /**
  * Builds a read model anew from the first event and puts it in the place of the one in use, while
  * everyone goes on reading and writing; they wait for the last step only, some milliseconds. `pool`
- * is the owner's. Also the way to bring a read model to a changed definition, and to restart one that
- * failed. When it rejects, the table in use is as it was.
+ * is the owner's. Also the way to bring a read model to a changed definition. When it rejects, the
+ * table in use is as it was.
  */
 export async function rebuild(
   pool: pg.Pool,
@@ -43,7 +51,9 @@ export async function rebuild(
       events += await bringNear(client, copy);
       const swapMs = await swap(client, copy);
       const seconds = (performance.now() - begun) / 1000;
-      return { name: projection.name, events, seconds, swapMs };
+      const { name } = projection;
+      const setAside = await readSetAside(client, [{ projection, table: name }]);
+      return { name, events, seconds, swapMs, setAside };
     } catch (error) {
       // The first error says why; what is left behind is dropped by the next attempt at the latest.
       await dropCopy(client, copy).catch(() => undefined);
@@ -87,9 +97,10 @@ async function bringUpTheRest(client: pg.ClientBase, copy: Copy): Promise<void> 
   if (copy.projection.kind === 'inline') return bringEverythingVisible(client, copy);
   let range = await bringRange(client, copy);
   while (!range.caughtUp) range = await bringRange(client, copy);
-  const { cursor: reached } = await lockCheckpoint(client, copy.projection.name);
+  const reached = await lockCheckpoint(client, copy.projection.name);
   // The horizon never moves back, so the copy stands where the runner left off or beyond.
   if (compareCursors(range.cursor, reached) < 0)
     throw new Error(`${copy.table} is behind the table that it should replace`);
   await saveCursor(client, copy.projection.name, range.cursor);
+  await adoptSetAside(client, copy);
 }

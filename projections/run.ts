@@ -3,6 +3,7 @@ import { pageLimit } from '#db/reader.ts';
 import { follow, pause, pollEveryMs, type Wake } from '#db/tail.ts';
 import { createAdvance } from './advance.ts';
 import type { Projection } from './define.ts';
+import type { SetAside } from './set-aside.ts';
 
 /**
  * Runs the asynchronous projections, each in its own loop: one that fails leaves the others alone.
@@ -18,14 +19,12 @@ export type RunnerOptions = {
   url: string;
   projections: readonly Projection[];
   wake: Wake;
-  /** Told when a projection has stopped, and at which event; it then waits for `resume`. */
-  onFailed?: (name: string, reason: string) => void;
-  /** Told of everything that is tried again. */
+  /** Called when a stream was set aside; its events then wait for `projections retry`. */
+  onSetAside?: (setAside: SetAside) => void;
+  /** Called with each error after which something is retried. */
   onError?: (error: unknown) => void;
   /** Events a page. */
   limit?: number;
-  /** How often one event may fail before its projection stops. */
-  tries?: number;
   /** How often a process asks for locks that it lacks, and makes sure that it still has the others. */
   ownershipMs?: number;
   pollMs?: number;
@@ -36,7 +35,6 @@ export type Runner = {
   close: () => Promise<void>;
 };
 
-const defaultTries = 5;
 const defaultOwnershipMs = 2_000;
 const sessionTimeoutMs = 5_000;
 
@@ -121,13 +119,12 @@ function runProjection(
   options: RunnerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pool, wake, limit = pageLimit, tries = defaultTries, onFailed, onError } = options;
+  const { pool, wake, limit = pageLimit, onSetAside, onError } = options;
   const advance = createAdvance({
     projection,
     pool,
     limit,
-    tries,
-    ...(onFailed && { onFailed }),
+    ...(onSetAside && { onSetAside }),
     ...(onError && { onError }),
   });
   const look = async () => {

@@ -15,14 +15,17 @@ import {
   withShortLocks,
 } from './copy.ts';
 import type { Projection } from './define.ts';
+import { readSetAside, type SetAsideList } from './set-aside.ts';
 import { dropTouched, takeTouched, watchTouched } from './touched.ts';
 
 export type Verification = {
   name: string;
   events: number;
   seconds: number;
-  /** Empty when the table is what the events say. */
+  /** Rows that are not what the events say. */
   differences: readonly Difference[];
+  /** Streams that the table, or the copy that was just built, could not take in. */
+  setAside: SetAsideList;
   /** There are more differences than these. */
   more: boolean;
   /** Rows that were compared while their writers waited, because they kept changing. */
@@ -54,9 +57,11 @@ export async function verify(pool: pg.Pool, projection: Projection): Promise<Ver
     try {
       await cleanUp(client, copy);
       await createCopy(client, copy);
+      const { name } = projection;
       const found = await compareInPasses(client, copy);
+      const setAside = await readSetAside(client, [{ projection, table: name }, copy]);
       await cleanUp(client, copy);
-      return { name: projection.name, seconds: (performance.now() - begun) / 1000, ...found };
+      return { name, seconds: (performance.now() - begun) / 1000, ...found, setAside };
     } catch (error) {
       // The first error says why; what is left behind is dropped by the next attempt at the latest.
       await cleanUp(client, copy).catch(() => undefined);
@@ -70,7 +75,7 @@ async function cleanUp(client: pg.ClientBase, copy: Copy): Promise<void> {
   await dropTouched(client, copy);
 }
 
-type Found = Omit<Verification, 'name' | 'seconds'>;
+type Found = Omit<Verification, 'name' | 'seconds' | 'setAside'>;
 
 async function compareInPasses(client: pg.ClientBase, copy: Copy): Promise<Found> {
   // Only the comparing takes long, and it has no transaction id.
@@ -97,7 +102,7 @@ async function compareInPasses(client: pg.ClientBase, copy: Copy): Promise<Found
 /** Brings the copy close to the table in use: never beyond it when that is an asynchronous one. */
 async function approach(client: pg.ClientBase, copy: Copy): Promise<number> {
   if (copy.projection.kind === 'inline') return bringNear(client, copy);
-  const { cursor } = await readCheckpoint(client, copy.projection.name);
+  const cursor = await readCheckpoint(client, copy.projection.name);
   return advanceCopy(client, copy, cursor);
 }
 
@@ -135,7 +140,7 @@ async function compareUnderLock(
 
 /** Keeps the table in use as it is, and says up to where; readers go on. */
 async function holdWriters(client: pg.ClientBase, { projection }: Copy): Promise<Cursor | null> {
-  if (projection.kind === 'async') return (await lockCheckpoint(client, projection.name)).cursor;
+  if (projection.kind === 'async') return lockCheckpoint(client, projection.name);
   await client.query(`lock table ${projection.name} in share mode`);
   return null;
 }

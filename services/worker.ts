@@ -75,9 +75,12 @@ await runProcess('worker', async (context) => {
     pool,
     projections,
     wake: listener.onWake,
-    onFailed: (projection, reason) =>
-      log.error({ projection, reason }, 'A read model has stopped; resume it when it is mended'),
-    onError: (error) => log.warn({ err: error }, 'A read model tries again'),
+    onSetAside: (setAside) =>
+      log.error(
+        setAside,
+        'A read model failed at an event; later events of its stream wait for `projections retry`',
+      ),
+    onError: (error) => log.warn({ err: error }, 'A read model could not advance; it retries'),
   });
   resources.defer(async () => readModels.close());
 

@@ -1,4 +1,4 @@
-import { projectionStatus, resume } from '#projections/checkpoint.ts';
+import { projectionStatus } from '#projections/checkpoint.ts';
 import type { Projection } from '#projections/define.ts';
 import { projections } from '#projections/index.ts';
 import { rebuild } from '#projections/rebuild.ts';
@@ -44,18 +44,17 @@ const status: CliCommand = {
       call,
       rows,
       table([
-        ['name', 'kind', 'status', 'pending', 'lag s'],
+        ['name', 'kind', 'pending', 'lag s', 'set aside'],
         ...rows.map((row) => [
           row.name,
           row.kind,
-          row.status,
           row.pending,
           Math.round(row.lagSeconds),
+          row.setAside.total,
         ]),
       ]),
     );
-    for (const row of rows) if (row.error !== null) say(`${row.name}: ${row.error}`);
-    return rows.some((row) => row.status === 'failed') ? 1 : 0;
+    return rows.some(({ setAside }) => setAside.total > 0) ? 1 : 0;
   },
 };
 
@@ -123,23 +122,6 @@ const verifyCommand: CliCommand = {
   },
 };
 
-const resumeCommand: CliCommand = {
-  noun: 'projections',
-  verb: 'resume',
-  arguments: '<name>',
-  summary: 'Lets a read model that has stopped at an event go on from there.',
-  options: {},
-  async run(call) {
-    const [projection] = chosen(call);
-    if (!projection) return 1;
-    const resumed = await resume(call.database.pool, projection.name);
-    printResult(call, { name: projection.name, resumed }, [
-      resumed ? `${projection.name} goes on.` : `${projection.name} had not stopped.`,
-    ]);
-    return 0;
-  },
-};
-
 function chosen(call: CliCall): readonly Projection[] {
   if (call.options['all'] === true) return projections;
   const name = call.positionals[0];
@@ -156,5 +138,4 @@ export const projectionCommands: readonly CliCommand[] = [
   status,
   rebuildCommand,
   verifyCommand,
-  resumeCommand,
 ];

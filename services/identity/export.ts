@@ -313,6 +313,7 @@ export const otherTables: Readonly<
   process_heartbeat: { leftOut: 'Processes of this installation' },
   api_process: { leftOut: 'Where processes of this installation reach one another' },
   projection_checkpoint: { leftOut: 'How far read models have come' },
+  projection_set_aside: { leftOut: 'Which events read models could not take in' },
   epoch: { leftOut: 'Which history positions belong to' },
   database_mode: { leftOut: 'Which mode wrote this database' },
   migration: { leftOut: 'What the tables are made of' },

@@ -234,6 +234,7 @@ const released = {
   '0008-anchors.sql': 'ce963dc91693424261d6398e0bed0260f2a96f601549c2922849551519652dd6',
   '0009-recipes.sql': '6a8091cda9d47b48c209e3b43f6289775df94a010b793962c9524c3c8c984d9d',
   '0010-api-processes.sql': '699b2fab5a4d698f0378c729a9a3ae71b01b95b054c9a2b41137451a25bce5da',
+  '0011-set-aside.sql': '58d199123ceb3dcce67e70833b0ca04da90247553b0cfb6841a0fd09440512d2',
 } as const;
 
 test.each(Object.entries(released))('%s is as it was released', (name, hash) => {

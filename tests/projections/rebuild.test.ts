@@ -292,18 +292,6 @@ test('a corrupted asynchronous row is found at the checkpoint of its table', asy
   expect(await wrongLines()).toBe(0);
 });
 
-test('a failed projection is brought back by its rebuild', async () => {
-  await db.ownerPool.query(
-    `update projection_checkpoint set status = 'failed', error = 'a bug since mended'
-     where name = 'test_total'`,
-  );
-  await rebuild(db.ownerPool, testTotal);
-  await caughtUp();
-  expect(await projectionStatus(db.pool, [testTotal])).toMatchObject([
-    { status: 'running', error: null, pending: 0 },
-  ]);
-});
-
 test('a rebuilt table keeps its rights, views, and the names of its indexes and constraints', async () => {
   const shape = async () => {
     const { rows } = await db.ownerPool.query<Record<string, unknown>>(
