@@ -69,7 +69,7 @@ export async function eventually<Found>(
 export type Listed = { pid: number; parent: number; command: string };
 
 /** Every process of this machine but those that have ended and were not collected yet. */
-async function listProcesses(): Promise<Listed[]> {
+export async function listProcesses(): Promise<Listed[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,command='], {
     maxBuffer: 16_000_000,
   });
