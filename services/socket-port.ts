@@ -52,6 +52,7 @@ export function createSocketPort(
       return describeRun(await withProgress(pool, run.view), clock());
     },
     cancelRun: async (runId) => cancelRun(core, runId),
+    apiProcesses: env.apiProcesses,
     newConnectionId: () => peers.newConnectionId(),
     callerOf: (request) => String(request.headers[callerHeader]),
     clock,

@@ -15,6 +15,9 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(fileURLToPath(import.meta.url), '../..');
 const bin = join(root, 'node_modules/.bin');
 const lockPollMs = 500;
+const npmPollMs = 500;
+/** npm, where it runs us: the scripts of package.json leave no shell in between. */
+const npm = process.env.npm_lifecycle_event === undefined ? null : process.ppid;
 
 const [target, ...args] = process.argv.slice(2);
 if (target === undefined) {
@@ -140,4 +143,15 @@ function run(name, rest) {
     const reachesChild = signal === 'SIGINT' && process.stdin.isTTY;
     process.on(signal, () => reachesChild || child.kill(signal));
   }
+  endWithNpm(child);
+}
+
+/** npm passes signals on, but SIGKILL leaves it no time to: then our parent is another process. */
+function endWithNpm(child) {
+  if (npm === null) return;
+  const timer = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(timer);
+    child.kill('SIGTERM');
+  }, npmPollMs);
 }

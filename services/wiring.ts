@@ -186,6 +186,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
     pool,
     mode: env.mode,
     overrides: env.rateLimits,
+    apiProcesses: env.apiProcesses,
     log,
     audit: core.audit,
   });

@@ -10,7 +10,10 @@ export const liveLimits = {
   pingEveryMs: 25_000,
   /** Streams say it in so many groups, one after the other, and not all in one turn. */
   pingGroups: 25,
-  /** Streams that are open at a time in one process; one more is refused, and none is closed for it. */
+  /**
+   * Streams that are open at a time; one more is refused, and none is closed for it. Each API process
+   * allows its part.
+   */
   openPerPerson: 20,
   openPerAddress: 200,
   /** When there are as many, one has to be closed first: after so long it may be tried again. */

@@ -3,8 +3,8 @@ import { Problem } from '#services/platform/problem.ts';
 import { liveLimits } from './limits.ts';
 
 /**
- * How many streams a person and an address have open in this process. Whoever has too many is refused
- * the next one, and keeps those that are open: closing the oldest would let pages that come back by
+ * How many streams a person and an address have open in this process. Beyond its part of the limit the
+ * next one is refused, and the caller keeps those that are open: closing the oldest would let pages that come back by
  * themselves throw each other out for ever.
  */
 export type OpenStreams = {

@@ -1,4 +1,4 @@
-/** Bounds of the socket, each in one process. Times in milliseconds unless the name says otherwise. */
+/** Bounds of the socket. Times in milliseconds unless the name says otherwise. */
 export const socketLimits = {
   /** Of one message from a client. */
   messageBytes: 16_000,
@@ -6,7 +6,10 @@ export const socketLimits = {
   connectMs: 5_000,
   pingEveryMs: 25_000,
   pongWithinMs: 20_000,
-  /** Connections that have not said yet whose they are; those that have are counted as streams. */
+  /**
+   * Connections that have not said yet whose they are; those that have are counted as streams. Each
+   * API process allows its part.
+   */
   waitingPerAddress: 200,
   /** Runs that one connection follows at a time. */
   subscriptions: 20,

@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
 import type { Origins } from '#services/platform/cors.ts';
-import { httpLimits } from '#services/platform/limits.ts';
+import { httpLimits, perProcess } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/rate-limits.ts';
@@ -37,6 +37,8 @@ export type SocketDependencies = {
   /** As it is now; null for what its owner no longer sees. */
   readRun: (runId: string) => Promise<Optimization | null>;
   cancelRun: (runId: string) => Promise<void>;
+  /** They share the limit of connections that wait to be let in. */
+  apiProcesses: number;
   /** Names a connection; whoever it asks next must find this process by it. */
   newConnectionId: () => string;
   /** Who calls, as a limit counts. */
@@ -69,7 +71,9 @@ type Watch = {
 export function openSockets(dependencies: SocketDependencies): Sockets {
   const { origins, callerOf, clock, log } = dependencies;
   const server = createServer((_request, response) => response.writeHead(404).end());
-  const waiting = createWaiting(socketLimits.waitingPerAddress);
+  const waiting = createWaiting(
+    perProcess(socketLimits.waitingPerAddress, dependencies.apiProcesses),
+  );
   const backlogs = createBacklogs(clock);
   let draining = false;
   const io = new SocketServer<NoEvents, ServerEvents>(server, {

@@ -179,7 +179,7 @@ export const refundLimits = {
 /**
  * Rate limits by name: so many turns in so many seconds for one key. `RATE_LIMITS` overrides single
  * rows or switches all of them off. Those that guard money or passwords count in Postgres, over all
- * processes; the others in the memory of each.
+ * processes; the others in the memory of each, which allows its part of the limit (`perProcess`).
  */
 export const rateLimits = {
   /** Address and account together. */
@@ -257,6 +257,11 @@ export const rateLimits = {
   >
 >;
 export type RateLimitName = keyof typeof rateLimits;
+
+/** What one process allows of a limit that all API processes share, each with its own counter. */
+export function perProcess(limit: number, apiProcesses: number): number {
+  return Math.ceil(limit / apiProcesses);
+}
 
 /** How counters are thrown away whose window is over (`rate-limits.ts`). */
 export const rateLimitKeeping = {

@@ -7,7 +7,7 @@ import type { Audit } from './audit.ts';
 import { callerOfAddress, networkOf } from './client-address.ts';
 import type { Env, Mode, RateLimitRule } from './env.ts';
 import type { HttpEnv } from './http.ts';
-import { rateLimitKeeping, rateLimits } from './limits.ts';
+import { perProcess, rateLimitKeeping, rateLimits } from './limits.ts';
 import type { RateLimitName } from './limits.ts';
 import type { Log } from './log.ts';
 import { Problem } from './problem.ts';
@@ -15,7 +15,7 @@ import { Problem } from './problem.ts';
 /**
  * Turns by name of a limit and key. Keys are kept as hashes, because some hold the address of a
  * mailbox. A limit that guards money or passwords counts in Postgres, exactly and over all processes;
- * while that cannot be reached, each process counts for itself, so no limit is ever open.
+ * while that cannot be reached, each process counts its part for itself, so no limit is ever open.
  */
 export type RateLimits = {
   /** Takes one turn. @throws Problem 429 `rate-limited` with Retry-After when there is none left */
@@ -31,6 +31,8 @@ export type RateLimitDependencies = {
   pool: pg.Pool;
   mode: Mode;
   overrides: Env['rateLimits'];
+  /** Of the whole installation: a counter in memory allows one process its part. */
+  apiProcesses: number;
   log: Log;
   audit: Audit;
 };
@@ -120,10 +122,10 @@ type Limiter = { isShared: boolean; turn(key: string, way: Way): Promise<Turn> }
 function createLimiter(
   name: RateLimitName,
   { limit, windowSeconds }: Exclude<RateLimitRule, 'off'>,
-  { pool, log }: RateLimitDependencies,
+  { pool, apiProcesses, log }: RateLimitDependencies,
 ): Limiter {
   const options = { keyPrefix: name, points: limit, duration: windowSeconds };
-  const own = new RateLimiterMemory(options);
+  const own = new RateLimiterMemory({ ...options, points: perProcess(limit, apiProcesses) });
   if (rateLimits[name].store === 'memory')
     return { isShared: false, turn: async (key, way) => turnAt(own, way, key) };
   const shared = new RateLimiterPostgres({

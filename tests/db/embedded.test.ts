@@ -88,6 +88,28 @@ test('events survive a crash: the log is flushed at every commit, and nothing is
   ]);
 });
 
+test('the log of Postgres holds no value that a statement was given', async () => {
+  const address = 'ann.canary@example.com';
+  const server = await begin();
+  await run(server.ownerUrl, 'create table person (email text primary key)');
+  await run(server.ownerUrl, 'insert into person values ($1)', [address]);
+  for (const [statement, values, code] of [
+    ['insert into person values ($1)', [address], '23505'],
+    [`insert into person values ('${address}')`, [], '23505'],
+    ['select $1::integer', [address], '22P02'],
+    [`do $$ begin raise warning '%', '${address}'; end $$`, [], null],
+  ] as const) {
+    const failed = run(server.ownerUrl, statement, values);
+    if (code === null) await failed;
+    else await expect(failed).rejects.toMatchObject({ code });
+  }
+  await run(server.ownerUrl, 'drop table person');
+  await server.stop();
+  const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8');
+  expect(log).toContain('database system is shut down');
+  expect(log).not.toContain('canary');
+});
+
 test('a process that comes second joins, and its stop leaves the first one its Postgres', async () => {
   const holder = await startHolder();
   const joined = await begin();
@@ -282,12 +304,16 @@ function postmasterPid(): number {
   return Number(readFileSync(pidFile(), 'utf8').split('\n')[0]);
 }
 
-async function run(url: string, statement: string): Promise<unknown[]> {
+async function run(
+  url: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return (await client.query<Record<string, unknown>>(statement)).rows;
+    return (await client.query<Record<string, unknown>>(statement, [...values])).rows;
   } finally {
     await client.end();
   }

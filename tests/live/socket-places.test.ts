@@ -53,7 +53,7 @@ async function serve({ expiresAt, ...changes }: Changes = {}): Promise<Served> {
   const sockets = openSockets({
     ...live,
     sessions: { watch: () => () => {}, close: async () => {} },
-    rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides: 'off', log }),
+    rateLimits: createRateLimits({ ...app.core, ...env, overrides: 'off', log }),
     authenticate: async (userId) => ({
       userId,
       sessionId: 'ses_none',
@@ -62,6 +62,7 @@ async function serve({ expiresAt, ...changes }: Changes = {}): Promise<Served> {
     origins: { own: new Set(), foreign: new Set() },
     readRun: async () => null,
     cancelRun: async () => {},
+    apiProcesses: 10,
     newConnectionId: () => randomUUID(),
     callerOf: ({ headers }: IncomingMessage) => headers['x-address']?.toString() ?? '192.0.2.1',
     log,
@@ -295,7 +296,7 @@ test('whoever is not let in takes no place, and waits to be let in only so often
     return { status: response.status, text: await response.text() };
   };
   const ids: string[] = [];
-  for (let count = 0; count < socketLimits.waitingPerAddress; count += 1) {
+  for (let count = 0; count < socketLimits.waitingPerAddress / 10; count += 1) {
     const { status, text } = await handshake('192.0.2.7');
     expect(status).toBe(200);
     ids.push((JSON.parse(text.slice(1)) as { sid: string }).sid);
@@ -327,7 +328,7 @@ test.each([
     const { env, log } = app.context;
     let authenticated = 0;
     const served = await serve({
-      rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides, log }),
+      rateLimits: createRateLimits({ ...app.core, ...env, overrides, log }),
       authenticate: async (userId) => {
         authenticated += 1;
         return { userId, sessionId: 'ses_none', expiresAt: new Date(Date.now() + 3_600_000) };

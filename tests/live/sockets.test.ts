@@ -60,7 +60,7 @@ async function serve(
     ...live,
     // Of sessions that are none.
     sessions: { watch: () => () => {}, close: async () => {} },
-    rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides: 'off', log }),
+    rateLimits: createRateLimits({ ...app.core, ...env, overrides: 'off', log }),
     ...changes,
     hub: {
       ...hub,
@@ -276,7 +276,7 @@ test.each([
   async (_, overrides) => {
     const { env, log } = app.context;
     const served = await serve({
-      rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides, log }),
+      rateLimits: createRateLimits({ ...app.core, ...env, overrides, log }),
     });
     const heads: string[] = [];
     for (let call = 0; call < 8; call += 1) heads.push(await statusOf(served));

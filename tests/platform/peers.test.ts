@@ -38,7 +38,7 @@ async function serve(local: Server, overrides: Env['rateLimits'] = 'off') {
     path: '/socket.io/',
     headers: {},
     addressOf: (request) => addressOfRequest(request, 0),
-    rateLimits: createRateLimits({ ...app.core, mode: env.mode, overrides, log }),
+    rateLimits: createRateLimits({ ...app.core, ...env, overrides, log }),
     log,
   });
   const server = createHttpServer(app.app.fetch, httpLimits, peers.atPort(local));

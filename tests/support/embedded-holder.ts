@@ -1,8 +1,12 @@
 import { startEmbeddedPostgres } from '#db/embedded.ts';
 
 /** A process of its own that runs the Postgres of a folder until it is killed or told to stop. */
-const [dataDir = ''] = process.argv.slice(2);
-const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
+const [dataDir = '', unusedMs] = process.argv.slice(2);
+const server = await startEmbeddedPostgres({
+  dataDir,
+  log: () => undefined,
+  ...(unusedMs === undefined ? {} : { limits: { unusedMs: Number(unusedMs) } }),
+});
 process.on('SIGTERM', () => {
   void server.stop().then(() => process.exit(0));
 });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { knownVariables } from '#services/platform/env.ts';
 import type { ReadyDetails, ReadyMessage } from '#services/platform/lifecycle.ts';
 import type { CallOptions, Person } from './app.ts';
 import { operateJson, type Outcome } from './operator.ts';
@@ -68,7 +69,7 @@ export async function eventually<Found>(
 export type Listed = { pid: number; parent: number; command: string };
 
 /** Every process of this machine but those that have ended and were not collected yet. */
-async function listProcesses(): Promise<Listed[]> {
+export async function listProcesses(): Promise<Listed[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,command='], {
     maxBuffer: 16_000_000,
   });
@@ -113,18 +114,29 @@ export type Application = AsyncDisposable & {
   ended: Promise<number | null>;
 };
 
-export type ApplicationOptions = { dataDir: string; port: number; settings?: Settings };
+export type ApplicationOptions = {
+  dataDir: string;
+  port: number;
+  settings?: Settings;
+  /** By `npm start`; then `supervisor` is npm itself. */
+  byNpm?: boolean;
+};
 
 /** As `npm start` does; resolves when it has greeted. */
 export async function startApplication(options: ApplicationOptions): Promise<Application> {
-  const { dataDir, port, settings = {} } = options;
-  const child = spawn(process.execPath, [join(services, 'start.ts')], {
+  const { dataDir, port, settings = {}, byNpm = false } = options;
+  const [command, args] = byNpm
+    ? ['npm', ['--prefix', join(services, '..'), 'start']]
+    : [process.execPath, [join(services, 'start.ts')]];
+  const child = spawn(command, args, {
     // Elsewhere than here, where a developer may keep settings in a file.
     cwd: tmpdir(),
     // A group of its own, as a terminal gives a command, which Ctrl-C reaches as one.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: variablesOf({
+      // npm runs in our folder: an empty value hides what its `.env` says.
+      ...(byNpm ? Object.fromEntries(knownVariables().map((name) => [name, ''])) : {}),
       SANDBOX_PROFILE: 'instant',
       ...settings,
       DATA_DIR: dataDir,

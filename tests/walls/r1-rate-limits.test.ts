@@ -41,8 +41,14 @@ beforeEach(async () => {
   await pool.query('delete from rate_limit');
 });
 
-function limitsIn(mode: Mode = 'production', overrides: Env['rateLimits'] = {}, over = pool) {
-  return createRateLimits({ pool: over, mode, overrides, log, audit: createAudit(pool) });
+function limitsIn(
+  mode: Mode = 'production',
+  overrides: Env['rateLimits'] = {},
+  over = pool,
+  apiProcesses = 1,
+) {
+  const audit = createAudit(pool);
+  return createRateLimits({ pool: over, mode, overrides, apiProcesses, log, audit });
 }
 
 type Outcome = 'taken' | Problem;
@@ -199,6 +205,13 @@ describe('R2: while the counters in the database cannot be reached', () => {
     await away.end();
   });
 
+  test('API processes share a limit that each counts in its own memory', async () => {
+    const away = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 });
+    const limits = limitsIn('production', {}, away, 2);
+    expect(taken(await outcomes(50, async () => limits.take('login', 'away')))).toBe(3);
+    await away.end();
+  });
+
   test('nobody tries more passwords than before', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'login=2/m' } });
     const { email } = await app.signUp();
@@ -244,6 +257,23 @@ describe('R1: over the application', () => {
     });
     for (const last of ['1', '2', '3']) await status(`2001:db8::${last}`);
     expect(await status('2001:db8::4')).toBe(429);
+    await app.close();
+  });
+
+  test('a limit of one process is its part of the whole, rounded up', async () => {
+    const env = { RATE_LIMITS: 'address=60/m,refresh=1/m', API_PROCESSES: '3' };
+    const app = await createTestApp({ env });
+    const { token } = await app.signUp();
+    const statuses = [];
+    for (let stream = 0; stream < 8; stream += 1)
+      statuses.push((await app.call('/stream', { token })).status);
+    // A person may have 20 open in all.
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 429]);
+    const refresh = async () => (await app.call('/auth/refresh', { method: 'POST' })).status;
+    expect([await refresh(), await refresh()]).toEqual([401, 429]);
+    const calls = [];
+    for (let call = 0; call < 10; call += 1) calls.push((await app.call('/health')).status);
+    expect(calls.filter((status) => status === 200)).toHaveLength(9);
     await app.close();
   });
 

@@ -1,0 +1,116 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { logSettings } from '#db/log-settings.ts';
+
+/** What docker-compose.yml and the Dockerfile promise, read from the files themselves. */
+type Service = {
+  image: string;
+  build?: unknown;
+  command?: string[];
+  profiles?: string[];
+  environment?: Record<string, string>;
+  cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  read_only?: boolean;
+  tmpfs?: string[];
+  mem_limit?: string;
+  pids_limit?: number;
+  networks?: string[];
+  ports?: string[];
+  volumes?: string[];
+};
+type Network = { internal?: boolean } | null;
+
+const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
+  services: Record<string, Service>;
+  networks?: Record<string, Network>;
+  configs?: unknown;
+};
+const { services } = compose;
+const networksOf = (name: string) => services[name]?.networks ?? ['default'];
+const on = (network: string) =>
+  Object.keys(services).filter((name) => networksOf(name).includes(network));
+
+/** All that root may do in a container, where it may do anything. */
+const capabilities: Readonly<Record<string, string[]>> = {
+  postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
+  proxy: ['NET_BIND_SERVICE'],
+};
+
+describe.each(Object.entries(services))('the service %s', (name, service) => {
+  test('runs an image of one exact version', () => {
+    // Postgres counts in two numbers, everybody else in three.
+    const exact = name === 'postgres' ? /:\d+\.\d+-\w+$/ : /:v?\d+\.\d+\.\d+(?:-[\w-]+)?$/;
+    if (service.build === undefined) expect(service.image).toMatch(exact);
+  });
+
+  test('has no privilege that it does not need and writes only where it must', () => {
+    expect(service.cap_drop).toEqual(['ALL']);
+    expect(service.cap_add ?? []).toEqual(capabilities[name] ?? []);
+    expect(service.security_opt).toEqual(['no-new-privileges:true']);
+    expect(service.read_only).toBe(true);
+    expect(service.tmpfs).toContain('/tmp');
+  });
+
+  test('has a bound on its memory and its processes', () => {
+    expect(service.mem_limit).toMatch(/^\d+[mg]$/);
+    expect(service.pids_limit).toBeGreaterThan(0);
+  });
+
+  test('mounts files that exist and cannot be changed from inside', () => {
+    for (const mount of (service.volumes ?? []).filter((one) => one.startsWith('./'))) {
+      const [from = '', , access] = mount.split(':');
+      expect([existsSync(from), access]).toEqual([true, 'ro']);
+    }
+  });
+});
+
+test('only what works on the database shares a network with it, which leads nowhere else', () => {
+  const [network = '', ...others] = networksOf('postgres');
+  expect(others).toEqual([]);
+  expect(on(network)).toEqual(['postgres', 'migrate', 'api', 'worker']);
+  expect(compose.networks?.[network]).toEqual({ internal: true });
+});
+
+test('the proxy reaches the API alone, and only what calls others reaches the outside', () => {
+  const isOpen = (network: string) => compose.networks?.[network]?.internal !== true;
+  const shared = networksOf('proxy').filter((network) => on(network).length > 1);
+  expect(shared.flatMap(on)).toEqual(['api', 'proxy']);
+  const withOutside = Object.keys(services).filter((name) => networksOf(name).some(isOpen));
+  expect(withOutside).toEqual(['api', 'worker', 'mail', 'proxy']);
+});
+
+test('no mail catcher runs unless it is asked for, and email has no silent destination', () => {
+  const optional = Object.entries(services).filter(([, { profiles }]) => profiles !== undefined);
+  expect(optional.map(([name, { profiles }]) => [name, profiles])).toEqual([
+    ['mail', ['mail-catcher']],
+  ]);
+  for (const { environment } of Object.values(services))
+    if (environment?.['MODE'] === 'production')
+      expect(environment['SMTP_URL']).toMatch(/^\$\{SMTP_URL:\?/);
+});
+
+test('the log of Postgres holds no value of a statement, as in local mode', () => {
+  const settings = services['postgres']?.command?.filter((word) => word !== '-c');
+  expect(settings).toEqual(['postgres', ...logSettings]);
+});
+
+// Compose copies such a text into the container, which a read-only one refuses.
+test('no configuration file is written inside docker-compose.yml', () => {
+  expect(compose.configs).toBeUndefined();
+});
+
+test('the image has the Node of package.json and does not run as root', () => {
+  const lines = readFileSync('Dockerfile', 'utf8').split('\n');
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const bases = lines.flatMap((line) => /^FROM (\S+)/.exec(line)?.[1] ?? []);
+  expect([...new Set(bases)]).toEqual([`node:${dependencies['node']}-bookworm-slim`]);
+  expect(lines.filter((line) => line.startsWith('USER '))).toEqual(['USER node']);
+  expect(lines.findIndex((line) => line === 'USER node')).toBeGreaterThan(
+    lines.findLastIndex((line) => line.startsWith('RUN ')),
+  );
+});
