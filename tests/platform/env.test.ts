@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -231,6 +231,18 @@ test('.env.example lists every variable of the schema and every key of a provide
   const keys = providerDefinitions.map(({ keyVariable }) => keyVariable);
   expect(listed.toSorted()).toEqual([...knownVariables(), ...keys].toSorted());
   expect(new Set(listed).size).toBe(listed.length);
+});
+
+test('every setting is read somewhere: nobody sets a value that does nothing', () => {
+  const source = globSync('{services,tests}/**/*.{ts,mjs}', {
+    exclude: ['services/platform/env.ts', 'tests/platform/env.test.ts'],
+  })
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const unread = Object.keys(readEnv({})).filter(
+    (name) => !new RegExp(`\\b${name}\\b`).test(source),
+  );
+  expect(unread).toEqual([]);
 });
 
 test('.env.example as it stands is a valid .env', () => {
