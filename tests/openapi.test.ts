@@ -104,7 +104,15 @@ test.each(Object.keys(apiExamples))('the example of %s is what the call takes', 
   expect(issues).toEqual([]);
 });
 
-test('every code that a refusal may carry is described, and nothing else is', () => {
+test('every code of a refusal stands in the published description', () => {
+  const text = JSON.stringify(document);
+  const missing = Object.values(refusalCodes)
+    .flat()
+    .filter((code) => !text.includes(`\`${code}\``));
+  expect(missing).toEqual([]);
+});
+
+test('every code that a refusal may carry is listed, and nothing else is', () => {
   const thrown = globSync('services/**/*.ts', {
     exclude: ['services/{cli,sandbox}/**', 'services/dev-pages.ts'],
   }).flatMap((path) =>
