@@ -62,9 +62,10 @@ const browser: Ban[] = [
       '!#services/optimizations/view.ts',
       '!#services/optimizations/describe.ts',
       '!#services/optimizations/markdown.ts',
+      '!#services/platform/numbers.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, the view of a run and its Markdown, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, the view of a run and its Markdown, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -154,8 +155,16 @@ const boundaries = [
       ...server,
       {
         ...asType,
-        group: ['*', '#*/**', '!./*', '!valibot', '!#services/*/contract.ts'],
-        message: 'web/ loads contracts, so they import valibot and other contracts only.',
+        group: [
+          '*',
+          '#*/**',
+          '!./*',
+          '!valibot',
+          '!#services/*/contract.ts',
+          '!#services/platform/numbers.ts',
+        ],
+        message:
+          'web/ loads contracts, so they import valibot, other contracts and how numbers are written.',
       },
     ],
   ),
@@ -175,7 +184,7 @@ const boundaries = [
     [
       // First, because a group that lets a contract pass ends the search.
       {
-        regex: '^(#services/|#web/(features|routes|api|live)(/|\\.))',
+        regex: `^(#services/(${anySlice}|live|models)(/|\\.)|#web/(features|routes|api|live)(/|\\.))`,
         message: 'ui/ knows nothing of the domain.',
       },
       ...browser,

@@ -96,7 +96,8 @@ const introduction = ({ publicUrl }: { publicUrl: string }) =>
   [
     'Every answer of success is JSON with its content in `data`, but for the lists that come whole, with',
     'their `pagination` beside it. Every refusal is `application/problem+json`, and its `code` is stable.',
-    'A method that an address does not take is answered 405 `method-not-allowed`, with `Allow`.',
+    'A method that an address does not take is answered 405 `method-not-allowed`, with `Allow`; an address',
+    'that is too long, 414 `address-too-long`.',
     'Credits are whole numbers, times are ISO 8601 in UTC, `null` means unknown.',
     'White space around a text that somebody writes does not count, and no text may hold the character',
     'NUL. Lengths of texts are counted in UTF-16 units.',
@@ -301,7 +302,8 @@ function textOf(mediaType: string): Json {
 /** Each refusal once, with the codes that may stand in it. */
 function refusals(): Json {
   const all = Object.entries(meanings).map(([status, meaning]): [string, Json] => {
-    const codes = (refusalCodes[Number(status)] ?? []).map((code) => `\`${code}\``);
+    const known: Readonly<Record<string, readonly string[]>> = refusalCodes;
+    const codes = (known[status] ?? []).map((code) => `\`${code}\``);
     const description = `${meaning}. Codes: ${codes.join(', ')}`;
     const retry = { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } };
     const schema = { $ref: '#/components/schemas/ProblemReply' };

@@ -1,5 +1,5 @@
-/** The `code` of every refusal by its status, for the description; a test compares them with the source. */
-export const refusalCodes: Readonly<Record<number, readonly string[]>> = {
+/** The `code` of every refusal by its status. `Problem` takes no other, so the description has them all. */
+export const refusalCodes = {
   400: [
     'aborted',
     'bad-delivery',
@@ -50,6 +50,7 @@ export const refusalCodes: Readonly<Record<number, readonly string[]>> = {
     'plan-cancelling',
     'plan-exists',
     'plan-past-due',
+    'price-changed',
     'refund-changed',
     'refund-exists',
     'refund-not-possible',
@@ -65,4 +66,4 @@ export const refusalCodes: Readonly<Record<number, readonly string[]>> = {
   429: ['rate-limited', 'too-many-streams'],
   500: ['internal'],
   503: ['busy', 'models-unavailable', 'paused', 'payment-provider', 'payments-unavailable'],
-};
+} as const;

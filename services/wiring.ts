@@ -114,6 +114,7 @@ export async function openCore(
     sealer,
     queueMail,
     noticeAddress: async (userId: string) => noticeAddress(sql, userId),
+    sendsMail: env.smtpUrl !== null,
     publicUrl: env.publicUrl,
     productName: env.productName,
     bus,

@@ -104,11 +104,19 @@ test.each(Object.keys(apiExamples))('the example of %s is what the call takes', 
   expect(issues).toEqual([]);
 });
 
-test('every code that a refusal may carry is described, and nothing else is', () => {
+test('every code of a refusal stands in the published description', () => {
+  const text = JSON.stringify(document);
+  const missing = Object.values(refusalCodes)
+    .flat()
+    .filter((code) => !text.includes(`\`${code}\``));
+  expect(missing).toEqual([]);
+});
+
+test('every code that a refusal may carry is listed, and nothing else is', () => {
   const thrown = globSync('services/**/*.ts', {
     exclude: ['services/{cli,sandbox}/**', 'services/dev-pages.ts'],
   }).flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/new Problem\(\s*(\d{3}),\s*'([a-z-]+)'/g)].map(
+    [...readFileSync(path, 'utf8').matchAll(/new Problem\(\s*(\d{3}),\s*'([^']*)'/g)].map(
       ([, status, code]) => `${status} ${code}`,
     ),
   );
@@ -119,4 +127,5 @@ test('every code that a refusal may carry is described, and nothing else is', ()
     codes.map((code) => `${status} ${code}`),
   );
   expect(described.toSorted()).toEqual([...new Set([...thrown, ...ofIdentity])].toSorted());
+  expect(described.filter((code) => !/^\d{3} [a-z]+(-[a-z]+)*$/.test(code))).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import type { FailureClass } from '#services/models/model.ts';
+import { formatNumber } from '#services/platform/numbers.ts';
 import type {
   Disagreement,
   Evolution,
@@ -493,8 +494,10 @@ function flawsAgainst(view: RunView, seat: string): { seat: string; text: string
   );
 }
 
+const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
+
 function signed(value: number): string {
-  return `${value > 0 ? '+' : value < 0 ? '−' : ''}${Math.abs(value).toFixed(2)}`;
+  return formatNumber(value, { ...twoDecimals, signDisplay: 'exceptZero' }, 'en-US');
 }
 
 // ── the result ──────────────────────────────────────────────────────────────────────────────────

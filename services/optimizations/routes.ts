@@ -249,7 +249,7 @@ export async function processRun(
   if (now > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       409,
-      'price_changed',
+      'price-changed',
       `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
       { members: { price } },
     );

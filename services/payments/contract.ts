@@ -148,6 +148,12 @@ export const CheckoutState = v.object({
   ),
   currency: Currency,
   receipt_url: ReceiptUrl,
+  receipt_by_email: v.pipe(
+    v.boolean(),
+    v.description(
+      'Whether we emailed a receipt, or will once it is paid: false without a confirmed address or a mail server',
+    ),
+  ),
   balance: Balance,
 });
 export type CheckoutState = v.InferOutput<typeof CheckoutState>;

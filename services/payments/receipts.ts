@@ -42,11 +42,29 @@ export async function mailReceipt(
     debt,
   });
   try {
-    const id = derivedId('mai', lotId, 'receipt');
-    await queueMail({ id, userId, to, kind: 'receipt', letter });
+    await queueMail({ id: mailIdOf(lotId), userId, to, kind: 'receipt', letter });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
   }
+}
+
+const mailIdOf = (lotId: string): string => derivedId('mai', lotId, 'receipt');
+
+/**
+ * Whether a receipt of a payment was emailed, or will be once it is paid: what a page may announce.
+ * `lotId` is null before credits were granted for it.
+ */
+export async function isReceiptMailed(
+  { pool, noticeAddress, sendsMail }: PaymentDependencies,
+  userId: string,
+  lotId: string | null,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ status: string }>('select status from mail where id = $1', [
+    lotId === null ? null : mailIdOf(lotId),
+  ]);
+  const status = rows[0]?.status;
+  if (status === undefined) return sendsMail && (await noticeAddress(userId)) !== null;
+  return status === 'sent' || (sendsMail && ['queued', 'sending'].includes(status));
 }
 
 /** Of what the plan is by now: it may have been cancelled or changed since it was paid. */

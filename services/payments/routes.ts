@@ -19,6 +19,7 @@ import type { PaymentDependencies } from './dependencies.ts';
 import { fulfil } from './fulfil.ts';
 import { findPurchase } from './purchases.ts';
 import type { PurchaseRow } from './purchases.ts';
+import { isReceiptMailed } from './receipts.ts';
 import { returnAddresses } from './return-address.ts';
 
 export type PaymentRouteDependencies = PaymentDependencies & {
@@ -144,9 +145,10 @@ async function latest(
 }
 
 async function stateOf(
-  { pool, paid }: PaymentRouteDependencies,
+  dependencies: PaymentRouteDependencies,
   row: PurchaseRow,
 ): Promise<CheckoutState> {
+  const { pool, paid } = dependencies;
   const lotId = await lotOf(pool, row);
   const { settlements } = await paid.readAccount(row.user_id);
   return {
@@ -163,6 +165,7 @@ async function stateOf(
     amount_cents: row.paid_minor ?? row.amount_minor,
     currency: row.currency,
     receipt_url: row.receipt_url,
+    receipt_by_email: await isReceiptMailed(dependencies, row.user_id, lotId),
     balance: await readBalance(pool, row.user_id),
   };
 }

@@ -74,7 +74,6 @@ export type Env = {
   smtpUrl: string | null;
   requireEmailConfirmation: boolean;
   signupDisclosesAccounts: boolean;
-  onboardingBonusCredits: number;
   /** Null means no limit. */
   dailyCostLimitUsd: number | null;
   /** Tier → runs a month that bonus credits may pay for; −1 is unlimited. */
@@ -96,10 +95,6 @@ export type Env = {
   /** Of Node's pool in each process that is started; null leaves it to `supervise.ts`. */
   poolThreads: number | null;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-  /** Tests only. */
-  testPostgres: 'embedded' | 'testcontainers';
-  /** Tests only. */
-  chromiumPath: string | null;
 };
 
 /**
@@ -163,7 +158,6 @@ export function readEnv(source: EnvSource): Env {
     smtpUrl: values.SMTP_URL ?? null,
     requireEmailConfirmation: values.REQUIRE_EMAIL_CONFIRMATION,
     signupDisclosesAccounts: values.SIGNUP_DISCLOSES_ACCOUNTS,
-    onboardingBonusCredits: values.ONBOARDING_BONUS_CREDITS ?? (mode === 'local' ? 50 : 0),
     dailyCostLimitUsd: values.DAILY_COST_LIMIT_USD ?? null,
     monthlyLimits: values.MONTHLY_LIMITS,
     rateLimits: values.RATE_LIMITS,
@@ -173,8 +167,6 @@ export function readEnv(source: EnvSource): Env {
     workerProcesses: values.WORKER_PROCESSES,
     poolThreads: values.UV_THREADPOOL_SIZE ?? null,
     logLevel: values.LOG_LEVEL,
-    testPostgres: values.TEST_POSTGRES,
-    chromiumPath: values.CHROMIUM_PATH ?? null,
   };
   const broken = [
     ...(mode === 'production' ? productionLines(values) : localLines(env)),
@@ -370,7 +362,6 @@ const envSchema = v.object({
   SMTP_URL: v.optional(urlWith(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com:465')),
   REQUIRE_EMAIL_CONFIRMATION: boolean(true),
   SIGNUP_DISCLOSES_ACCOUNTS: boolean(true),
-  ONBOARDING_BONUS_CREDITS: v.optional(wholeNumber(0, 100_000)),
   DAILY_COST_LIMIT_USD: v.optional(
     v.pipe(
       v.string(),

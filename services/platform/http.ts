@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import { matchedRoutes } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
@@ -280,8 +279,6 @@ export function answerProblem(problem: Problem, context: HttpContext): Response 
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof HTTPException && error.status < 500)
-    return new Problem(error.status, 'request', titles[error.status] ?? 'Request failed');
   return new Problem(500, 'internal', 'Something went wrong on our side. Nothing was charged.');
 }
 

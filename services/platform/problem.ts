@@ -1,3 +1,5 @@
+import type { refusalCodes } from '#services/refusal-codes.ts';
+
 /**
  * A refusal with a stable code. Deciders, routes and tasks throw it; one handler turns it into an
  * RFC 9457 reply. `message` is the sentence a person may read and never repeats what was sent.
@@ -16,13 +18,21 @@ export type ProblemExtras = {
   members?: Readonly<Record<string, string | number | boolean | null>>;
 };
 
+type Codes = typeof refusalCodes;
+/** A status with one of the codes that the description of the API has for it. */
+export type Refused = {
+  [Status in keyof Codes]: [status: Status, code: Codes[Status][number]];
+}[keyof Codes];
+
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;
   readonly code: string;
   readonly extras: ProblemExtras;
 
-  constructor(status: number, code: string, message: string, extras: ProblemExtras = {}) {
+  constructor(
+    ...[status, code, message, extras = {}]: [...Refused, message: string, extras?: ProblemExtras]
+  ) {
     super(message);
     this.status = status;
     this.code = code;

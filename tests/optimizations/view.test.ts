@@ -563,3 +563,19 @@ describe('the result of a run', () => {
       );
   });
 });
+
+test('no bias indicator says plus or minus zero', () => {
+  const view = viewOf(closed());
+  const { scores } = view;
+  if (scores === null) throw new Error('A completed run has scores');
+  fc.assert(
+    fc.property(fc.double({ min: -0.05, max: 0.05, noNaN: true }), (small) => {
+      const bias = { ...scores.bias, positionSlope: small, verbosityTau: small };
+      const { evolution } = describeRun({ ...view, scores: { ...scores, bias } }, later);
+      const values = evolution.bias?.indicators.flatMap(({ value }) => value ?? []) ?? [];
+      expect(values.length).toBeGreaterThan(1);
+      for (const value of values) expect(value).not.toMatch(/[-−+]0(?:\.0+)?(?![.\d])/);
+    }),
+    { examples: [[-0.0032], [0.0032], [-0]] },
+  );
+});

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CheckoutState } from '#services/payments/contract.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { paymentFailedLetter } from '#services/payments/payment-failed-letter.ts';
 import { receiptLetter } from '#services/payments/receipt-letter.ts';
 import type { Receipt } from '#services/payments/receipt-letter.ts';
-import { mailReceipt } from '#services/payments/receipts.ts';
+import { isReceiptMailed, mailReceipt } from '#services/payments/receipts.ts';
 import { findPurchase } from '#services/payments/purchases.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
@@ -17,7 +18,7 @@ let mailbox: TestMailbox;
 
 beforeAll(async () => {
   mailbox = await createTestMailbox();
-  shop = await createTestShop();
+  shop = await createTestShop({ env: { SMTP_URL: mailbox.smtpUrl } });
 });
 afterAll(async () => {
   await shop.close();
@@ -73,6 +74,55 @@ describe('a receipt', () => {
     await shop.buy(person, 'boost-20');
     await deliver();
     expect(await mailbox.all()).toEqual([]);
+  });
+});
+
+describe('the state of a checkout', () => {
+  const announced = async (person: Person, sessionId: string): Promise<boolean> => {
+    const path = `/credits/checkout-sessions/${sessionId}`;
+    return (await shop.data<CheckoutState>(path, { token: person.token })).receipt_by_email;
+  };
+
+  test.each([
+    ['confirmed', 'a package', 'boost-20'],
+    ['confirmed', 'a plan', 'side-gig-builder'],
+    ['unconfirmed', 'a package', 'boost-20'],
+  ] as const)(
+    'announces a receipt by email exactly when one is sent: %s address, %s',
+    async (address, _, packageId) => {
+      const person = await customer(address === 'confirmed');
+      const { session_id: sessionId } = await shop.checkout(person, packageId);
+      const before = await announced(person, sessionId);
+      shop.stripe.pay(sessionId, 'pay');
+      await shop.deliver();
+      await deliver();
+      const isSent = (await mailbox.all(person.email)).length === 1;
+      expect({ before, after: await announced(person, sessionId) }).toEqual({
+        before: isSent,
+        after: isSent,
+      });
+    },
+  );
+
+  test('stops announcing a receipt that the mail server refused for good', async () => {
+    const person = await customer();
+    const { sessionId } = await shop.buy(person, 'boost-20');
+    mailbox.trouble.refuse = [person.email];
+    try {
+      await deliver();
+    } finally {
+      delete mailbox.trouble.refuse;
+    }
+    expect(await announced(person, sessionId)).toBe(false);
+  });
+
+  test('announces no receipt while there is no mail server', async () => {
+    const person = await customer();
+    const silent = { ...shop.payments, sendsMail: false };
+    const { purchaseId } = await shop.buy(person, 'boost-20');
+    const row = await findPurchase(shop.core.pool, { purchaseId });
+    expect(await isReceiptMailed(silent, person.userId, row?.lot_id ?? null)).toBe(false);
+    expect(await isReceiptMailed(silent, person.userId, null)).toBe(false);
   });
 });
 

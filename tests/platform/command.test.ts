@@ -122,7 +122,7 @@ test('a refusal is thrown as the decider threw it and leaves nothing behind', as
   const streamId = newStream();
   await expect(send(streamId, { type: 'Take', points: 1, by: 'a' })).rejects.toMatchObject({
     status: 402,
-    code: 'too-few-points',
+    code: 'insufficient-credits',
   });
   expect(await readStoredStream(database.pool, streamId)).toEqual({ events: [], version: 0 });
   expect(await rows('select from stream_snapshot where stream_id = $1', streamId)).toEqual([]);
@@ -253,7 +253,8 @@ test.each([1, 2])(
     );
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused).toHaveLength(40);
-    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'too-few-points' });
+    for (const { reason } of refused)
+      expect(reason).toMatchObject({ code: 'insufficient-credits' });
     expect(await rows('select points from tally_points where stream_id = $1', streamId)).toEqual([
       { points: '0' },
     ]);
@@ -369,7 +370,7 @@ test('an acceptance from memory is decided again when another process has spent'
   await send(streamId, { type: 'Add', points: 10 });
   await send(streamId, { type: 'Take', points: 10, by: 'b' }, { through: anotherProcess() });
   await expect(send(streamId, { type: 'Take', points: 10, by: 'a' })).rejects.toMatchObject({
-    code: 'too-few-points',
+    code: 'insufficient-credits',
   });
 });
 
@@ -576,8 +577,8 @@ test('whatever several processes do, each stream is its events, its chain and it
         }),
       );
       for (const result of results)
-        expect(result.status === 'rejected' ? codeOf(result.reason) : 'too-few-points').toBe(
-          'too-few-points',
+        expect(result.status === 'rejected' ? codeOf(result.reason) : 'insufficient-credits').toBe(
+          'insufficient-credits',
         );
       for (const streamId of streams) await expectConsistent(streamId);
     }),

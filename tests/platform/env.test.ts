@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -46,7 +46,6 @@ describe('reading the variables', () => {
       publicUrl: 'http://127.0.0.1:3000',
       databaseUrl: null,
       productName: 'Sevenfold',
-      onboardingBonusCredits: 50,
       monthlyLimits: { free: 5, pro: 50, scale: 999 },
       rateLimits: {},
       callSlots: 128,
@@ -168,7 +167,6 @@ describe('production mode', () => {
       'PUBLIC_URL must be set in production mode',
     ]);
     expect(linesOf(production)).toEqual([]);
-    expect(readEnv(production).onboardingBonusCredits).toBe(0);
   });
 
   test('may face any network, over https', () => {
@@ -231,6 +229,16 @@ test('.env.example lists every variable of the schema and every key of a provide
   const keys = providerDefinitions.map(({ keyVariable }) => keyVariable);
   expect(listed.toSorted()).toEqual([...knownVariables(), ...keys].toSorted());
   expect(new Set(listed).size).toBe(listed.length);
+});
+
+test('every setting is read somewhere: nobody sets a value that does nothing', () => {
+  const source = globSync('services/**/*.{ts,mjs}', { exclude: ['services/platform/env.ts'] })
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const unread = Object.keys(readEnv({})).filter(
+    (name) => !new RegExp(`\\b${name}\\b`).test(source),
+  );
+  expect(unread).toEqual([]);
 });
 
 test('.env.example as it stands is a valid .env', () => {

@@ -137,9 +137,9 @@ describe('an attempt', () => {
 
   test('that was refused leaves no row', async () => {
     const post = routeOf(async () => {
-      throw new Problem(402, 'poor', 'Poor');
+      throw new Problem(402, 'debt', 'Poor');
     });
-    expect(await post('refused')).toBe('402 poor');
+    expect(await post('refused')).toBe('402 debt');
     expect(await rowsOf('refused')).toEqual([]);
   });
 
@@ -156,8 +156,8 @@ describe('an attempt', () => {
     });
     const inherited = post('inherited');
     expect(await begun.promise).toBe('thing 1');
-    refusal.reject(new Problem(402, 'poor', 'Poor'));
-    expect(await late).toBe('402 poor');
+    refusal.reject(new Problem(402, 'debt', 'Poor'));
+    expect(await late).toBe('402 debt');
     expect(await post('inherited')).toBe('409 in-progress');
     heir.resolve('done');
     expect(await inherited).toBe('201 done');

@@ -46,6 +46,8 @@ const cases = [
   ['web/src/features/runs/a.ts', 'value', '#web/features/credits/q.ts', 'refused'],
   ['web/src/features/runs/a.ts', 'value', '#web/ui/button.tsx', 'allowed'],
   ['web/src/ui/button.ts', 'value', '#services/credits/contract.ts', 'refused'],
+  ['web/src/ui/figures.ts', 'value', '#services/platform/numbers.ts', 'allowed'],
+  ['web/src/ui/figures.ts', 'value', '#web/features/runs/a.ts', 'refused'],
   ['tests/credits/account.test.ts', 'value', '#services/credits/account.ts', 'allowed'],
 ] as const;
 

@@ -5,6 +5,7 @@ import {
   creditsInWords,
   latency,
   modelCost,
+  money,
   percent,
   percentParts,
   price,
@@ -38,6 +39,19 @@ describe('figures', () => {
   it('always writes the sign of a change', () => {
     expect(signedCredits(50, 'en-US')).toBe('+50');
     expect(signedCredits(-1250, 'en-US')).toBe('−1,250');
+  });
+
+  it('never writes the sign of an amount that is shown as zero', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -0.4, max: 0.4, noNaN: true }), (nothing) => {
+        for (const figure of [credits, creditsInWords, signedCredits])
+          expect(figure(nothing, 'en-US')).toMatch(/^0( credits)?$/);
+        expect(money(nothing, 'usd', 'en-US')).toBe('$0.00');
+        expect(price(nothing, 'en-US')).toMatch(/^\$0/);
+        expect(modelCost(Math.min(nothing, 0) / 1000, 'en-US')).toBe('$0.000');
+      }),
+      { examples: [[-0], [0], [-0.004]] },
+    );
   });
 
   it('says one credit and several credits', () => {

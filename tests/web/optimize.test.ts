@@ -396,7 +396,7 @@ describe('starting', () => {
       outdated: false,
     });
     expect(processed.size).toBe(0);
-    const late = server({ process: [problem(409, 'price_changed', { price: 16 })] });
+    const late = server({ process: [problem(409, 'price-changed', { price: 16 })] });
     expect(await startRun({ request, price: 14, attempt }, () => {}, late.calls)).toEqual({
       kind: 'price-changed',
       price: 16,

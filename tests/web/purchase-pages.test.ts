@@ -33,6 +33,7 @@ function stateOf(change: Partial<CheckoutState> = {}): CheckoutState {
     amount_cents: 2_500,
     currency: 'usd',
     receipt_url: 'https://pay.example/receipts/1',
+    receipt_by_email: true,
     balance: { ...balance, available_credits: 136, total_credits: 150, total_purchased: 150 },
     ...change,
   };
@@ -71,6 +72,16 @@ describe('the page of packages', () => {
     await page.getByRole('heading', { name: 'Boost 125' }).waitFor();
     await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
     await expect.poll(() => sidewaysScroll(page)).toBe(0);
+  });
+
+  it('promises a receipt by email only for a confirmed address and where there is a mail server', async () => {
+    const page = await shop.open('/credits/purchase');
+    const main = page.locator('main');
+    await main.getByRole('heading', { name: 'Paying' }).waitFor();
+    for (const summary of await main.locator('summary').all()) await summary.click();
+    const words = await main.innerText();
+    expect(words).not.toMatch(/A receipt comes by e-mail|We mail one for every payment/);
+    expect(words).toContain('if your address is confirmed and this site has a mail server');
   });
 
   it('counts every package in runs of the strategy that the reader chooses', async () => {
@@ -337,6 +348,20 @@ describe('the page after a payment', () => {
       expect(await violations(page)).toEqual([]);
     },
   );
+
+  it('announces a receipt by email only when one is sent', async () => {
+    let state = stateOf({ status: 'processing', receipt_by_email: false });
+    const page = await shop.open(path, { api: member({ [asking]: () => ok(state) }) });
+    const main = page.locator('main');
+    await main.getByText('Your bank is still confirming').waitFor();
+    expect(await main.innerText()).not.toMatch(/mail/i);
+    state = stateOf({ receipt_by_email: false });
+    await main.getByText('Boost 50 is paid.').waitFor();
+    expect(await main.innerText()).not.toMatch(/mail/i);
+    state = stateOf();
+    await page.reload();
+    await main.getByText('Boost 50 is paid. We email you a receipt.').waitFor();
+  });
 
   it('waits for a bank that is still confirming, and tells when it has', async () => {
     let status: CheckoutState['status'] = 'processing';

@@ -117,7 +117,12 @@ describe('why the payment page did not open', () => {
 });
 
 describe('the words after a payment', () => {
-  const of = { credits: 1_250, package_name: 'Boost 50', kind: 'one_time' } as const;
+  const of = {
+    credits: 1_250,
+    package_name: 'Boost 50',
+    kind: 'one_time',
+    receipt_by_email: true,
+  } as const;
 
   it('thank with the specified sentence', () => {
     expect(purchasedSentence(50)).toBe(

@@ -1,10 +1,12 @@
+import { formatNumber } from '#services/platform/numbers.ts';
+
 /** How figures are written. Null means unknown, which is never shown as nought. */
 const unknownFigure = '--';
 
 /** Whole credits: "1,250". */
 export function credits(amount: number | null, locale?: string): string {
   if (amount === null) return unknownFigure;
-  return new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(amount);
+  return formatNumber(amount, { maximumFractionDigits: 0 }, locale);
 }
 
 /** "14 credits", "1 credit". */
@@ -12,10 +14,9 @@ export function creditsInWords(amount: number | null, locale?: string): string {
   return `${credits(amount, locale)} ${amount === 1 ? 'credit' : 'credits'}`;
 }
 
-/** A change of a balance, its sign always written: "+50", "−14". */
+/** A change of a balance, its sign written: "+50", "−14", "0". */
 export function signedCredits(amount: number, locale?: string): string {
-  const sign = amount < 0 ? '−' : '+';
-  return `${sign}${credits(Math.abs(amount), locale)}`;
+  return formatNumber(amount, { maximumFractionDigits: 0, signDisplay: 'exceptZero' }, locale);
 }
 
 /** What models cost, in US dollars to three decimals; "<$0.001" below the last of them. */
@@ -35,23 +36,26 @@ export function price(cents: number, locale?: string): string {
  * `minor` counts the smallest units of the currency.
  */
 export function money(minor: number, currency: string, locale?: string): string {
-  const format = new Intl.NumberFormat(locale, {
-    style: 'currency',
-    currency,
-    currencyDisplay: 'narrowSymbol',
-  });
-  const decimals = format.resolvedOptions().maximumFractionDigits ?? 2;
-  return `${minor < 0 ? '−' : ''}${format.format(Math.abs(minor) / 10 ** decimals)}`;
+  const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
+  const { maximumFractionDigits: decimals = 2 } = new Intl.NumberFormat(
+    locale,
+    style,
+  ).resolvedOptions();
+  return formatNumber(minor / 10 ** decimals, style, locale);
 }
 
 function dollarAmount(dollars: number, decimals: number, locale: string | undefined): string {
-  return new Intl.NumberFormat(locale, {
-    style: 'currency',
-    currency: 'USD',
-    currencyDisplay: 'narrowSymbol',
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  }).format(dollars);
+  return formatNumber(
+    dollars,
+    {
+      style: 'currency',
+      currency: 'USD',
+      currencyDisplay: 'narrowSymbol',
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+    },
+    locale,
+  );
 }
 
 /** Whole percent of 0 to 100, rounded down so that 100 means all: "62 %". */

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { formatNumber } from '#services/platform/numbers.ts';
 import { credits } from '#web/ui/figures.ts';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import {
@@ -42,7 +43,6 @@ export function MonthBars({ months }: { months: readonly MonthOfCredits[] }): Re
 function Bars({ months }: { months: readonly MonthOfCredits[] }): ReactNode {
   const shares = barShares(months);
   const step = 100 / months.length;
-  const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
   return (
     <svg width="100%" height={height} role="img" aria-label={consumptionSentence(months)}>
       {months.map(({ month, credits: amount }, index) => {
@@ -66,7 +66,7 @@ function Bars({ months }: { months: readonly MonthOfCredits[] }): ReactNode {
               fontSize="14"
               className={amount === 0 ? 'fill-ink-3' : 'fill-ink'}
             >
-              {short.format(amount)}
+              {formatNumber(amount, { notation: 'compact' }, undefined)}
             </text>
             <text
               x={middle}

@@ -46,10 +46,10 @@ export function MonthlyStatement({
       <Card aria-label="Summary" className="print:rounded-none print:border-x-0 print:px-0">
         <dl className="grid grid-cols-2 gap-4 sm:grid-cols-3 lg:grid-cols-6 print:grid-cols-6">
           <Tile label="Opening" value={credits(statement.opening_balance)} />
-          <Tile label="Purchased" value={signed(totals.purchased)} />
-          <Tile label="Bonus" value={signed(totals.bonus)} />
-          <Tile label="Used" value={signed(-totals.consumed)} detail="less what came back" />
-          <Tile label="Other" value={signed(totals.other)} />
+          <Tile label="Purchased" value={signedCredits(totals.purchased)} />
+          <Tile label="Bonus" value={signedCredits(totals.bonus)} />
+          <Tile label="Used" value={signedCredits(-totals.consumed)} detail="less what came back" />
+          <Tile label="Other" value={signedCredits(totals.other)} />
           <Tile label={isRunning ? 'Now' : 'Closing'} value={credits(statement.closing_balance)} />
         </dl>
       </Card>
@@ -70,8 +70,6 @@ export function MonthlyStatement({
 
 const closingWords = ({ is_running: isRunning }: Statement): string =>
   isRunning ? 'Balance now' : 'Closing balance';
-
-const signed = (amount: number): string => (amount === 0 ? '0' : signedCredits(amount));
 
 const cell = 'py-3 align-top';
 /** On phones the day stands below what happened, and the balance below the amount. */

@@ -103,7 +103,7 @@ function refused(problem: ApiProblem): Started {
       shortfall: Math.max(0, required - balance),
     };
   }
-  if (problem.code === 'price_changed' && typeof price === 'number') {
+  if (problem.code === 'price-changed' && typeof price === 'number') {
     return { kind: 'price-changed', price, outdated: true };
   }
   throw problem;

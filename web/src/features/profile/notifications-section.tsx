@@ -29,7 +29,7 @@ export function NotificationsSection({ profile }: { profile: Profile }): ReactNo
   return (
     <Section
       title="Mails"
-      about="Mails about your account's safety and your payments, such as a changed password or a receipt, are always sent."
+      about="Mails about your account's safety and your payments, such as a changed password or a receipt, cannot be switched off."
     >
       <Checkbox
         label="Mail me when a run has ended"

@@ -18,7 +18,10 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
         <li>
           Credits are on your account the moment the payment is confirmed; with most cards at once.
         </li>
-        <li>A receipt comes by e-mail.</li>
+        <li>
+          The credits page links to your receipt. We also email you one if your address is confirmed
+          and this site has a mail server.
+        </li>
         {isLocal ? (
           <li>
             This installation runs in local mode. Unless its operator has set a key of the provider,
@@ -79,8 +82,9 @@ export function Questions(): ReactNode {
           shows the total before you pay.
         </Question>
         <Question id="faq-receipts" asks="Where are my receipts?">
-          We mail one for every payment, and every purchase on the credits page links to its own.
-          Invoices of a plan are also behind “Manage cards and invoices” on the plan page.
+          Every payment on the credits page links to its receipt. We also email you one if your
+          address is confirmed and this site has a mail server. Invoices of a plan are also behind
+          “Manage cards and invoices” on the plan page.
         </Question>
       </div>
     </section>

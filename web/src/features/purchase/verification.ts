@@ -35,7 +35,11 @@ export function wordsOf({
   credits: bought,
   package_name: name,
   kind,
-}: Pick<CheckoutState, 'status' | 'credits' | 'package_name' | 'kind'>): Words {
+  receipt_by_email: hasMail,
+}: Pick<
+  CheckoutState,
+  'status' | 'credits' | 'package_name' | 'kind' | 'receipt_by_email'
+>): Words {
   switch (status) {
     case 'paid':
       return {
@@ -44,15 +48,15 @@ export function wordsOf({
         title: `${creditsInWords(bought)} added`,
         sentence:
           kind === 'monthly'
-            ? `Your plan ${name} has begun. A receipt is on its way by e-mail.`
-            : `${name} is paid. A receipt is on its way by e-mail.`,
+            ? `Your plan ${name} has begun.${hasMail ? ' We email you a receipt.' : ''}`
+            : `${name} is paid.${hasMail ? ' We email you a receipt.' : ''}`,
       };
     case 'processing':
       return {
         stage: 'pending',
         heading: 'Almost there',
         title: 'Your bank is still confirming',
-        sentence: `Your payment for ${name} is on its way; this can take a moment, and with some ways to pay a few days. You can leave this page: the ${creditsInWords(bought)} are added by themselves once it is confirmed, and a receipt comes by e-mail.`,
+        sentence: `Your payment for ${name} is on its way; this can take a moment, and with some ways to pay a few days. You can leave this page: the ${creditsInWords(bought)} are added by themselves once it is confirmed${hasMail ? ', and we email you a receipt' : ''}.`,
       };
     case 'open':
       return {

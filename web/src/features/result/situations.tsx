@@ -86,7 +86,7 @@ export function Pending({ runId }: { runId: string }): ReactNode {
 function StartFailure({ error }: { error: unknown }): ReactNode {
   const isShort = error instanceof ApiProblem && error.status === 402;
   const isOwing = isShort && error.code === 'debt';
-  const isDearer = error instanceof ApiProblem && error.code === 'price_changed';
+  const isDearer = error instanceof ApiProblem && error.code === 'price-changed';
   return (
     <Notice
       tone={isShort ? 'warn' : 'bad'}
