@@ -42,7 +42,7 @@ import {
 } from '#services/platform/http.ts';
 import type { Log } from '#services/platform/log.ts';
 import { recipeRoutes } from '#services/recipes/routes.ts';
-import { limitByAddress } from '#services/platform/rate-limits.ts';
+import { limitCalls } from '#services/platform/rate-limits.ts';
 import type { RateLimits } from '#services/platform/rate-limits.ts';
 import { securityHeaders } from '#services/platform/security-headers.ts';
 import { webPages } from '#services/web-pages.ts';
@@ -86,7 +86,7 @@ export function createApp(dependencies: AppDependencies) {
     .use(
       compression(),
       cors(origins),
-      limitByAddress(dependencies.rateLimits),
+      limitCalls(dependencies.rateLimits),
       refuseForeignCalls(origins),
       refuseUnknownQueries(routesWithQuery),
     )

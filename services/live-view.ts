@@ -40,6 +40,7 @@ export async function openLiveView(
   const hub = await createHub({
     pool,
     wake: listener.onWake,
+    keys: env.jwtKeys,
     log,
     // Facts are made when somebody listens whose they are: the moment to remember their figures.
     sources: [

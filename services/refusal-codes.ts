@@ -59,6 +59,8 @@ export const refusalCodes = {
     'too-many-claims',
     'too-many-lots',
     'too-many-recipes',
+    'too-many-renames',
+    'too-many-restores',
   ],
   413: ['avatar-too-large', 'too-large'],
   414: ['address-too-long'],

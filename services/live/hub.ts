@@ -1,11 +1,13 @@
 import type pg from 'pg';
-import { compareCursors, endOfLog, lastPosition, readPage } from '#db/reader.ts';
+import { compareCursors, endOfLog, readPage } from '#db/reader.ts';
 import type { Cursor, RecordedEvent } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
 import type { Log } from '#services/platform/log.ts';
 import type { Bye, Fact, FactType } from './contract.ts';
 import { liveLimits } from './limits.ts';
+import { createStreamIds } from './stream-ids.ts';
+import type { StreamIds } from './stream-ids.ts';
 
 /**
  * One reader per process turns events into facts and hands them to whoever may see them. It reads
@@ -50,7 +52,7 @@ export type Subscription = {
 
 export type Hub = {
   subscribe(who: { userId: string; watching: string | null }): Subscription;
-  epoch: string;
+  ids: StreamIds;
   /** The owner's facts after `from`, up to and including `to`, oldest first. */
   factsBetween(
     who: { userId: string; watching: string | null },
@@ -82,14 +84,16 @@ export async function createHub(options: {
   pool: pg.Pool;
   wake: Wake;
   sources: readonly FactSource[];
+  /** Shared by all processes: ids of messages are signed under them. */
+  keys: readonly Buffer[];
   log: Log;
 }): Promise<Hub> {
-  const { pool, wake, sources, log } = options;
+  const { pool, wake, sources, keys, log } = options;
   const subscribers = createSubscribers();
   let isDraining = false;
   const owners = createOwners(sources);
   const stopping = new AbortController();
-  const epoch = await readEpoch(pool);
+  const ids = createStreamIds({ keys, epoch: await readEpoch(pool) });
 
   const reading = tail({
     pool,
@@ -116,7 +120,8 @@ export async function createHub(options: {
       if (!found) return;
       theirs = subscribers.of(found.owner);
       if (theirs.size === 0) return;
-      const encoded = encodedFacts(epoch, event, await found.source.factsOf(event));
+      const facts = await found.source.factsOf(event);
+      const encoded = encodedFacts(ids.idOf(found.owner, placeOf(event)), event, facts);
       for (const subscriber of theirs) {
         const message = encoded(subscriber.watching);
         if (message) offer(subscriber, message);
@@ -137,7 +142,7 @@ export async function createHub(options: {
   }
 
   return {
-    epoch,
+    ids,
     subscribe({ userId, watching }) {
       const subscriber: Subscriber = {
         userId,
@@ -161,7 +166,8 @@ export async function createHub(options: {
           if (compareCursors(event, to) > 0) return;
           const found = await owners.of(event.streamId);
           if (found?.owner !== userId) continue;
-          const message = encodedFacts(epoch, event, await found.source.factsOf(event))(watching);
+          const facts = await found.source.factsOf(event);
+          const message = encodedFacts(ids.idOf(userId, placeOf(event)), event, facts)(watching);
           if (message) yield message;
         }
         if (page.caughtUp) return;
@@ -293,9 +299,13 @@ function awaken(subscriber: Subscriber): void {
   subscriber.wake = null;
 }
 
-/** Encodes each of the two facts of an event once, whoever is sent it. */
+function placeOf({ transactionId, globalPosition }: RecordedEvent): Cursor {
+  return { transactionId, globalPosition };
+}
+
+/** Encodes each of the two facts of an event once, for all streams of its owner. */
 function encodedFacts(
-  epoch: string,
+  id: string,
   event: RecordedEvent,
   facts: StreamFacts,
 ): (watching: string | null) => Message | null {
@@ -313,8 +323,7 @@ function encodedFacts(
       version: event.streamPosition,
       ...body,
     };
-    const cursor = { transactionId: event.transactionId, globalPosition: event.globalPosition };
-    const message = { bytes: encode('fact', fact, idOf(epoch, cursor)), cursor, fact };
+    const message = { bytes: encode('fact', fact, id), cursor: placeOf(event), fact };
     made.set(body, message);
     return message;
   };
@@ -330,20 +339,6 @@ export function encode(event: string, data: unknown, id?: string): Uint8Array {
     `data: ${JSON.stringify(data)}`,
   ];
   return encoder.encode(`${lines.join('\n')}\n\n`);
-}
-
-export function idOf(epoch: string, cursor: Cursor): string {
-  return `${epoch}.${cursor.transactionId}.${cursor.globalPosition}`;
-}
-
-/** Null for an id that is none of this epoch. */
-export function cursorOf(epoch: string, id: string): Cursor | null {
-  const [of, transactionId, globalPosition] = id.split('.');
-  if (of !== epoch || transactionId === undefined || globalPosition === undefined) return null;
-  const digits = /^\d{1,19}$/;
-  if (!digits.test(transactionId) || !digits.test(globalPosition)) return null;
-  // Of 19 digits not all are numbers that the database knows.
-  return BigInt(globalPosition) > BigInt(lastPosition) ? null : { transactionId, globalPosition };
 }
 
 async function readEpoch(pool: pg.Pool): Promise<string> {

@@ -29,8 +29,8 @@ export const liveLimits = {
   resumePage: 1_000,
   /** Ids older than this get a snapshot. */
   resumeHours: 24,
-  /** Beyond so many events a snapshot is cheaper than what was missed. */
-  resumeEvents: 20_000,
+  /** Events of all users since the id: beyond so many a snapshot is cheaper than reading them. */
+  resumeEvents: 2_000,
   knownOwners: 10_000,
   /** How often streaming text is read, while somebody watches. */
   textEveryMs: 100,

@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http';
 import type pg from 'pg';
-import { compareCursors, endOfLog, lastPosition } from '#db/reader.ts';
+import { compareCursors, endOfLog } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
 import { callerOf } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
@@ -10,7 +10,7 @@ import { createRouter, notFound } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
 import type { RateLimits } from '#services/platform/rate-limits.ts';
 import { liveEndpoints } from './endpoints.ts';
-import { cursorOf, encode, idOf } from './hub.ts';
+import { encode } from './hub.ts';
 import type { Hub, Message, Subscription } from './hub.ts';
 import type { Bye, Snapshot } from './contract.ts';
 import { liveLimits } from './limits.ts';
@@ -91,9 +91,9 @@ async function* messagesOf(
   const begin = async () => {
     const { cursor, snapshot: content } = await snapshot(who.userId, who.watching);
     subscription.startAfter(cursor);
-    return encode('snapshot', content, idOf(hub.epoch, cursor));
+    return encode('snapshot', content, hub.ids.idOf(who.userId, cursor));
   };
-  const from = lastEventId === undefined ? null : cursorOf(hub.epoch, lastEventId);
+  const from = lastEventId === undefined ? null : hub.ids.cursorOf(who.userId, lastEventId);
   const to = await endOfLog(pool);
   if (from && (await isResumable(pool, from, to))) {
     subscription.startAfter(to);
@@ -134,33 +134,21 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return only !== undefined && others.length === 0 ? only : Buffer.concat(pieces);
 }
 
-/** Known, at most a day old, not from the future, and cheaper than a snapshot. */
+/** At most a day old, not ahead of this reader, and cheaper than a snapshot. */
 async function isResumable(pool: pg.Pool, from: Cursor, to: Cursor): Promise<boolean> {
   if (compareCursors(from, to) > 0) return false;
-  const { rows } = await pool.query<{ known: boolean; missed: number }>(
-    `select
-       ($2 = '${lastPosition}' or exists (
-         select from emt_messages
-         where transaction_id = $1::xid8 and global_position = $2::bigint)) as known,
-       (select count(*)::integer from (
-         select from emt_messages
-         where (transaction_id, global_position) > ($1::xid8, $2::bigint) limit $3) as later)
-         as missed`,
-    [from.transactionId, from.globalPosition, liveLimits.resumeEvents + 1],
-  );
-  const { rows: first } = await pool.query<{ recent: boolean }>(
-    `select created > now() - make_interval(hours => $3) as recent from emt_messages
-     where (transaction_id, global_position) >= ($1::xid8, $2::bigint)
-     order by transaction_id, global_position limit 1`,
-    [from.transactionId, from.globalPosition, liveLimits.resumeHours],
+  const { rows } = await pool.query<{ missed: number; recent: boolean }>(
+    `select count(*) filter (where (transaction_id, global_position) > ($1::xid8, $2::bigint))
+         ::integer as missed,
+       coalesce(min(created) > now() - make_interval(hours => $4), true) as recent
+     from (
+       select transaction_id, global_position, created from emt_messages
+       where (transaction_id, global_position) >= ($1::xid8, $2::bigint)
+       order by transaction_id, global_position limit $3 + 2) as later`,
+    [from.transactionId, from.globalPosition, liveLimits.resumeEvents, liveLimits.resumeHours],
   );
   const found = rows[0];
-  return (
-    found !== undefined &&
-    found.known &&
-    found.missed <= liveLimits.resumeEvents &&
-    (first[0]?.recent ?? true)
-  );
+  return found !== undefined && found.recent && found.missed <= liveLimits.resumeEvents;
 }
 
 type Opened = {

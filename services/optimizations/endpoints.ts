@@ -72,6 +72,8 @@ export const optimizationEndpoints = {
   },
   'PATCH /optimizations/{id}': {
     summary: 'Gives a run another title',
+    description:
+      'At most 50 times; after that the answer is 409 `too-many-renames`. The same title again is no change.',
     access: 'person',
     body: RenameRequest,
     status: 200,
@@ -91,7 +93,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/restore': {
     summary: 'Brings a deleted run back, within 30 days',
-    description: 'A draft comes back as a cancelled run. Later than that the answer is 404.',
+    description: 'A draft comes back as a cancelled run. Later than that the answer is 404. After 25 times it is 409 `too-many-restores`.',
     access: 'person',
     status: 200,
     reply: Optimization,

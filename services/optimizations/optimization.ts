@@ -97,9 +97,7 @@ function record(command: OptimizationCommand, state: RunState): OptimizationEven
     case 'Restore':
       return restore(command, state);
     case 'Rename':
-      return command.same
-        ? []
-        : [{ type: 'OptimizationRenamed', data: { sealed: { title: command.title } } }];
+      return rename(command, state);
     case 'Nudge':
       return [];
   }
@@ -304,10 +302,34 @@ function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
   throw new Problem(409, 'running', 'The run is still going on; cancel it first.');
 }
 
+/**
+ * A read folds the whole stream, and these changes cost nothing, so their number is bounded. Hiding is
+ * never refused: the bound on restoring bounds it, too.
+ */
+const mostRenames = 50;
+const mostRestores = 25;
+
+function rename(command: CommandOf<'Rename'>, state: Known): OptimizationEvent[] {
+  if (command.same) return [];
+  if (state.renames >= mostRenames)
+    throw new Problem(
+      409,
+      'too-many-renames',
+      `A run can be renamed ${mostRenames} times at most. It keeps its present title.`,
+    );
+  return [{ type: 'OptimizationRenamed', data: { sealed: { title: command.title } } }];
+}
+
 /** What was hidden so long ago that its texts may be gone is no longer there to come back. */
 function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent[] {
   if (state.hiddenAt === null) return [];
   if (command.now >= forgottenFrom(state.hiddenAt)) throw noSuchRun();
+  if (state.restores >= mostRestores)
+    throw new Problem(
+      409,
+      'too-many-restores',
+      `A run can be restored ${mostRestores} times at most. It stays deleted.`,
+    );
   return [{ type: 'OptimizationRestored', data: { at: command.now } }];
 }
 
@@ -333,7 +355,7 @@ function retryDelayMs(attempt: number): number {
 /** As the command bus runs it. */
 export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
   name: 'optimization',
-  version: 2,
+  version: 3,
   initialState,
   decide,
   evolve,

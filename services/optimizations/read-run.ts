@@ -18,12 +18,17 @@ export function createReadRun(options: {
   const { readStream, sealer } = options;
   return async (runId) => {
     const { events } = await readStream(streamOf(runId));
+    const lastRename = events.findLastIndex(({ type }) => type === 'OptimizationRenamed');
     const opened = await Promise.all(
-      events.map(async (recorded) => ({
+      events.map(async (recorded, index) => ({
         event: runEventOf(recorded),
         position: recorded.streamPosition,
         at: occurredAt(recorded),
-        texts: await openTexts(sealer, recorded),
+        // A title that was replaced is not worth opening.
+        texts:
+          recorded.type === 'OptimizationRenamed' && index < lastRename
+            ? {}
+            : await openTexts(sealer, recorded),
       })),
     );
     return foldRun(runId, opened);

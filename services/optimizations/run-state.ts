@@ -39,6 +39,9 @@ type Created = {
   seed: string;
   /** Since when the run is out of sight, ISO 8601 UTC; null while it is in the lists. */
   hiddenAt: string | null;
+  /** How often the title was changed and the run restored, which are bounded (`optimization.ts`). */
+  renames: number;
+  restores: number;
 };
 
 type Called = { calls: Readonly<Record<Slot, CallState>> };
@@ -106,6 +109,8 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       plan,
       seed,
       hiddenAt: null,
+      renames: 0,
+      restores: 0,
     };
   }
   if (state.stage === 'none') return state;
@@ -219,17 +224,18 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
     case 'OptimizationHidden':
       return { ...state, hiddenAt: event.data.at };
     case 'OptimizationRestored':
-      return { ...state, hiddenAt: null };
+      return { ...state, hiddenAt: null, restores: state.restores + 1 };
+    case 'OptimizationRenamed':
+      return { ...state, renames: state.renames + 1 };
     case 'ReviewsClosed':
     case 'DraftChecked':
-    case 'OptimizationRenamed':
       return state;
   }
 }
 
 function createdPart(state: Known): Created {
   const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = state;
-  const { seats, plan, seed, hiddenAt } = state;
+  const { seats, plan, seed, hiddenAt, renames, restores } = state;
   return {
     userId,
     challengeType,
@@ -241,6 +247,8 @@ function createdPart(state: Known): Created {
     plan,
     seed,
     hiddenAt,
+    renames,
+    restores,
   };
 }
 

@@ -15,6 +15,7 @@ export function requireUser(authenticate: Authenticate): MiddlewareHandler<HttpE
     const caller = await callerOf(authenticate, context.req.header('authorization'));
     context.set('userId', caller.userId);
     context.set('sessionId', caller.sessionId);
+    await context.get('takeRead')?.(caller.userId);
     await next();
   };
 }

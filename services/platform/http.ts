@@ -17,6 +17,8 @@ export type HttpVariables = {
   address: string;
   userId: string;
   sessionId: string;
+  /** Of a read, behind `limitCalls`: takes one of the person's turns. @throws Problem 429 */
+  takeRead: ((userId: string) => Promise<void>) | undefined;
   /** Of the service that calls, where services and not people do. */
   serviceId: string;
 };

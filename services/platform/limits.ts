@@ -226,6 +226,8 @@ export const rateLimits = {
     store: 'memory',
     isAudited: false,
   },
+  /** What one person reads, several open pages of theirs included; streams have limits of their own. */
+  reads: { production: [600, 60], local: [6_000, 60], store: 'memory', isAudited: false },
   /** Questions that one person writes down; a run of them has a limit, and a price, of its own. */
   drafts: { production: [60, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   /**

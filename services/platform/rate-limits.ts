@@ -77,10 +77,15 @@ export async function forgetTurns(client: Queryable, keys: readonly string[]): P
   ]);
 }
 
-/** Every call takes a turn of its address, whatever it asks for. */
-export function limitByAddress(limits: RateLimits): MiddlewareHandler<HttpEnv> {
+/**
+ * Every call takes a turn of its address, whatever it asks for. A read takes one of its person, too, as
+ * soon as it is known who that is (`requireUser`).
+ */
+export function limitCalls(limits: RateLimits): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     await limits.take('address', callerOfAddress(context.get('address')));
+    if (context.req.method === 'GET' || context.req.method === 'HEAD')
+      context.set('takeRead', async (userId) => limits.take('reads', userId, { userId }));
     await next();
   };
 }

@@ -24,6 +24,7 @@ beforeAll(async () => {
   hub = await createHub({
     pool: app.database.pool,
     wake: listener.onWake,
+    keys: [Buffer.alloc(32)],
     log: createLog({
       level: 'warn',
       process: 'test',

@@ -398,15 +398,95 @@ describe('a connection is cut that', () => {
   });
 });
 
+test(
+  'a connection that has not authenticated after 5 seconds is ended, whatever it does meanwhile',
+  { timeout: 60_000 },
+  async () => {
+    const refuseAll = { authenticate: async () => null };
+    const hanging = { authenticate: async () => new Promise<null>(() => {}) };
+    const connects = '40/optimization,{"token":"nobody"}';
+    const polls = async ({ url }: Served, begin: (path: string) => void = () => {}) => {
+      const path = '/socket.io/?EIO=4&transport=polling';
+      const opened = await (await fetch(`${url}${path}`)).text();
+      const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+      begin(`${url}${path}&sid=${sid}`);
+      return sid;
+    };
+    /** Seconds until a process no longer knows a polling connection. */
+    const untilUnknown = async ({ url }: Served, sid: string) => {
+      const probe = `${url}/socket.io/?EIO=4&transport=polling&sid=${sid}`;
+      await expect
+        .poll(async () => (await fetch(probe, { method: 'POST', body: '3' })).status, {
+          timeout: 45_000,
+          interval: 100,
+        })
+        .toBe(400);
+    };
+    const seconds = async (until: () => Promise<unknown>) => {
+      const begun = performance.now();
+      await until();
+      return (performance.now() - begun) / 1000;
+    };
+    // None of them answers the closing handshake of its websocket.
+    const lasted = await Promise.all(
+      Object.entries({
+        'a websocket that says nothing': async () => {
+          const raw = await rawConnection(await serve(), null);
+          await raw.closed;
+        },
+        'a websocket that fails to authenticate again and again': async () => {
+          const raw = await rawConnection(await serve(refuseAll), null);
+          const again = setInterval(() => raw.send(connects), 500);
+          await raw.closed;
+          clearInterval(again);
+        },
+        'a websocket whose token is still being checked': async () => {
+          const raw = await rawConnection(await serve(hanging), null);
+          raw.send(connects);
+          await raw.closed;
+        },
+        'a websocket that connects to another namespace': async () => {
+          const raw = await rawConnection(await serve(), null);
+          raw.send('40/somewhere,');
+          await raw.closed;
+        },
+        'polling that stops after its handshake': async () => {
+          const served = await serve();
+          await untilUnknown(served, await polls(served));
+        },
+        'polling that waits for a message': async () => {
+          const served = await serve();
+          const sid = await polls(served, (url) => void fetch(url).catch(() => {}));
+          await untilUnknown(served, sid);
+        },
+        'a change to a websocket that never asks for it': async () => {
+          const served = await serve();
+          const raw = await rawConnection(served, null, await polls(served));
+          await raw.closed;
+        },
+        'a change to a websocket that stops halfway': async () => {
+          const served = await serve();
+          const raw = await rawConnection(served, null, await polls(served));
+          raw.send('2probe');
+          await raw.closed;
+        },
+      }).map(async ([what, until]) => [what, await seconds(until)] as const),
+    );
+    const tooLong = lasted.filter(([, time]) => time < 4.5 || time > 7);
+    expect(tooLong).toEqual([]);
+  },
+);
+
 /** Without a client of socket.io, which reads all that it is told and answers when it should. */
-async function rawConnection({ url }: Served, userId: string) {
+async function rawConnection({ url }: Served, userId: string | null, sid?: string) {
   const { port } = new URL(url);
   const socket = connectTo({ port: Number(port), host: '127.0.0.1' });
   resources.defer(() => void socket.destroy());
   socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.write(
     [
-      'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
+      `GET /socket.io/?EIO=4&transport=websocket${sid === undefined ? '' : `&sid=${sid}`} HTTP/1.1`,
       'Host: localhost',
       'Connection: Upgrade',
       'Upgrade: websocket',
@@ -426,8 +506,9 @@ async function rawConnection({ url }: Served, userId: string) {
         : [0x81, 0x80 | 126, bytes.length >> 8, bytes.length & 255];
     socket.write(Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), bytes]));
   };
-  await expect.poll(() => heard).toContain('"sid"');
+  await expect.poll(() => heard).toContain(sid === undefined ? '"sid"' : ' 101 ');
+  if (userId === null) return { socket, send, closed };
   send(`40/optimization,${JSON.stringify({ token: userId })}`);
   await expect.poll(() => heard).toContain('40/optimization,');
-  return { socket, send };
+  return { socket, send, closed };
 }

@@ -150,23 +150,6 @@ describe('the stream', () => {
     expect(again?.event).toBe('snapshot');
   });
 
-  test.each([
-    ['beyond every number of the database', '9223372036854775808'],
-    ['of nineteen nines', '9999999999999999999'],
-    ['of twenty digits', '10000000000000000000'],
-    ['that is none', '1e3'],
-    ['below zero', '-1'],
-  ])('an id with a position %s gets a snapshot', async (_what, position) => {
-    const person = await app.signUp();
-    const [first] = await listenTo(app, { token: person.token, enough: () => true });
-    const [again] = await listenTo(app, {
-      token: person.token,
-      lastEventId: `${first?.id?.split('.')[0]}.1.${position}`,
-      enough: () => true,
-    });
-    expect(again?.event).toBe('snapshot');
-  });
-
   test('ends with a word when its session ends, and with it all that it held', async () => {
     const { token, cookie } = await signUpWithCookie();
     const { hearing } = await nowListeningTo(app, { token, enough: () => false });

@@ -1,5 +1,5 @@
 import type { JobHelpers } from 'graphile-worker';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { verifyEvents } from '#db/verify-events.ts';
 import { optimizationList } from '#projections/optimization-list.ts';
 import { rebuild } from '#projections/rebuild.ts';
@@ -334,6 +334,30 @@ describe('renaming a run', () => {
          + (select count(*) from stream_snapshot where state::text like '%quokka%') as found`,
     );
     expect(rows).toEqual([{ found: '0' }]);
+  });
+
+  test('a run can be renamed 50 times, and reading it opens only its first and last titles', async () => {
+    const person = await app.signUp();
+    const runId = await createRun(person);
+    const titles = Array.from({ length: 50 }, (_, index) => `Title ${index + 1}`);
+    for (const title of titles) expect((await rename(person, runId, title)).status).toBe(200);
+    // What is already there is no change, so it is not refused.
+    expect((await rename(person, runId, 'Title 50')).status).toBe(200);
+    const refused = await rename(person, runId, 'Title 51');
+    expect(refused.status).toBe(409);
+    expect(await refused.json()).toMatchObject({
+      code: 'too-many-renames',
+      message: 'A run can be renamed 50 times at most. It keeps its present title.',
+    });
+    expect(await eventsOf(runId, 'OptimizationRenamed')).toBe(50);
+
+    const open = vi.spyOn(app.core.sealer, 'open');
+    const run = await app.core.readRun(runId);
+    expect(run?.view.title).toBe('Title 50');
+    const opened = open.mock.calls.filter(([, { field }]) => field === 'title');
+    open.mockRestore();
+    // The title that the run began with, and the last one.
+    expect(opened).toHaveLength(2);
   });
 
   test.each([

@@ -1135,6 +1135,16 @@ describe('hiding', () => {
     expect(deleted.given(restore).state).toMatchObject({ outcome: 'cancelled', hiddenAt: null });
   });
 
+  test('a run can be hidden at any time, and restored 25 times', () => {
+    let told = closed();
+    for (let times = 0; times < 25; times += 1) told = told.given(hide, restore);
+    const hidden = told.given(hide);
+    expect(typesOf(told.when(hide))).toEqual(['OptimizationHidden']);
+    const problem = refusal(hidden, restore);
+    expect([problem.status, problem.code]).toEqual([409, 'too-many-restores']);
+    expect(hidden.when(hide)).toEqual([]);
+  });
+
   test('has to wait until a run has closed', () => {
     for (const told of [started(), inClaims(), inReviews(), inSynthesis(), concluded()]) {
       const problem = refusal(told, hide);

@@ -79,9 +79,9 @@ describe('R1: of 200 turns at once, over two processes,', () => {
 });
 
 test('R1: the figures are those of the requirement, and local mode is looser in each', () => {
-  const { login, signup, reset, checkout, drafts, runs } = rateLimits;
+  const { login, signup, reset, checkout, drafts, runs, reads } = rateLimits;
   expect(
-    [login, signup, reset, checkout, drafts, runs].map(({ production }) => production),
+    [login, signup, reset, checkout, drafts, runs, reads].map(({ production }) => production),
   ).toEqual([
     [5, 60],
     [3, 3600],
@@ -89,6 +89,7 @@ test('R1: the figures are those of the requirement, and local mode is looser in 
     [10, 3600],
     [60, 3600],
     [20, 3600],
+    [600, 60],
   ]);
   expect([signup.local, drafts.local, runs.local]).toEqual([
     [100, 3600],
@@ -274,6 +275,24 @@ describe('R1: over the application', () => {
     const calls = [];
     for (let call = 0; call < 10; call += 1) calls.push((await app.call('/health')).status);
     expect(calls.filter((status) => status === 200)).toHaveLength(9);
+    await app.close();
+  });
+
+  test('a person reads as often a minute as the limit says, and can still write', async () => {
+    const app = await createTestApp({ env: { RATE_LIMITS: 'reads=3/m' } });
+    const [ann, bob] = [await app.signUp(), await app.signUp()];
+    const paths = ['/optimizations', '/credits/balance', '/users/me', '/recipes/me'];
+    const statusOf = async (path: string, { token }: typeof ann) =>
+      (await app.call(path, { token })).status;
+    const statuses = [];
+    for (const path of paths) statuses.push(await statusOf(path, ann));
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect((await app.call('/optimizations', { token: ann.token, method: 'HEAD' })).status).toBe(429);
+    // What is open to everybody, what another person reads, and a change take no such turn.
+    expect(await statusOf('/optimizations/strategies', ann)).toBe(200);
+    expect(await statusOf('/optimizations', bob)).toBe(200);
+    const draft = { challenge: 'Should we open a second shop?', strategy: 'ultra-economy' };
+    expect((await app.call('/optimizations', { token: ann.token, body: draft })).status).toBe(201);
     await app.close();
   });
 

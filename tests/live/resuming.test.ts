@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createGiveCredits } from '#services/credits/grants.ts';
+import { newId } from '#services/platform/ids.ts';
+import { openHttp } from '#services/wiring.ts';
+import { callsOf, createTestApp } from '#tests/support/app.ts';
+import type { Calls, Person, TestApp } from '#tests/support/app.ts';
+import { testPassword } from '#tests/support/password.ts';
+import { listenTo } from './client.ts';
+
+let app: TestApp;
+const oldKey = randomBytes(32);
+beforeAll(async () => {
+  app = await createTestApp({ jwtKeys: [oldKey] });
+});
+afterAll(async () => app.close());
+
+async function give(userId: string): Promise<void> {
+  await createGiveCredits(
+    app.core.bus,
+    Date.now,
+  )({
+    userId,
+    credits: 1,
+    source: 'other',
+    reason: 'operator',
+    actor: 'test',
+    commandId: crypto.randomUUID(),
+  });
+}
+
+/** Another process over the same database, as it would start with these keys. */
+async function processWith(jwtKeys: readonly Buffer[]): Promise<Calls> {
+  const context = { ...app.context, env: { ...app.context.env, jwtKeys } };
+  return callsOf((await openHttp(context, app.core)).app);
+}
+
+/** The id of the snapshot that a new stream begins with. */
+async function idFor({ token }: Pick<Person, 'token'>): Promise<string> {
+  const [first] = await listenTo(app, { token, enough: () => true });
+  if (first?.id === undefined) throw new Error('The stream began without an id');
+  return first.id;
+}
+
+/** What the stream says first to a client that returns with this id. */
+async function returned(
+  { token }: Pick<Person, 'token'>,
+  lastEventId: string,
+  at: Pick<Calls, 'call'> = app,
+): Promise<string | undefined> {
+  const [first] = await listenTo(at, { token, lastEventId, enough: () => true, timeoutMs: 3000 });
+  return first?.event;
+}
+
+test('a stream resumes only from an id that was issued to this user', async () => {
+  const [ann, bob] = [await app.signUp(), await app.signUp()];
+  const id = await idFor(ann);
+  await give(ann.userId);
+  expect(await returned(ann, id)).toBe('fact');
+
+  const parts = id.split('.');
+  const [epoch, transaction, position, signature = ''] = parts;
+  const changed = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
+  const notIssued = {
+    unsigned: `${epoch}.${transaction}.${position}`,
+    'from the beginning': [epoch, '1', '1', signature].join('.'),
+    'one transaction earlier': [
+      epoch,
+      String(BigInt(transaction ?? '') - 1n),
+      position,
+      signature,
+    ].join('.'),
+    'with another signature': [epoch, transaction, position, changed].join('.'),
+    'cut short': id.slice(0, -1),
+    'made longer': `${id}A`,
+    'of another user': await idFor(bob),
+  };
+  const first = await Promise.all(
+    Object.entries(notIssued).map(async ([what, one]) => [what, await returned(ann, one)]),
+  );
+  expect(first).toEqual(Object.keys(notIssued).map((what) => [what, 'snapshot']));
+});
+
+test('an id is good at every process, after a restart, and until its key is removed', async () => {
+  const ann = await app.signUp();
+  const id = await idFor(ann);
+  await give(ann.userId);
+  const newKey = randomBytes(32);
+  expect(await returned(ann, id, await processWith([oldKey]))).toBe('fact');
+  expect(await returned(ann, id, await processWith([newKey, oldKey]))).toBe('fact');
+  const later = await processWith([newKey]);
+  const { token } = await later.data<{ token: string }>('/auth/login', {
+    body: { email: ann.email, password: testPassword },
+  });
+  expect(await returned({ token }, id, later)).toBe('snapshot');
+});
+
+test('an id resumes over 2,000 events of all users, and over 2,001 it gets a snapshot', async () => {
+  const ann = await app.signUp();
+  const id = await idFor(ann);
+  for (let user = 0; user < 20; user += 1) {
+    const userId = newId('usr');
+    const times = user === 0 ? 99 : 100;
+    await Promise.all(Array.from({ length: times }, async () => give(userId)));
+  }
+  await give(ann.userId);
+  expect(await returned(ann, id)).toBe('fact');
+  await give(newId('usr'));
+  expect(await returned(ann, id)).toBe('snapshot');
+});
