@@ -17,7 +17,10 @@ const identityLengths = {
   passwordMax: 256,
 } as const;
 
-/** Date of the terms and the privacy policy that sign-up accepts; stored with the account. */
+/**
+ * Date of the terms and the privacy policy that are current. The pages show it, the form sends it,
+ * sign-up accepts no other, and what was accepted is stored with the account.
+ */
 export const policyVersion = '2026-11-20';
 
 /** The sentences beside a field that have a refusal of their own in `identityProblems`. */
@@ -127,12 +130,14 @@ export const SignupRequest = v.strictObject({
   name: Name,
   email: Email,
   password: NewPassword,
-  /** The `policyVersion`; absent from clients older than the field. */
+  /** Without it no terms are stored as accepted. */
   terms_version: v.optional(
     v.pipe(
-      v.string(),
-      v.maxLength(32),
-      v.description('The date of the terms that the person accepted'),
+      v.literal(
+        policyVersion,
+        `The terms have changed. Version ${policyVersion} is current: reload the page, read it, and accept it.`,
+      ),
+      v.description('The date of the terms that the person accepted; only the current one'),
     ),
   ),
   redirect: Redirect,

@@ -5,7 +5,7 @@ import { createRouter } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
 import type { RateLimitName } from '#services/platform/limits.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { ownPath, policyVersion } from './contract.ts';
+import { ownPath } from './contract.ts';
 import type { SessionReply, SignupReply } from './contract.ts';
 import { identityEndpoints } from './endpoints.ts';
 import { linkRoutes } from './link-routes.ts';
@@ -96,7 +96,7 @@ async function signUp(
     email: request.email,
     name: request.name,
     passwordHash: await hashPassword(request.password),
-    termsVersion: policyVersion,
+    termsVersion: request.terms_version ?? null,
     signupBrowser: browser,
   };
   if (isNeutral) {

@@ -8,6 +8,7 @@ import { fulfil } from './fulfil.ts';
 import { ProviderRefused } from './provider.ts';
 import type { CheckoutView, IntentView } from './provider.ts';
 import {
+  findOpenBeyond,
   findOpenPlanCheckout,
   hasPlan,
   insertPurchase,
@@ -46,6 +47,7 @@ export async function beginCheckout(
     ? await beginPlan(dependencies, purchase)
     : await insertPurchase(dependencies.pool, purchase);
   if (row === null) throw planExists('Another checkout of a plan has just begun.');
+  await endOldest(dependencies, userId);
   requireUnderWay(dependencies, row);
   const view = await openCheckout(dependencies, row);
   const { sessionId, url } = view;
@@ -72,6 +74,7 @@ export async function beginIntent(
     now: now(dependencies),
   });
   if (row === null) throw checkoutEnded();
+  await endOldest(dependencies, userId);
   requireUnderWay(dependencies, row);
   const { intentId, clientSecret } = await openIntent(dependencies, row);
   const isOpen = await recordIntent(dependencies.pool, row.id, intentId, now(dependencies));
@@ -150,34 +153,9 @@ async function beginPlan(
   return insertPurchase(pool, purchase);
 }
 
-/** At the provider first: what is ended with us alone could still be paid there. */
 async function endPlanCheckout(dependencies: PaymentDependencies, row: PurchaseRow): Promise<void> {
-  const { pool, provider } = dependencies;
-  const ended = { status: 'expired' } as const;
-  if (row.session_id === null && !canResume(dependencies, row)) {
-    await recordUnpaid(pool, row.id, ended, now(dependencies));
-    return;
-  }
-  let sessionId = row.session_id;
-  if (sessionId === null) {
-    const view = await openCheckout(dependencies, row);
-    ({ sessionId } = view);
-    await recordSession(pool, row.id, view, now(dependencies));
-  }
-  try {
-    await provider.expireCheckout(sessionId);
-  } catch (error) {
-    if (!(error instanceof ProviderRefused)) throw error;
-    // One that is not there can be paid by nobody: its person is not to wait until it has grown old.
-    if (error.code === 'resource_missing') {
-      await recordUnpaid(pool, row.id, ended, now(dependencies));
-      return;
-    }
-    if ((await fulfil(dependencies, { sessionId })).outcome !== 'expired')
-      throw planExists('You are paying for a plan in another window. Finish that first.');
-    return;
-  }
-  await fulfil(dependencies, { sessionId });
+  if (!(await endOpen(dependencies, row)))
+    throw planExists('You are paying for a plan in another window. Finish that first.');
 }
 
 async function requireNoPlan(
@@ -195,6 +173,50 @@ function planExists(message: string): Problem {
 
 function checkoutEnded(): Problem {
   return new Problem(409, 'checkout-ended', 'This checkout has ended. Please begin a new one.');
+}
+
+// --- ending what was begun before ---
+
+/**
+ * After the new purchase is stored, so that of several at once the last one counts them all. One that is
+ * being paid stays.
+ */
+async function endOldest(dependencies: PaymentDependencies, userId: string): Promise<void> {
+  const { pool } = dependencies;
+  for (const row of await findOpenBeyond(pool, userId, purchaseLimits.openAtOnce))
+    await endOpen(dependencies, row);
+}
+
+/**
+ * At the provider first: what is ended with us alone could still be paid there. False when it is being
+ * paid. An intent has no end at the provider; one that is paid after all is granted all the same.
+ */
+async function endOpen(dependencies: PaymentDependencies, row: PurchaseRow): Promise<boolean> {
+  const { pool, provider } = dependencies;
+  const ended = { status: 'expired' } as const;
+  if (row.kind === 'intent' || (row.session_id === null && !canResume(dependencies, row))) {
+    await recordUnpaid(pool, row.id, ended, now(dependencies));
+    return true;
+  }
+  let sessionId = row.session_id;
+  if (sessionId === null) {
+    const view = await openCheckout(dependencies, row);
+    ({ sessionId } = view);
+    await recordSession(pool, row.id, view, now(dependencies));
+  }
+  try {
+    await provider.expireCheckout(sessionId);
+  } catch (error) {
+    if (!(error instanceof ProviderRefused)) throw error;
+    // One that is not there can be paid by nobody: its person is not to wait until it has grown old.
+    if (error.code === 'resource_missing') {
+      await recordUnpaid(pool, row.id, ended, now(dependencies));
+      return true;
+    }
+    return (await fulfil(dependencies, { sessionId })).outcome === 'expired';
+  }
+  await fulfil(dependencies, { sessionId });
+  return true;
 }
 
 // --- the provider ---

@@ -2,6 +2,7 @@ import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
 import { answer } from '#services/platform/endpoints.ts';
 import { createRouter, notFound, requireNoFields } from '#services/platform/http.ts';
+import type { RateLimits } from '#services/platform/rate-limits.ts';
 import type { PurchaseStatus } from './contract.ts';
 import { paymentEndpoints } from './endpoints.ts';
 import type { PaymentDependencies } from './dependencies.ts';
@@ -11,7 +12,10 @@ import { findPurchase } from './purchases.ts';
 import type { PurchaseRow } from './purchases.ts';
 
 /** Giving up a purchase that was begun and never paid. Doing it again changes nothing. */
-export function forgetRoutes(dependencies: PaymentDependencies, authenticate: Authenticate) {
+export function forgetRoutes(
+  dependencies: PaymentDependencies & { rateLimits: RateLimits },
+  authenticate: Authenticate,
+) {
   return createRouter().post(
     '/credits/purchases/:id/forget',
     requireUser(authenticate),
@@ -19,7 +23,9 @@ export function forgetRoutes(dependencies: PaymentDependencies, authenticate: Au
       await requireNoFields(context);
       const row = await findPurchase(dependencies.pool, { purchaseId: context.req.param('id') });
       // Another's purchase is nothing that this person may know of.
-      if (row === null || row.user_id !== context.get('userId')) throw notFound();
+      const userId = context.get('userId');
+      if (row === null || row.user_id !== userId) throw notFound();
+      await dependencies.rateLimits.take('forget', userId, { userId });
       return answer(context, paymentEndpoints['POST /credits/purchases/{id}/forget'], {
         status: await forget(dependencies, row),
       });

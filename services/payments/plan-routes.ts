@@ -5,6 +5,7 @@ import { originsOf } from '#services/platform/cors.ts';
 import { answer, bodyOf } from '#services/platform/endpoints.ts';
 import { createRouter } from '#services/platform/http.ts';
 import { Problem } from '#services/platform/problem.ts';
+import type { RateLimits } from '#services/platform/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageOf } from './catalogue.ts';
 import { requirePackage } from './checkout.ts';
@@ -21,6 +22,7 @@ import type { SubscriptionView } from './provider.ts';
 import { ownAddress } from './return-address.ts';
 
 export type PlanRouteDependencies = PaymentDependencies & {
+  rateLimits: RateLimits;
   monthlyLimits: Readonly<Record<string, number>>;
   /** Other origins whose pages are ours, too. */
   corsOrigins: readonly string[];
@@ -42,6 +44,7 @@ export function planRoutes(dependencies: PlanRouteDependencies, authenticate: Au
       const endpoint = paymentEndpoints['POST /credits/plan'];
       const request = await bodyOf(context, endpoint);
       const userId = context.get('userId');
+      await dependencies.rateLimits.take('plan', userId, { userId });
       await changePlan(dependencies, userId, request);
       return answer(context, endpoint, await planReply(dependencies, userId));
     })
@@ -54,6 +57,7 @@ export function planRoutes(dependencies: PlanRouteDependencies, authenticate: Au
           ? new URL('/credits/plan', dependencies.publicUrl)
           : ownAddress(body.return_url, 'return_url', new Set([...own, ...foreign]));
       const userId = context.get('userId');
+      await dependencies.rateLimits.take('portal', userId, { userId });
       await requireCustomer(dependencies, userId);
       const { url } = await withCustomer(dependencies, userId, async (customerId) =>
         dependencies.provider.createPortal({ customerId, returnUrl: returnUrl.href }),

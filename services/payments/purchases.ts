@@ -115,6 +115,21 @@ export async function findOpenPlanCheckout(
   return rows[0] ?? null;
 }
 
+/** A person's open purchases beyond the newest `count`, but for plans, which begin one at a time. */
+export async function findOpenBeyond(
+  client: Queryable,
+  userId: string,
+  count: number,
+): Promise<PurchaseRow[]> {
+  const { rows } = await client.query<PurchaseRow>(
+    `select * from purchase
+     where user_id = $1 and kind in ('checkout', 'intent') and status = 'open'
+     order by created_at desc, id desc offset $2`,
+    [userId, count],
+  );
+  return rows;
+}
+
 /**
  * Whether a person has a plan, or has paid for one that is not read yet, or whose bank still has to
  * confirm the payment.

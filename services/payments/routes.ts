@@ -124,14 +124,16 @@ function sessionIdOf(context: Context<HttpEnv, '/credits/checkout-sessions/:id'>
 }
 
 /**
- * As the provider says now. While it cannot be asked, the person sees what is known: the page asks
- * again, and the delivery or the sweeper comes, too.
+ * As the provider says now. While it cannot be asked, or was asked too often, the person sees what is
+ * known: the page asks again, and the webhook event or the sweeper comes, too.
  */
 async function latest(
   dependencies: PaymentRouteDependencies,
   row: PurchaseRow,
 ): Promise<PurchaseRow> {
   if (row.status === 'paid') return row;
+  const { user_id: userId } = row;
+  if ((await dependencies.rateLimits.count('checkout-state', userId, { userId })) > 0) return row;
   try {
     return (await fulfil(dependencies, { purchaseId: row.id })).purchase ?? row;
   } catch (error) {

@@ -141,6 +141,8 @@ export const purchaseLimits = {
   /** Between two questions about one purchase: a quarter of its age, within these. */
   askAgainMs: 300_000,
   askAgainAtMostMs: 21_600_000,
+  /** Unfinished purchases of one person; the next one ends the oldest. */
+  openAtOnce: 10,
   /** How long a checkout can be paid; the provider allows from half an hour to a day. */
   checkoutMs: 3_600_000,
   /** So long the provider is asked again for the same checkout, when its first answer was lost. */
@@ -218,6 +220,12 @@ export const rateLimits = {
   export: { production: [10, 3_600], local: [100, 3_600], store: 'postgres', isAudited: true },
   checkout: { production: [10, 3_600], local: [100, 3_600], store: 'postgres', isAudited: false },
   refunds: { production: [10, 3_600], local: [100, 3_600], store: 'postgres', isAudited: false },
+  /** Changes of a plan, visits to the provider's own pages, and purchases that one person gives up. */
+  plan: { production: [20, 3_600], local: [200, 3_600], store: 'postgres', isAudited: false },
+  portal: { production: [20, 3_600], local: [200, 3_600], store: 'postgres', isAudited: false },
+  forget: { production: [60, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
+  /** Questions to the provider about a checkout; beyond it the answer is what is known, no refusal. */
+  'checkout-state': { production: [60, 60], local: [600, 60], store: 'memory', isAudited: false },
   /** Streams that one person opens, whether or not they stay, and those of one address. */
   streams: { production: [120, 60], local: [1_200, 60], store: 'memory', isAudited: false },
   'streams-address': {

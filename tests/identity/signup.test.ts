@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { policyVersion } from '#services/identity/contract.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
 import { hashPassword } from '#services/identity/passwords.ts';
 import { createTestApp } from '#tests/support/app.ts';
@@ -191,10 +192,34 @@ describe("the server's messages", () => {
   });
 });
 
-describe('a sign-up that has to be confirmed', () => {
-  test('answers no session, stores the terms of the day, and mails a link', async () => {
-    const browser = openBrowser(app);
+describe('the terms that a sign-up accepts', () => {
+  test('are refused when they are not the current ones, and the refusal names the current version', async () => {
     const person = { ...ann(), terms_version: '1999-01-01' };
+    const { status, problem, text } = await openBrowser(app).post('/auth/signup', person);
+    expect(status).toBe(400);
+    expect(problem.errors).toEqual([
+      {
+        field: 'terms_version',
+        message: `The terms have changed. Version ${policyVersion} is current: reload the page, read it, and accept it.`,
+      },
+    ]);
+    expect(text).not.toContain('1999');
+    expect(await accounts(app, person.email)).toEqual([]);
+  });
+
+  test('are stored as not accepted for a client that accepts none', async () => {
+    const person = ann();
+    expect((await openBrowser(app).post('/auth/signup', person)).status).toBe(201);
+    expect(await accounts(app, person.email)).toMatchObject([
+      { terms_version: null, terms_accepted_at: null },
+    ]);
+  });
+});
+
+describe('a sign-up that has to be confirmed', () => {
+  test('answers no session, stores the terms that were accepted, and mails a link', async () => {
+    const browser = openBrowser(app);
+    const person = { ...ann(), terms_version: policyVersion };
     const { status, data, text } = await browser.post<Pending>('/auth/signup', person);
     expect(status).toBe(201);
     expect(data.needsEmailVerification).toBe(true);
@@ -204,7 +229,8 @@ describe('a sign-up that has to be confirmed', () => {
     const [account] = await accounts(app, person.email);
     expect(account).toMatchObject({
       email_confirmed_at: null,
-      terms_version: '2026-11-20',
+      terms_version: policyVersion,
+      terms_accepted_at: expect.any(Date),
       signup_browser: expect.any(Buffer),
       subscription_tier: 'free',
     });

@@ -108,6 +108,25 @@ test('R1: another key and another limit have turns of their own', async () => {
   expect(await outcome(limits.take('signup', 'one'))).toBe('taken');
 });
 
+test('R1: an IPv6 customer is counted by the /64, the /56 and the /48, each with a larger limit', async () => {
+  const limits = limitsIn('production', { signup: { limit: 2, windowSeconds: 60 } });
+  const from = async (subnet: number) =>
+    outcome(limits.takeFrom('signup', `2001:db8:5:${subnet.toString(16)}::7`));
+  // One /64 that asks too often takes no more of its neighbours' turns than its own two.
+  expect(taken(await outcomes(20, async () => limits.takeFrom('signup', '2001:db8:5:0::9')))).toBe(
+    2,
+  );
+  // The /56 holds 256 of them and has four times as many turns.
+  const near: Outcome[] = [];
+  for (let subnet = 1; subnet <= 10; subnet += 1) near.push(await from(subnet));
+  expect(taken(near)).toBe(6);
+  // The /48 holds 256 of those and has sixteen times as many.
+  const far: Outcome[] = [];
+  for (let subnet = 0x1_00; subnet < 0xff_00; subnet += 0x1_00) far.push(await from(subnet));
+  expect(taken(far)).toBe(24);
+  expect(await outcome(limits.takeFrom('signup', '2001:db8:6::7'))).toBe('taken');
+});
+
 test('R1: a refusal says when to come back, in the words that old and new clients read', async () => {
   const limits = limitsIn();
   const all = await outcomes(6, async () => limits.take('login', 'words'));

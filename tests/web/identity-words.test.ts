@@ -62,6 +62,10 @@ describe('a refused sign-up', () => {
       password: 'Many people use this password.',
     });
     expect(signupFieldErrors(refused('internal', 500, 'Oops'))).toEqual({});
+    const terms = [{ field: 'terms_version', message: 'The terms have changed.' }];
+    expect(signupFieldErrors(refused('validation', 400, 'No.', { errors: terms }))).toEqual({
+      terms: 'The terms have changed.',
+    });
   });
 });
 

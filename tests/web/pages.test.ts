@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { policyVersion } from '#services/identity/contract.ts';
 import { launchBrowser } from './browser.ts';
 import { faultsInEveryLook, violations } from './member-site.ts';
 import { settled, watchRequests } from './settled.ts';
@@ -245,6 +246,7 @@ describe('the theme', () => {
     await expect.poll(() => paper()).toBe('rgb(15, 23, 24)');
     const html = await (await page.request.get(`${site.origin}/terms`)).text();
     expect(html).toContain('<html lang="en" data-theme="dark">');
+    expect(html).toContain(policyVersion);
     await page.getByRole('contentinfo').getByText('System', { exact: true }).click();
     await expect.poll(() => paper()).toBe('rgb(248, 246, 240)');
   });
@@ -423,7 +425,7 @@ describe('signing up', () => {
       name: 'Ada Example',
       email: 'ada@example.com',
       password: 'Correct1horse',
-      terms_version: '2026-11-20',
+      terms_version: policyVersion,
     });
   });
 

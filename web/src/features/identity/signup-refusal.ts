@@ -47,7 +47,8 @@ function isKnown(code: string): code is keyof typeof fieldOf {
 export function signupFieldErrors(failure: unknown): FieldErrors {
   if (!(failure instanceof ApiProblem)) return {};
   const errors: Record<string, string> = {};
-  for (const { field, message } of failure.errors) errors[field] ??= message;
+  for (const { field, message } of failure.errors)
+    errors[field === 'terms_version' ? 'terms' : field] ??= message;
   const { code } = failure;
   if (isKnown(code)) errors[fieldOf[code]] ??= failure.title ?? failure.message;
   return errors;

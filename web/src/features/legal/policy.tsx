@@ -3,6 +3,11 @@ import { policyVersion } from '#services/identity/contract.ts';
 import { contactEmail } from '#web/product.ts';
 import { Notice } from '#web/ui/notice.tsx';
 
+const effective = new Date(policyVersion).toLocaleDateString('en-GB', {
+  dateStyle: 'long',
+  timeZone: 'UTC',
+});
+
 export type PolicySection = { id: string; title: string; body: ReactNode };
 
 /** A legal page: what it is, which version, and its sections, each with an address of its own. */
@@ -21,7 +26,7 @@ export function Policy({
         <h1 className="text-4xl">{title}</h1>
         <p className="text-lg text-ink-2">{lead}</p>
         <p className="text-sm text-ink-3">
-          Version {policyVersion}, effective <time dateTime={policyVersion}>20 November 2026</time>
+          Version {policyVersion}, effective <time dateTime={policyVersion}>{effective}</time>
         </p>
         <Notice tone="warn" title="Draft">
           <p>
