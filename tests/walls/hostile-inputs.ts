@@ -101,6 +101,55 @@ export const textUnits: readonly Hostile<string>[] = named({
   'one word': 'word ',
 });
 
+/** Characters that reorder or hide what is written, and what must be left of the text around them. */
+export const hiddenCharacters: readonly (Hostile<string> & { left: string })[] = [
+  ...Object.entries({
+    'an override of direction': '\u202e',
+    'an embedding of direction': '\u202a',
+    'the end of an embedding': '\u202c',
+    'an isolate of direction': '\u2066',
+    'the end of an isolate': '\u2069',
+    'a mark from left to right': '\u200e',
+    'a mark from right to left': '\u200f',
+    'an Arabic mark': '\u061c',
+    'a tag character': '\u{e0041}',
+    'a cancelled tag': '\u{e007f}',
+    'a zero-width space': '\u200b',
+    'a word joiner': '\u2060',
+    'a joiner between Latin letters': '\u200d',
+    'a non-joiner between Latin letters': '\u200c',
+    'a soft hyphen': '\u00ad',
+    'a byte order mark': '\ufeff',
+    'a filler that is a letter': '\u3164',
+    'a variation of a letter': '\ufe0f',
+    'a variation far above': '\u{e0100}',
+    'a joiner behind a variation': '\ufe0f\u200d',
+    'an annotation': '\ufff9',
+    'a character that terminals obey': '\u001b',
+    'the character that no database holds': '\u0000',
+  }).map(([name, input]) => ({ name, input: `Cla${input}ude is right`, left: 'Claude is right' })),
+  { name: 'half of a surrogate pair', input: 'a \ud83d b', left: 'a \ufffd b' },
+  { name: 'a separator of lines', input: 'one line\u2028or two', left: 'one line\nor two' },
+  {
+    name: 'marks without an end',
+    input: `e${'\u0301'.repeat(500)} as it is`,
+    left: `e${'\u0301'.repeat(30)} as it is`,
+  },
+  // These have a meaning where they stand.
+  ...Object.entries({
+    'a family of emoji': 'We are \u{1f469}\u200d\u{1f469}\u200d\u{1f467}',
+    'a flag of emoji': 'We are \u{1f3f3}\ufe0f\u200d\u{1f308}',
+    'an emoji with a skin colour': 'I am \u{1f469}\u{1f3fd}\u200d\u{1f52c}',
+    'a heart and a key': 'With \u2764\ufe0f and 1\ufe0f\u20e3',
+    'a Persian non-joiner': '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 now',
+    'a Hindi joiner': '\u0915\u094d\u200d\u0937 now',
+    'Hebrew and English': '\u05e9\u05dc\u05d5\u05dd means hello',
+  }).map(([name, input]) => ({ name, input, left: input })),
+];
+
+/** Turns the order of the characters around it, wherever it is shown. */
+export const reordering = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
 /** A text of this many characters, made of one unit. */
 export function filled(unit: string, length: number): string {
   return unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
