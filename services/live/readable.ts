@@ -51,7 +51,7 @@ export function createReadable(): { push: (chunk: string) => string } {
     if (isKey) return '';
     if (shown) return text;
     held += text;
-    if (!held.includes(' ')) return '';
+    if (!text.includes(' ')) return '';
     shown = true;
     return held;
   };

@@ -223,7 +223,7 @@ function listed(heading: string, lines: readonly string[]): string {
 export function escapeMarkdown(text: string): string {
   return (
     flattenMarkdown(text)
-      .replace(/\s*\n\s*/g, ' ')
+      .replace(/\n+/g, ' ')
       // A terminal obeys control characters, and an override of the direction hides what is written.
       .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '')
       .replace(/[\\`*_[\]<>|]/g, '\\$&')

@@ -321,9 +321,7 @@ export function checkLedger(
   for (const claim of ledger.claims) {
     const quotes = claim.supporting_quotes
       .map(({ answer_label, quote }) => ({ label: answer_label, quote }))
-      .filter(
-        ({ label, quote }) => shown.get(label)?.text.includes(normalizeSpace(quote)) === true,
-      );
+      .filter(({ label, quote }) => contains(shown.get(label)?.text ?? '', normalizeSpace(quote)));
     rejectedQuotes += claim.supporting_quotes.length - quotes.length;
     if (quotes.length === 0) continue;
     const flips = quotes
@@ -506,8 +504,22 @@ function flipsOn(claims: Opinion['claims'], quote: string): boolean {
   const quoted = normalizeSpace(quote);
   return claims.some((claim) => {
     const own = normalizeSpace(claim.text);
-    return claim.if_false_flips && (own.includes(quoted) || quoted.includes(own));
+    return claim.if_false_flips && (contains(own, quoted) || contains(quoted, own));
   });
+}
+
+/** `includes` by borders: the built-in search takes the product of both lengths where texts repeat. */
+function contains(whole: string, part: string): boolean {
+  // No reply keeps this character, so no border is longer than the part.
+  const joined = `${part}\u0000${whole}`;
+  const borders = new Uint32Array(joined.length);
+  for (let at = 1, length = 0; at < joined.length; at += 1) {
+    while (length > 0 && joined[at] !== joined[length]) length = borders[length - 1] ?? 0;
+    if (joined[at] === joined[length]) length += 1;
+    if (length === part.length) return true;
+    borders[at] = length;
+  }
+  return false;
 }
 
 function unfence(reply: string): string {

@@ -12,6 +12,7 @@ import { benchIdentity } from './identity.ts';
 import { benchReaders } from './readers.ts';
 import { benchRuns } from './runs.ts';
 import { benchStreams } from './streams.ts';
+import { benchText } from './text.ts';
 
 /**
  * All benchmarks in one run, each beside its limit and its peers, on a Postgres of their own with
@@ -59,6 +60,7 @@ try {
     identity: async () => benchIdentity({ appUrl, log, logins: quick ? 20 : 200 }),
     commands: async () =>
       benchCommands({ ...shared, durationMs: quick ? 300 : 3000, countFlushes: !quick }),
+    text: () => benchText({ rounds: quick ? 1 : 5 }),
     readers: async () => benchReaders({ ...shared, events: quick ? 50_000 : 500_000 }),
   };
   for (const [name, bench] of Object.entries(benches))

@@ -47,6 +47,12 @@ describe('scrubbing an answer', () => {
       expect(flattenMarkdown(text)).toBe(text);
   });
 
+  it('takes nested marks, brackets in addresses, indentation and doubled spaces away at once', () => {
+    const markdown =
+      '> 1. **See [the _page_](https://x.example/a_(b)).**  Twice.\n\n    indented\n<!-- a\nb -->\n<!-- open';
+    expect(flattenMarkdown(markdown)).toBe('See the page. Twice.\n\nindented\n\n<!-- open');
+  });
+
   it('changes nothing the second time', () => {
     const pieces = fc.constantFrom(
       '# ',

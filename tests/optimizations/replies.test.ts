@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createReadable } from '#services/live/readable.ts';
 import {
   checkLedger,
   checkReview,
@@ -11,6 +12,7 @@ import {
   sharedNotes,
 } from '#services/optimizations/replies.ts';
 import type { ClaimLedger, Opinion, Review } from '#services/optimizations/replies.ts';
+import { hiddenCharacters } from '#tests/walls/hostile-inputs.ts';
 
 const opinion: Opinion = {
   recommendation: { option_label: 'Open on Sundays', one_line: 'Open on Sundays for a month.' },
@@ -149,6 +151,27 @@ describe('parsing a reply', () => {
       JSON.stringify({ ...opinion, risks: ['a\u0000b\u001b[31m\ud800c'] }),
     );
     expect(parsed.ok && parsed.value.risks).toEqual(['ab[31m\ufffdc']);
+  });
+
+  it.each(hiddenCharacters)('keeps no hidden character: $name', ({ input, left }) => {
+    const parsed = parseReply('opinion', JSON.stringify({ ...opinion, risks: [input] }));
+    expect(parsed.ok && parsed.value.risks).toEqual([left]);
+  });
+
+  it.each(hiddenCharacters)('streams no hidden character: $name', ({ input, left }) => {
+    const escaped = [...Array(input.length).keys()]
+      .map((at) => `\\u${input.charCodeAt(at).toString(16).padStart(4, '0')}`)
+      .join('');
+    for (const json of [JSON.stringify([input]), `["${escaped}"]`])
+      expect(createReadable().push(json)).toBe(`${left}\n`);
+  });
+
+  it('streams a character whole that comes in two parts', () => {
+    const words = createReadable();
+    expect(['["a \ud83d', '\ude00"]'].map((chunk) => words.push(chunk))).toEqual([
+      'a ',
+      '\u{1f600}\n',
+    ]);
   });
 
   it('never throws, whatever the text', () => {

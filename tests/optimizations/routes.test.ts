@@ -355,3 +355,36 @@ test('once the models of a day have cost the daily limit, no run starts until th
     await paused.close();
   }
 });
+
+test('what turns the direction of reading is taken out of a question, a title and a recipe', async () => {
+  const turned = (text: string) => `\u202e${text}\u2069`;
+  const run = await createRun(ann, {
+    challenge: turned('Open on Sundays?'),
+    context: turned('A bakery.'),
+    objectives: [turned('More bread')],
+    constraints: [turned('No loans'), turned('')],
+    strategy: 'balanced',
+  });
+  expect(run).toMatchObject({
+    title: 'Open on Sundays?',
+    challenge: 'Open on Sundays?',
+    context: 'A bakery.',
+    objectives: ['More bread'],
+    constraints: ['No loans'],
+  });
+  const path = `/optimizations/${run.id}`;
+  const rename = { method: 'PATCH', token: ann.token } as const;
+  const { title } = await app.data<Optimization>(path, {
+    ...rename,
+    body: { title: turned('Sundays') },
+  });
+  expect(title).toBe('Sundays');
+  expect((await app.call(path, { ...rename, body: { title: turned('') } })).status).toBe(400);
+  const recipe = { category: 'sales', strategy: 'balanced', summary: turned('Or not.') };
+  expect(
+    await app.data('/recipes', {
+      token: ann.token,
+      body: { ...recipe, title: turned('Sundays'), challenge: turned('Open in {town}?') },
+    }),
+  ).toMatchObject({ title: 'Sundays', summary: 'Or not.', challenge: 'Open in {town}?' });
+});

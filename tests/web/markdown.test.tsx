@@ -1,6 +1,9 @@
 import { renderToStaticMarkup } from 'react-dom/server';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import { closed } from '#tests/optimizations/run-script.ts';
+import { Answer } from '#web/run/answer.tsx';
 import { MarkdownBody } from '#web/ui/markdown-body.tsx';
+import { plainWords, storyOf } from './run-story.ts';
 
 const draw = (text: string): string => renderToStaticMarkup(<MarkdownBody text={text} />);
 
@@ -48,4 +51,14 @@ describe('the text of a model', () => {
     expect(html).not.toMatch(/\s(src|style|action|on\w+)=/i);
     for (const [, href] of html.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^https:\/\//);
   });
+});
+
+test('each reason of an answer is parsed by itself, and a fence left open swallows no other', () => {
+  const opinion = (seat: string) => ({
+    ...plainWords.opinion(seat),
+    reasoning: ['```\nLeft open.', 'The second reason.'],
+  });
+  const { council } = storyOf(closed(), { opinion }).copy();
+  const drawn = renderToStaticMarkup(<Answer view={council} seat="S1" heading="h3" />);
+  expect(drawn.match(/class="prose"/g)).toHaveLength(2);
 });

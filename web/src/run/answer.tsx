@@ -29,7 +29,9 @@ export function Answer({
           {opinion.recommendation.option_label} · says it is {opinion.stated_confidence}&nbsp;% sure
         </p>
       </div>
-      <Markdown text={opinion.reasoning.join('\n\n')} />
+      {opinion.reasoning.map((reason) => (
+        <Markdown key={reason} text={reason} />
+      ))}
       <Claims opinion={opinion} heading={heading} />
       <Items heading={heading} title="Assumptions" items={opinion.assumptions} />
       <Items heading={heading} title="Risks" items={opinion.risks} />

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { createReadable } from '#services/live/readable.ts';
+import { checkLedger } from '#services/optimizations/replies.ts';
+import { filled, textUnits } from '#tests/walls/hostile-inputs.ts';
+import { stepsOver } from './text-steps.ts';
+
+/** As long as an opinion can be after its fields were cut. */
+const characters = 20_000;
+/** Far above what a busy machine needs, and far below the seconds of anything quadratic. */
+const mostMs = 500;
+
+test.each(textUnits)('20,000 characters of $name take no step long', ({ input }) => {
+  const slow = stepsOver(input, characters).flatMap(([name, step]) => {
+    const begun = performance.now();
+    step();
+    const ms = performance.now() - begun;
+    return ms > mostMs ? [[name, ms]] : [];
+  });
+  expect(slow).toEqual([]);
+});
+
+test('a word of 50,000 characters streams in time that grows with its length', () => {
+  const begun = performance.now();
+  createReadable().push(`{"a":"${filled('a', 50_000)}"}`);
+  expect(performance.now() - begun).toBeLessThan(mostMs);
+});
+
+test('a full ledger of quotes that almost stand in an answer is checked at once', () => {
+  const quote = `bb${filled('ab', 1198)}`;
+  const ledger = {
+    claims: Array.from({ length: 24 }, (_, at) => ({
+      claim_id: `c${at}`,
+      text: 'A claim.',
+      importance: 3 as const,
+      supporting_quotes: Array.from({ length: 14 }, () => ({ answer_label: 'K7Q', quote })),
+    })),
+    options: [{ option_id: 'o1', text: 'Open', answer_labels: ['K7Q'] }],
+  };
+  const begun = performance.now();
+  const checked = checkLedger(ledger, [{ label: 'K7Q', text: filled('ab', characters) }]);
+  expect(performance.now() - begun).toBeLessThan(mostMs);
+  expect(checked.ok).toBe(false);
+});
