@@ -82,6 +82,25 @@ describe('with models that answer', () => {
 });
 
 describe('with models that fail', () => {
+  test('providers that are unavailable for ten seconds cost a run no seat and no credit', async () => {
+    const council = await createTestCouncil();
+    try {
+      const person = await rich(council);
+      const [run] = await Promise.all([
+        council.ask(person, { ...question, strategy: 'balanced' }),
+        council.outage(10_000),
+      ]);
+      expect(run).toMatchObject({
+        status: 'completed',
+        credits: { charged: 14, refunded: 0 },
+        result: { heading: 'recommendation', verified: 'two' },
+      });
+      expect(run.models.map((model) => model.status)).toEqual(run.models.map(() => 'completed'));
+    } finally {
+      await council.close();
+    }
+  });
+
   test('a dead model is named, its share comes back, and the run completes without it', async () => {
     const council = await createTestCouncil({
       personas: { 'gemini-3.8-flash': 'dead', 'gpt-6-luna': '429-then-ok' },
