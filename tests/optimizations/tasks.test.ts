@@ -172,6 +172,21 @@ describe('calls', () => {
     ]);
   });
 
+  test('text that a failed attempt left behind counts for no progress', async () => {
+    const { person, runId } = await started();
+    await work('call-model', { runId, slot: 'opinion.S1' });
+    await app.core.pool.query(
+      `insert into live_text (run_id, slot, attempt, user_id, chars, progress, tail, changed)
+       values ($1, 'opinion.S1', 1, $2, 900, 80, 'sealed', now())`,
+      [runId, person.userId],
+    );
+    const run = await app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
+    expect(run.models.find(({ seat }) => seat === 'S1')).toMatchObject({
+      status: 'retrying',
+      progress: 0,
+    });
+  });
+
   test('a run whose text was erased asks nothing more and ends', async () => {
     const { person, runId } = await started();
     await app.core.sealer.eraseKey(runId);
