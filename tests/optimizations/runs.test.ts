@@ -150,6 +150,25 @@ describe('with models that fail', () => {
     }
   });
 
+  test('answers that cannot be used were written and streamed: half of the price comes back', async () => {
+    const models = (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map(
+      ({ model }, index) => [model, index % 2 === 0 ? 'malformed' : 'truncated'] as const,
+    );
+    const council = await createTestCouncil({ personas: Object.fromEntries(models) });
+    try {
+      const person = await rich(council);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run).toMatchObject({
+        status: 'failed',
+        ended_because: 'Too few models answered for a council to be heard.',
+        credits: { charged: 7, refunded: 7 },
+      });
+      expect(run.models.map(({ attempt }) => attempt)).toEqual(models.map(() => 2));
+    } finally {
+      await council.close();
+    }
+  });
+
   test('no answer at all: everything comes back', async () => {
     const dead = Object.fromEntries(
       (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map((seat) => [
