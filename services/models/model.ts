@@ -58,8 +58,8 @@ export type ModelReply = {
 export type ModelPart = { type: 'text'; text: string } | { type: 'reply'; reply: ModelReply };
 
 /**
- * Why a call brought no reply. Retryable are `rate_limited` (429), `timeout` (408 and our own
- * deadline), `conflict` (409), `unavailable` (5xx) and `connection`; the rest are final.
+ * Why a call brought no reply. `rate_limited` is 429, `timeout` 408 and our own deadline, `conflict`
+ * 409, `unavailable` 5xx. How often each is tried again stands in `optimizations/attempts.ts`.
  */
 export type FailureClass =
   | 'rate_limited'
@@ -75,14 +75,6 @@ export type FailureClass =
   | 'truncated'
   | 'malformed'
   | 'aborted';
-
-export const retryableFailures: ReadonlySet<FailureClass> = new Set<FailureClass>([
-  'rate_limited',
-  'timeout',
-  'conflict',
-  'unavailable',
-  'connection',
-]);
 
 export class ModelFailure extends Error {
   override readonly name = 'ModelFailure';

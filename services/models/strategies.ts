@@ -69,7 +69,6 @@ const strategy = v.strictObject({
     synthesisMs: milliseconds,
     runMs: milliseconds,
   }),
-  attemptsPerCall: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3)),
   /** Parts of the strategy's design that this version leaves out, as a person reads them. */
   notInThisVersion: v.array(v.string()),
 });

@@ -52,7 +52,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 16_000,
     deadlines: standardDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [],
   },
   {
@@ -79,7 +78,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 16_000,
     deadlines: standardDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [],
   },
   {
@@ -105,7 +103,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 16_000,
     deadlines: standardDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [],
   },
   {
@@ -131,7 +128,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 48_000,
     deadlines: patientDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [duels],
   },
   {
@@ -157,7 +153,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 32_000,
     deadlines: standardDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [duels],
   },
   {
@@ -184,7 +179,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 32_000,
     deadlines: patientDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [duels, 'Shadow self-reviews'],
   },
   {
@@ -210,7 +204,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 8000,
     deadlines: standardDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: [],
   },
   {
@@ -236,7 +229,6 @@ export const strategyList: readonly Strategy[] = [
     minFamilies: 3,
     maxOutputTokens: 32_000,
     deadlines: standardDeadlines,
-    attemptsPerCall: 3,
     notInThisVersion: ['A refinement round that shows arguments only'],
   },
 ];

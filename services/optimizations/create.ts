@@ -175,7 +175,6 @@ function planOf(registry: ModelRegistry, strategy: Strategy, at: string): Plan {
     synthesizers: strategy.synthesizers.map(use),
     verifiers: strategy.verifiers.map((pair) => pair.map(use)),
     minFamilies: strategy.minFamilies,
-    attempts: strategy.attemptsPerCall,
     typicalSeconds: strategy.typicalSeconds,
     strongest: strongestSeat(strategy, at),
     pricesStale: stalePrices(strategy, at),

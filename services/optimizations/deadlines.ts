@@ -1,5 +1,5 @@
 import type { Plan } from './events.ts';
-import type { RunState } from './run-state.ts';
+import type { OpenState, RunState } from './run-state.ts';
 
 /**
  * A deadline that is noticed long after it was due found no worker awake. It is armed once more for
@@ -30,10 +30,17 @@ export function deadlineLength(
 
 /** How long a call that begins now may take: until its stage closes. */
 export function timeLeft(state: RunState, now: number): number {
-  if (!('hardAt' in state)) return leastMs;
+  return 'hardAt' in state ? Math.max(leastMs, untilClosed(state, now)) : leastMs;
+}
+
+/**
+ * Milliseconds until the stage closes, negative when its deadline is due. A stage that is open so long
+ * after its deadline has been given its full length once more.
+ */
+export function untilClosed(state: OpenState, now: number): number {
   return isLate(state.hardAt, now)
     ? deadlineLength(state.plan.deadlinesMs, { stage: state.stage, kind: 'hard' })
-    : Math.max(leastMs, Date.parse(state.hardAt) - now);
+    : Date.parse(state.hardAt) - now;
 }
 
 /** From when on (ISO 8601 UTC) a run that was hidden at `hiddenAt` no longer comes back. */

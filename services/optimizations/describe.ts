@@ -217,6 +217,12 @@ function finalFailure(view: RunView, slot: Slot): FailureClass | 'lost' | null {
   return last.status === 'lost' ? 'lost' : (last.failure ?? null);
 }
 
+/** What a missing seat was waiting to try again after when its stage closed; null when it was at work. */
+function lastFailure(view: RunView, seat: string): FailureClass | null {
+  const last = lastAttempt(view, opinionSlot(seat))?.attempt;
+  return last?.status === 'failed' ? last.failure : null;
+}
+
 export function describeSeat(view: RunView, seat: Seat): SeatProgress {
   const slots = [opinionSlot(seat.seat), reviewSlot(seat.seat)];
   const current = view.calls[slots[1]!] ? slots[1]! : slots[0]!;
@@ -249,7 +255,7 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
   if (failure === 'refusal') return 'refused';
   if (failure === 'timeout') return 'timed_out';
   if (failure !== null) return 'failed';
-  if (isMissing(view, seat)) return 'timed_out';
+  if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
   if (view.stage === 'closed' || view.stage === 'settling')
     return view.calls[opinionSlot(seat)]?.outcome ? 'completed' : 'failed';
   const review = view.calls[reviewSlot(seat)];
@@ -265,14 +271,14 @@ function seatReason(view: RunView, seat: string, status: SeatStatus): string | n
     return `Left out of the vote: its answer tried to instruct its reviewers (${view.excluded?.flags ?? 0} flagged it)`;
   const failure = finalFailure(view, opinionSlot(seat));
   if (failure !== null) return failureWords[failure];
-  if (isMissing(view, seat)) return failureWords.timeout;
+  if (isMissing(view, seat)) return failureWords[lastFailure(view, seat) ?? 'late'];
   if (status === 'failed') return 'Had not answered when the run ended';
   if (status === 'retrying') {
     const last = lastAttempt(
       view,
       view.calls[reviewSlot(seat)] ? reviewSlot(seat) : opinionSlot(seat),
     );
-    return `Retrying (${(last?.number ?? 1) + 1} of ${view.plan.attempts}): ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
+    return `Retrying (attempt ${(last?.number ?? 1) + 1}): ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
   }
   const reviewFailure = finalFailure(view, reviewSlot(seat));
   return reviewFailure === null ? null : `No review: ${failureWords[reviewFailure]}`;

@@ -42,7 +42,6 @@ export type Plan = {
   /** For each synthesiser the two models that verify its draft. */
   verifiers: readonly (readonly CouncilModel[])[];
   minFamilies: number;
-  attempts: number;
   /** What a run of this strategy usually takes, for the estimate that people see. */
   typicalSeconds: number;
   /** The seat whose model costs most, by which people tell how much a missing seat matters. */

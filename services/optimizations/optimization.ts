@@ -1,8 +1,8 @@
 import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { retryableFailures } from '#services/models/model.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
-import { forgottenFrom, isLate } from './deadlines.ts';
+import { isLastAttempt, nextTry } from './attempts.ts';
+import { forgottenFrom } from './deadlines.ts';
 import type { CallOutcome, OptimizationEvent, Slot } from './events.ts';
 import { owedSlots } from './owed.ts';
 import { reactions } from './reactions.ts';
@@ -153,7 +153,7 @@ function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationE
   const call = owedCall(state, command.slot);
   if (!call || command.attempt !== call.attempts + 1) return [];
   const lost = { slot: command.slot, attempt: call.attempts };
-  if (call.open && call.attempts >= state.plan.attempts)
+  if (call.open && isLastAttempt(state, command.slot, 'lost'))
     return [{ type: 'CallLost', data: { ...lost, final: true } }];
   const begun: OptimizationEvent = {
     type: 'CallStarted',
@@ -193,24 +193,9 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   }
   if (!call.open || command.attempt !== call.attempts) return late;
   const { failure, retryAfterMs } = command.result;
-  const retryAt = later(command.now, Math.max(retryAfterMs ?? 0, retryDelayMs(command.attempt)));
-  const beyondDeadline = retryAt >= state.hardAt && !hasMoreTime(state, command.now);
-  const final =
-    !retryableFailures.has(failure) || command.attempt >= state.plan.attempts || beyondDeadline;
-  return [
-    {
-      type: 'CallFailed',
-      data: { ...end, failure, final, retryAt: final ? null : retryAt },
-    },
-  ];
-}
-
-/**
- * A stage that is open so long after its hard deadline was given its full time once more, because no
- * worker had been awake to use it (`tasks.ts`); the time that was planned then bounds nothing.
- */
-function hasMoreTime(state: OpenState, now: string): boolean {
-  return isLate(state.hardAt, Date.parse(now));
+  const { slot, attempt, now } = command;
+  const retryAt = nextTry(state, { slot, attempt, failure, retryAfterMs, now });
+  return [{ type: 'CallFailed', data: { ...end, failure, final: retryAt === null, retryAt } }];
 }
 
 /** What an accepted answer fixes by itself, before any question of progress. */
@@ -345,11 +330,6 @@ function owedCall(state: OpenState, slot: Slot): CallState | null {
 function roundOf(slot: Slot): number {
   const parts = parseSlot(slot);
   return 'round' in parts ? parts.round : 0;
-}
-
-/** Before attempt 2: 1 s, before attempt 3: 2 s; a Retry-After that is longer counts instead. */
-function retryDelayMs(attempt: number): number {
-  return 1000 * 2 ** (attempt - 1);
 }
 
 /** As the command bus runs it. */

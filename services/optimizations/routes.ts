@@ -360,14 +360,16 @@ async function detail(
   return describeRun(run.view, clock());
 }
 
-/** The view with how far the calls that are under way have come. */
+/** The view with how far the open attempts have come; a dead worker may leave text of others behind. */
 export async function withProgress(client: Queryable, view: RunView): Promise<RunView> {
   if (view.stage === 'draft' || view.stage === 'closed') return view;
-  const { rows } = await client.query<{ slot: string; progress: number }>(
-    'select slot, max(progress)::integer as progress from live_text where run_id = $1 group by slot',
+  const { rows } = await client.query<{ slot: string; attempt: number; progress: number }>(
+    'select slot, attempt, progress from live_text where run_id = $1',
     [view.id],
   );
-  return withStreamed(view, rows);
+  const isOpen = ({ slot, attempt }: (typeof rows)[number]) =>
+    view.calls[slot]?.attempts[attempt]?.status === 'open';
+  return withStreamed(view, rows.filter(isOpen));
 }
 
 type ListDependencies = Pick<OptimizationRouteDependencies, 'sealer' | 'readRun'> & {

@@ -10,6 +10,9 @@ import type {
 } from './events.ts';
 import type { Stage } from './slots.ts';
 
+/** How an attempt ended that may be followed by another (`attempts.ts`). */
+export type EndedBy = 'transient' | 'timeout' | 'unusable' | 'lost';
+
 /**
  * A run as its events leave it: one shape for each situation, each with its own fields only. It is
  * what decisions are made on, and what a snapshot holds; no text comes here.
@@ -17,6 +20,8 @@ import type { Stage } from './slots.ts';
 export type CallState = {
   /** Attempts begun so far. */
   attempts: number;
+  /** Attempts that have ended without an answer, by how. */
+  ends: Readonly<Record<EndedBy, number>>;
   /** The last attempt is under way. */
   open: boolean;
   outcome: CallOutcome | null;
@@ -87,12 +92,36 @@ export function isOpen(state: RunState): state is OpenState {
 /** A call that nobody has begun. */
 export const freshCall: CallState = {
   attempts: 0,
+  ends: { transient: 0, timeout: 0, unusable: 0, lost: 0 },
   open: false,
   outcome: null,
   dead: null,
   retryAt: null,
   priced: [],
 };
+/** Null for a failure that every further attempt would meet, too. */
+export function endedBy(failure: FailureClass): EndedBy | null {
+  switch (failure) {
+    case 'rate_limited':
+    case 'conflict':
+    case 'unavailable':
+    case 'connection':
+      return 'transient';
+    case 'timeout':
+      return 'timeout';
+    case 'truncated':
+    case 'malformed':
+      return 'unusable';
+    case 'auth':
+    case 'billing':
+    case 'unknown_model':
+    case 'bad_request':
+    case 'refusal':
+    case 'aborted':
+      return null;
+  }
+}
+
 export function evolve(state: RunState, event: OptimizationEvent): RunState {
   if (event.type === 'OptimizationCreated') {
     const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = event.data;
@@ -133,7 +162,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       });
     case 'CallLost':
       return withCall(state, event.data.slot, {
-        open: false,
+        ...endedAttempt(state, event.data.slot, 'lost'),
         ...(event.data.final ? { dead: 'lost' as const } : {}),
       });
     case 'CallSucceeded':
@@ -148,7 +177,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
     case 'CallFailed':
       return priced(
         withCall(state, event.data.slot, {
-          open: false,
+          ...endedAttempt(state, event.data.slot, endedBy(event.data.failure)),
           retryAt: event.data.retryAt,
           ...(event.data.final ? { dead: event.data.failure } : {}),
         }),
@@ -260,6 +289,11 @@ function withCall(state: Known, slot: Slot, change: Partial<CallState>): Known {
   if (!('calls' in state)) return state;
   const call = state.calls[slot] ?? freshCall;
   return { ...state, calls: { ...state.calls, [slot]: { ...call, ...change } } };
+}
+
+function endedAttempt(state: Known, slot: Slot, by: EndedBy | null): Partial<CallState> {
+  const { ends } = ('calls' in state ? state.calls[slot] : undefined) ?? freshCall;
+  return { open: false, ends: by === null ? ends : { ...ends, [by]: ends[by] + 1 } };
 }
 
 function priced(state: Known, end: { slot: Slot; attempt: number }): Known {

@@ -294,7 +294,6 @@ const emptyPlan: Plan = {
   synthesizers: [],
   verifiers: [],
   minFamilies: 0,
-  attempts: 0,
   typicalSeconds: 0,
   deadlinesMs: {
     opinionsSoft: 0,

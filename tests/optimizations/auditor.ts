@@ -23,8 +23,27 @@ export class Fault extends Error {
   override readonly name = 'Fault';
 }
 
+/** How attempts end, and after how many such ends no other may follow. */
+const endings: Readonly<Record<string, string>> = {
+  connection: 'transient',
+  unavailable: 'transient',
+  rate_limited: 'transient',
+  conflict: 'transient',
+  timeout: 'timeout',
+  malformed: 'unusable',
+  truncated: 'unusable',
+  lost: 'lost',
+};
+const mostEndings: Readonly<Record<string, number>> = {
+  transient: Infinity,
+  timeout: 2,
+  unusable: 2,
+  lost: 3,
+};
+
 type SlotAudit = {
   attempts: number;
+  ends: Map<string, number>;
   /** The attempt whose outcome is awaited. */
   open: number | null;
   answered: boolean;
@@ -83,6 +102,7 @@ export function createAuditor(): Auditor {
   function slotOf(run: RunAudit, slot: string): SlotAudit {
     const audit = run.slots.get(slot) ?? {
       attempts: 0,
+      ends: new Map<string, number>(),
       open: null,
       answered: false,
       dead: false,
@@ -102,6 +122,14 @@ export function createAuditor(): Auditor {
   function price(audit: SlotAudit, { attempt }: CallAt, of: string): void {
     requireThat(!audit.priced.has(attempt), 'a call priced twice', of);
     audit.priced.add(attempt);
+  }
+
+  function endAttempt(audit: SlotAudit, how: string, final: boolean, of: string): void {
+    const kind = endings[how] ?? 'for good';
+    const ends = (audit.ends.get(kind) ?? 0) + 1;
+    audit.ends.set(kind, ends);
+    requireThat(final || ends < (mostEndings[kind] ?? 1), 'an attempt too many', of);
+    requireThat(kind !== 'lost' || final === (ends === 3), 'a lost call miscounted', of);
   }
 
   function requireOpen(run: RunAudit, { slot }: CallAt, audit: SlotAudit, of: string): void {
@@ -132,7 +160,6 @@ export function createAuditor(): Auditor {
         const audit = slotOf(run, event.data.slot);
         requireOpen(run, event.data, audit, of);
         requireThat(event.data.attempt === audit.attempts + 1, 'an attempt out of order', of);
-        requireThat(event.data.attempt <= run.plan.attempts, 'an attempt too many', of);
         requireThat(audit.open === null, 'two open attempts of one slot', of);
         audit.attempts = event.data.attempt;
         audit.open = event.data.attempt;
@@ -142,6 +169,7 @@ export function createAuditor(): Auditor {
         const audit = begun(run, event.data, of);
         requireOpen(run, event.data, audit, of);
         requireThat(audit.open === event.data.attempt, 'a call lost that was not open', of);
+        endAttempt(audit, 'lost', event.data.final, of);
         audit.open = null;
         audit.dead = event.data.final;
         return;
@@ -160,6 +188,7 @@ export function createAuditor(): Auditor {
         requireThat(audit.open === event.data.attempt, 'a call failed that was not open', of);
         requireThat(event.data.final === (event.data.retryAt === null), 'a retry of nothing', of);
         price(audit, event.data, of);
+        endAttempt(audit, event.data.failure, event.data.final, of);
         audit.open = null;
         audit.dead = event.data.final;
         audit.refused = event.data.final && event.data.failure === 'refusal';
@@ -397,7 +426,6 @@ function emptyRun(): RunAudit {
       synthesizers: [],
       verifiers: [],
       minFamilies: 0,
-      attempts: 0,
       typicalSeconds: 0,
       deadlinesMs: {
         opinionsSoft: 0,

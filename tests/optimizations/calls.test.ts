@@ -166,7 +166,7 @@ function modelOfSlot({ state }: OpenRun, slot: Slot): CouncilModel {
 
 function failed(told: Told, slot: Slot): Told {
   const attempt = nextAttempt(opened(told).state, slot);
-  return after(after(told, begin(slot, attempt)), fails(slot, 'malformed', { attempt }));
+  return after(after(told, begin(slot, attempt)), fails(slot, 'billing', { attempt }));
 }
 
 /** Answers what the run waits for, until it reaches the stage or has nothing left to ask. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { FailureClass } from '#services/models/model.ts';
 import type { OptimizationEvent } from '#services/optimizations/events.ts';
 import type { OptimizationCommand } from '#services/optimizations/optimization.ts';
 import type { RunState } from '#services/optimizations/run-state.ts';
-import { owedSlots } from '#services/optimizations/owed.ts';
+import { nextAttempt, owedSlots, retryTime } from '#services/optimizations/owed.ts';
 import { Problem } from '#services/platform/problem.ts';
 import {
   after,
@@ -304,75 +305,128 @@ describe('an answer', () => {
 
 describe('a failure', () => {
   const told = started().given(begin('opinion.S1'));
+  const failedIn = (events: readonly OptimizationEvent[]) => only(events, 'CallFailed').data;
 
-  test.each(['rate_limited', 'timeout', 'conflict', 'unavailable', 'connection'] as const)(
-    'that may pass is tried again: %s',
+  /** Begins and fails a slot, each time when the last failure said, until it is given up. */
+  function failures(slot: string, failure: FailureClass, from: Script, now = noon): string[] {
+    const tries: string[] = [];
+    let at: string | null = now;
+    let here = from;
+    for (let attempt = nextAttempt(here.state, slot); at !== null && tries.length < 500;) {
+      here = here.given(begin(slot, attempt, at), fails(slot, failure, { attempt, now: at }));
+      tries.push(at);
+      at = retryTime(here.state, slot);
+      attempt += 1;
+    }
+    expect(here.events.at(-1)).not.toMatchObject({ type: 'CallStarted' });
+    return tries;
+  }
+  const waits = (tries: readonly string[]) =>
+    tries.slice(1).map((at, index) => Date.parse(at) - Date.parse(tries[index]!));
+
+  test.each(['rate_limited', 'conflict', 'unavailable', 'connection'] as const)(
+    'that is transient is tried again, backing off, as long as the stage is open: %s',
     (failure) => {
-      expect(only(told.when(fails('opinion.S1', failure)), 'CallFailed').data).toMatchObject({
-        failure,
-        final: false,
-        retryAt: after(1000),
-      });
+      const tries = failures('opinion.S1', failure, started());
+      // Hard deadline after 180 s; at most 15 s between two tries, at least one.
+      expect(Date.parse(tries.at(-1)!)).toBeGreaterThan(Date.parse(after(165_000)));
+      expect(Date.parse(tries.at(-1)!)).toBeLessThan(Date.parse(after(180_000)));
+      expect(waits(tries)[0]).toBeLessThanOrEqual(2000);
+      for (const wait of waits(tries)) {
+        expect(wait).toBeGreaterThanOrEqual(1000);
+        expect(wait).toBeLessThanOrEqual(15_000);
+      }
     },
   );
 
+  test('is not tried again at the same moment as that of another seat', () => {
+    const [one, other] = ['opinion.S1', 'opinion.S2'].map((slot) =>
+      failures(slot, 'unavailable', started()),
+    );
+    expect(one).not.toEqual(other);
+    expect(failures('opinion.S1', 'unavailable', started())).toEqual(one);
+  });
+
   test.each([
-    'auth',
-    'billing',
-    'unknown_model',
-    'bad_request',
-    'refusal',
-    'truncated',
-    'malformed',
-    'aborted',
-  ] as const)('that would come again ends the slot: %s', (failure) => {
-    expect(only(told.when(fails('opinion.S1', failure)), 'CallFailed').data).toMatchObject({
-      failure,
-      final: true,
-      retryAt: null,
-    });
-    const ended = told.given(fails('opinion.S1', failure));
-    expect(owedSlots(ended.state)).not.toContain('opinion.S1');
+    ['timeout', 2],
+    ['malformed', 2],
+    ['truncated', 2],
+    ['auth', 1],
+    ['billing', 1],
+    ['unknown_model', 1],
+    ['bad_request', 1],
+    ['refusal', 1],
+    ['aborted', 1],
+  ] as const)('%s ends the slot after %d attempts', (failure, most) => {
+    expect(failures('opinion.S1', failure, started())).toHaveLength(most);
   });
 
-  test('waits twice as long before the third attempt, and as long as the provider asks', () => {
-    const second = told.given(fails('opinion.S1', 'unavailable'), begin('opinion.S1', 2));
-    const retryAt = (failed: OptimizationCommand) =>
-      only(second.when(failed), 'CallFailed').data.retryAt;
-    expect(retryAt(fails('opinion.S1', 'unavailable', { attempt: 2 }))).toBe(after(2000));
-    expect(retryAt(fails('opinion.S1', 'rate_limited', { attempt: 2, retryAfterMs: 20_000 }))).toBe(
-      after(20_000),
-    );
-    expect(retryAt(fails('opinion.S1', 'rate_limited', { attempt: 2, retryAfterMs: 10 }))).toBe(
-      after(2000),
-    );
-  });
-
-  test('of the third attempt is final', () => {
-    const third = told.given(
+  test('of one class does not use up the attempts of another', () => {
+    const mixed = started().given(
+      begin('opinion.S1'),
       fails('opinion.S1', 'timeout'),
       begin('opinion.S1', 2),
-      fails('opinion.S1', 'timeout', { attempt: 2 }),
+      fails('opinion.S1', 'malformed', { attempt: 2 }),
       begin('opinion.S1', 3),
+      fails('opinion.S1', 'connection', { attempt: 3 }),
+      begin('opinion.S1', 4),
+      begin('opinion.S1', 5),
+      begin('opinion.S1', 6),
     );
-    const failed = third.when(fails('opinion.S1', 'timeout', { attempt: 3 }));
-    expect(only(failed, 'CallFailed').data).toMatchObject({ final: true, retryAt: null });
+    expect(typesOf(mixed.events).filter((type) => type === 'CallLost')).toHaveLength(2);
+    expect(owedSlots(mixed.state)).toContain('opinion.S1');
+    expect(failedIn(mixed.when(fails('opinion.S1', 'truncated', { attempt: 6 }))).final).toBe(true);
+    expect(mixed.when(begin('opinion.S1', 7))).toEqual([
+      { type: 'CallLost', data: { slot: 'opinion.S1', attempt: 6, final: true } },
+    ]);
+  });
+
+  test('waits at least as long as the provider asks, and ends when that is beyond the deadline', () => {
+    const limited = (retryAfterMs: number) =>
+      failedIn(told.when(fails('opinion.S1', 'rate_limited', { retryAfterMs })));
+    expect(limited(20_000).retryAt).toBe(after(20_000));
+    expect(Date.parse(limited(0).retryAt!)).toBeGreaterThanOrEqual(Date.parse(after(1000)));
+    expect(limited(180_000)).toMatchObject({ final: true, retryAt: null });
+    // Far outside of what a date can hold.
+    expect(limited(1e18)).toMatchObject({ final: true, retryAt: null });
   });
 
   test('is final when the next try would come after the hard deadline', () => {
     const late = { now: after(179_500) };
-    expect(only(told.when(fails('opinion.S1', 'timeout', late)), 'CallFailed').data.final).toBe(
-      true,
-    );
-    const asked = fails('opinion.S1', 'rate_limited', { retryAfterMs: 180_000 });
-    expect(only(told.when(asked), 'CallFailed').data.final).toBe(true);
+    expect(failedIn(told.when(fails('opinion.S1', 'connection', late))).final).toBe(true);
+  });
+
+  test.each([
+    ['extractor', inClaims(), 'claims.1', 'claims.2'],
+    ['writer', inSynthesis(), 'draft.1', 'draft.2'],
+  ] as const)(
+    'of the first %s leaves the second half of its stage to the other one',
+    (_role, from, first, second) => {
+      const length = first === 'claims.1' ? 60_000 : 120_000;
+      const tries = failures(first, 'unavailable', from);
+      expect(Date.parse(tries.at(-1)!)).toBeLessThan(Date.parse(after(length / 2)));
+      expect(tries.length).toBeGreaterThanOrEqual(5);
+      const given = from.given(
+        begin(first),
+        fails(first, 'rate_limited', { retryAfterMs: length * 0.8 }),
+      );
+      expect(owedSlots(given.state)).toEqual([second]);
+      const others = failures(second, 'unavailable', given);
+      expect(Date.parse(others.at(-1)!)).toBeGreaterThan(Date.parse(after(length - 15_000)));
+    },
+  );
+
+  test('of both verifiers is accepted without them before the stage ends', () => {
+    const drafted = inSynthesis().answered(['draft.1', 'verify.1.1']);
+    const tries = failures('verify.1.2', 'unavailable', drafted);
+    expect(Date.parse(tries.at(-1)!)).toBeLessThan(Date.parse(after(60_000)));
+    expect(tries.length).toBeGreaterThanOrEqual(5);
   });
 
   test('is tried again after the planned deadline when the stage was given more time', () => {
-    const failed = (now: string) =>
-      only(told.when(fails('opinion.S1', 'timeout', { now })), 'CallFailed').data;
+    const failed = (now: string) => failedIn(told.when(fails('opinion.S1', 'timeout', { now })));
     expect(failed(after(210_000))).toMatchObject({ final: true });
-    expect(failed(after(210_001))).toMatchObject({ final: false, retryAt: after(211_001) });
+    expect(failed(after(210_001))).toMatchObject({ final: false });
   });
 
   test('of an attempt that was given up records its cost only', () => {

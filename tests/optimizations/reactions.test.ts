@@ -29,6 +29,7 @@ import {
   keysOf,
   ledgerOf,
   noon,
+  only,
   opinion,
   opinionsOf,
   reviewsOf,
@@ -94,12 +95,14 @@ describe('the jobs that a decision enqueues', () => {
 
   test('of a failure that is tried again is the same call, later', () => {
     const told = started().given(begin('opinion.S1'));
+    const { retryAt } = only(told.when(fails('opinion.S1', 'timeout')), 'CallFailed').data;
+    expect(retryAt).not.toBeNull();
     expect(jobsOf(told, fails('opinion.S1', 'timeout'))).toEqual([
       {
         task: 'call-model',
         payload: { runId, slot: 'opinion.S1' },
         key: `${runId}:opinion.S1`,
-        runAt: after(1000),
+        runAt: retryAt,
       },
     ]);
     expect(keys(told, fails('opinion.S1', 'refusal'))).toEqual([]);
@@ -130,11 +133,11 @@ describe('the jobs that a decision enqueues', () => {
 
   test('of a dead first extractor is the second, of a dead second the reviews', () => {
     const first = inClaims().given(begin('claims.1'));
-    expect(keys(first, fails('claims.1', 'malformed'))).toEqual(['claims.2']);
+    expect(keys(first, fails('claims.1', 'refusal'))).toEqual(['claims.2']);
     const lost = first.given(begin('claims.1', 2), begin('claims.1', 3));
     expect(keys(lost, begin('claims.1', 4))).toEqual(['claims.2']);
     const second = inClaims().died(['claims.1']).given(begin('claims.2'));
-    expect(keys(second, fails('claims.2', 'malformed'))).toEqual([
+    expect(keys(second, fails('claims.2', 'refusal'))).toEqual([
       ...reviewsOf(allSeats),
       'reviews:soft',
       'reviews:hard',
@@ -239,7 +242,7 @@ describe('what a run owes', () => {
       owedJobs(runId, retrying.state).map(({ key, runAt }) => [key.slice(runId.length + 1), runAt]),
     );
     expect(times).toMatchObject({
-      'opinion.S1': after(1000),
+      'opinion.S1': only(retrying.events, 'CallFailed').data.retryAt,
       'opinion.S2': undefined,
       'opinions:soft': after(60_000),
       'opinions:hard': after(180_000),

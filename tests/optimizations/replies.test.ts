@@ -122,12 +122,70 @@ describe('parsing a reply', () => {
   });
 
   it.each([
-    ['a confidence above 100', { stated_confidence: 101 }],
-    ['an importance of 4', { claims: [{ ...opinion.claims[0], importance: 4 }] }],
+    ['a confidence in words', { stated_confidence: 'high' }],
+    ['no reasoning but blanks', { reasoning: [' '] }],
     ['no claims', { claims: [] }],
     ['an empty recommendation', { recommendation: { option_label: ' ', one_line: 'x' } }],
   ])('refuses %s', (_what, change) => {
     expect(parseReply('opinion', JSON.stringify({ ...opinion, ...change })).ok).toBe(false);
+  });
+
+  it.each([
+    ['opinion', { ...opinion, stated_confidence: 8500 }, { stated_confidence: 100 }],
+    ['opinion', { ...opinion, stated_confidence: -3 }, { stated_confidence: 0 }],
+    ['opinion', { ...opinion, stated_confidence: 72.6 }, { stated_confidence: 73 }],
+    [
+      'opinion',
+      {
+        ...opinion,
+        claims: [4, 0, 2.4].map((importance) => ({ ...opinion.claims[0], importance })),
+      },
+      { claims: [{ importance: 3 }, { importance: 1 }, { importance: 2 }] },
+    ],
+    [
+      'claim_ledger',
+      { ...ledger, claims: [{ ...ledger.claims[0], importance: 9 }] },
+      { claims: [{ importance: 3 }] },
+    ],
+    [
+      'review',
+      {
+        ...review,
+        scores: [{ answer_label: 'K7Q', ...marks, correctness: 11, feasibility: 0 }],
+        votes: [{ claim_id: 'c1', stance: 'agree', confidence: 250 }],
+      },
+      {
+        scores: [{ correctness: 10, feasibility: 1 }],
+        votes: [{ claim_id: 'c1', confidence: 100 }],
+      },
+    ],
+  ] as const)('brings a number of the %s that is out of range into it', (name, reply, expected) => {
+    expect(parseReply(name, JSON.stringify(reply))).toMatchObject({ ok: true, value: expected });
+  });
+
+  it('brings a number that JavaScript calls infinite into range', () => {
+    const text = JSON.stringify(opinion).replace(
+      '"stated_confidence":70',
+      '"stated_confidence":1e999',
+    );
+    expect(parseReply('opinion', text)).toMatchObject({
+      ok: true,
+      value: { stated_confidence: 100 },
+    });
+  });
+
+  it('leaves out blank entries of a list, and does not mind an id that is too long to be one', () => {
+    const parsed = parseReply(
+      'opinion',
+      JSON.stringify({ ...opinion, risks: ['', 'A risk', ' '] }),
+    );
+    expect(parsed).toMatchObject({ ok: true, value: { risks: ['A risk'] } });
+    const long = { ...review, injection_suspected: ['K7Q', 'x'.repeat(400)] };
+    const suspected = parseReply('review', JSON.stringify(long));
+    expect(suspected.ok && checkReview(suspected.value, shown)).toMatchObject({
+      ok: true,
+      value: { suspects: ['K7Q'] },
+    });
   });
 
   it('cuts what is too long instead of paying for a second call', () => {

@@ -63,7 +63,6 @@ export const plan: Plan = {
     [model('reader-two', 'google'), model('writer-one', 'anthropic')],
   ],
   minFamilies: 3,
-  attempts: 3,
   typicalSeconds: 30,
   deadlinesMs: {
     opinionsSoft: 60_000,
@@ -302,7 +301,7 @@ export type Script = {
   given(...commands: OptimizationCommand[]): Script;
   /** Begins and answers these slots, as usual unless an outcome is given. */
   answered(slots: readonly Slot[], outcome?: (slot: Slot, state: RunState) => CallOutcome): Script;
-  /** Slots that die of a failure that is not tried again. */
+  /** Slots that fail in the same way until they are given up; not for transient failures. */
   died(slots: readonly Slot[], failure?: FailureClass): Script;
 };
 
@@ -337,7 +336,8 @@ export function script(
     died(slots, failure = 'refusal') {
       return slots.reduce<Script>((told, slot) => {
         const attempt = nextAttempt(told.state, slot);
-        return told.given(begin(slot, attempt), fails(slot, failure, { attempt }));
+        const failed = told.given(begin(slot, attempt), fails(slot, failure, { attempt }));
+        return owedSlots(failed.state).includes(slot) ? failed.died([slot], failure) : failed;
       }, this);
     },
   };

@@ -82,6 +82,25 @@ describe('with models that answer', () => {
 });
 
 describe('with models that fail', () => {
+  test('providers that are unavailable for ten seconds cost a run no seat and no credit', async () => {
+    const council = await createTestCouncil();
+    try {
+      const person = await rich(council);
+      const [run] = await Promise.all([
+        council.ask(person, { ...question, strategy: 'balanced' }),
+        council.outage(10_000),
+      ]);
+      expect(run).toMatchObject({
+        status: 'completed',
+        credits: { charged: 14, refunded: 0 },
+        result: { heading: 'recommendation', verified: 'two' },
+      });
+      expect(run.models.map((model) => model.status)).toEqual(run.models.map(() => 'completed'));
+    } finally {
+      await council.close();
+    }
+  });
+
   test('a dead model is named, its share comes back, and the run completes without it', async () => {
     const council = await createTestCouncil({
       personas: { 'gemini-3.8-flash': 'dead', 'gpt-6-luna': '429-then-ok' },
@@ -126,6 +145,25 @@ describe('with models that fail', () => {
         ended_because: 'Too few models answered for a council to be heard.',
         credits: { charged: 7, refunded: 7 },
       });
+    } finally {
+      await council.close();
+    }
+  });
+
+  test('answers that cannot be used were written and streamed: half of the price comes back', async () => {
+    const models = (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map(
+      ({ model }, index) => [model, index % 2 === 0 ? 'malformed' : 'truncated'] as const,
+    );
+    const council = await createTestCouncil({ personas: Object.fromEntries(models) });
+    try {
+      const person = await rich(council);
+      const run = await council.ask(person, { ...question, strategy: 'balanced' });
+      expect(run).toMatchObject({
+        status: 'failed',
+        ended_because: 'Too few models answered for a council to be heard.',
+        credits: { charged: 7, refunded: 7 },
+      });
+      expect(run.models.map(({ attempt }) => attempt)).toEqual(models.map(() => 2));
     } finally {
       await council.close();
     }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { settlement } from '#services/optimizations/settlement.ts';
 import type { SettlementInput } from '#services/optimizations/settlement.ts';
 
-const started = { callsStarted: 7, missing: 0, seats: 7 };
+const started = { callsStarted: 7, missing: 0, seats: 7, answeredUnusable: false };
 
 const anyEnd: fc.Arbitrary<SettlementInput> = fc
   .record({
@@ -14,6 +14,7 @@ const anyEnd: fc.Arbitrary<SettlementInput> = fc
     callsStarted: fc.integer({ min: 0, max: 60 }),
     seats: fc.integer({ min: 1, max: 12 }),
     missing: fc.integer({ min: 0, max: 12 }),
+    answeredUnusable: fc.boolean(),
   })
   .map((end) => ({ ...end, missing: Math.min(end.missing, end.seats) }));
 
@@ -53,6 +54,7 @@ describe('the settlement of a run', () => {
         callsStarted: 12,
         missing: 8,
         seats: 12,
+        answeredUnusable: false,
       },
       { kind: 'capture', capture: 49, refund: 25 },
     ],
@@ -67,18 +69,30 @@ describe('the settlement of a run', () => {
       { kind: 'release' },
     ],
     [
+      'returns half of a failed run whose answers could not be used',
+      {
+        price: 33,
+        outcome: 'failed',
+        heading: null,
+        ...started,
+        missing: 7,
+        answeredUnusable: true,
+      },
+      { kind: 'capture', capture: 33, refund: 17 },
+    ],
+    [
       'returns half of a cancelled run, even without an answer',
       { price: 14, outcome: 'cancelled', heading: null, ...started, missing: 7 },
       { kind: 'capture', capture: 14, refund: 7 },
     ],
     [
       'releases a run that was cancelled before its first call',
-      { price: 14, outcome: 'cancelled', heading: null, callsStarted: 0, missing: 7, seats: 7 },
+      { price: 14, outcome: 'cancelled', heading: null, ...started, callsStarted: 0, missing: 7 },
       { kind: 'release' },
     ],
     [
       'releases a run that could not be seated',
-      { price: 14, outcome: 'not_started', heading: null, callsStarted: 0, missing: 7, seats: 7 },
+      { price: 14, outcome: 'not_started', heading: null, ...started, callsStarted: 0, missing: 7 },
       { kind: 'release' },
     ],
   ])('%s', (_, end, expected) => {

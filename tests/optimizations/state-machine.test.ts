@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { optimization } from '#services/optimizations/optimization.ts';
 import { Fault } from './auditor.ts';
+import { noon } from './run-script.ts';
 import { live, noFigures } from './world.ts';
 import type { Figures, RunDecider, WorldOptions } from './world.ts';
 
@@ -43,6 +44,17 @@ describe('runs and credits under crashes, races and late answers', () => {
         expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
     }
   });
+
+  test('complete with every seat when no provider can be reached for twelve seconds', () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const outage = { from: 2000, until: 14_000 };
+      const { figures, auditor } = live({ seed, calm: true, outage });
+      expect(figures.unreachable).toBeGreaterThan(0);
+      expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0 });
+      for (const run of auditor.runs.values())
+        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+    }
+  });
 });
 
 /** Each of these lets one rule go; a check that could not tell would prove nothing. */
@@ -69,6 +81,17 @@ describe('the check notices when', () => {
         optimization
           .decide(command, state)
           .filter((event) => event.type !== 'CallLost' || event.data.final),
+      ),
+    },
+    'an unusable reply is asked for again without end': {
+      decider: deciding((command, state) =>
+        optimization
+          .decide(command, state)
+          .map((event) =>
+            event.type === 'CallFailed' && event.data.failure === 'malformed'
+              ? { type: event.type, data: { ...event.data, final: false, retryAt: noon } }
+              : event,
+          ),
       ),
     },
     'a stage is not closed by the answer that completes it': {

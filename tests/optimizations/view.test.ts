@@ -393,7 +393,7 @@ describe('the progress of a seat', () => {
     ['processing', null, started().given(begin('opinion.S1'))],
     [
       'retrying',
-      'Retrying (2 of 3): The provider is limiting requests',
+      'Retrying (attempt 2): The provider is limiting requests',
       started().given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited')),
     ],
     ['refused', 'The model declined to answer this question', started().died(['opinion.S1'])],
@@ -404,6 +404,14 @@ describe('the progress of a seat', () => {
         .given(begin('opinion.S1'))
         .answered(opinionsOf(allSeats.slice(1)))
         .given(deadline('opinions', 'hard')),
+    ],
+    [
+      'failed',
+      'The provider is unavailable',
+      started()
+        .given(begin('opinion.S1'), fails('opinion.S1', 'unavailable'))
+        .answered(opinionsOf(allSeats.slice(1)))
+        .given(deadline('opinions', 'soft')),
     ],
     [
       'failed',

@@ -57,6 +57,8 @@ export type WorldOptions = {
   decider?: RunDecider;
   /** Without crashes, jumps and failures: every run completes with every seat. */
   calm?: boolean;
+  /** Milliseconds from the start in which no model can be reached; drawn unless given or calm. */
+  outage?: { from: number; until: number };
 };
 
 export type Figures = {
@@ -69,6 +71,8 @@ export type Figures = {
   crashes: number;
   zombies: number;
   lateAnswers: number;
+  /** Calls that met an outage. */
+  unreachable: number;
   lostCalls: number;
   conflicts: number;
   repeats: number;
@@ -87,6 +91,7 @@ export const noFigures: Figures = {
   crashes: 0,
   zombies: 0,
   lateAnswers: 0,
+  unreachable: 0,
   lostCalls: 0,
   conflicts: 0,
   repeats: 0,
@@ -149,6 +154,10 @@ export function live(options: WorldOptions): World {
   const log: Append[] = [];
   let now = Date.parse(noon);
   const isoNow = () => new Date(now).toISOString();
+  const begunAt = now;
+  const outage = options.outage ?? (calm ? null : chance.outage());
+  const isOut = () =>
+    outage !== null && now - begunAt >= outage.from && now - begunAt < outage.until;
   const queue = createQueue(() => now);
   const store = createStore(guards, queue, (streamId, events, state) => {
     figures.events += events.length;
@@ -340,8 +349,10 @@ export function live(options: WorldOptions): World {
     if (begun.repeated && started.data.startedAt !== beganAt) return;
     yield anytime;
     const timeoutMs = timeLeft(state, now);
-    const persona = calm ? 'ok' : chance.persona();
-    const durationMs = persona === 'hang' ? Infinity : chance.duration(calm);
+    const unreachable = isOut();
+    if (unreachable) figures.unreachable += 1;
+    const persona = unreachable ? 'connection' : calm ? 'ok' : chance.persona();
+    const durationMs = persona === 'hang' ? Infinity : unreachable ? 20 : chance.duration(calm);
     const doneAt = now + Math.min(durationMs, timeoutMs);
     yield { until: doneAt, call: { runId, slot } };
     const end =
@@ -720,6 +731,12 @@ function createChance(seed: number) {
     persona(): Persona {
       if (!of(unlucky)) return 'ok';
       return personas[below(personas.length)]!;
+    },
+    /** In three worlds of ten all providers are gone for a while, at most five minutes. */
+    outage(): { from: number; until: number } | null {
+      if (!of(0.3)) return null;
+      const from = below(120_000);
+      return { from, until: from + below(of(0.5) ? 15_000 : 300_000) };
     },
     /** Milliseconds; in a calm world no model is slow. */
     duration: (calm: boolean) => 500 + below(!calm && of(0.05) ? 150_000 : 12_000),

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, run as startRunner } from 'graphile-worker';
 import { startListening } from '#db/listen.ts';
@@ -22,18 +23,22 @@ export type TestCouncil = TestApp & {
   ask(person: Person, body: object): Promise<Optimization>;
   start(person: Person, body: object): Promise<Optimization>;
   ended(person: Person, runId: string): Promise<Optimization>;
+  /** The providers refuse connections for half the time, answer 503 for the rest, then work again. */
+  outage(milliseconds: number): Promise<void>;
 };
 
 export async function createTestCouncil(
   options: { personas?: Readonly<Record<string, Persona>>; seed?: string } = {},
 ): Promise<TestCouncil> {
-  const sandbox = await startProviderSandbox({
-    respond,
-    seed: options.seed ?? 'test',
-    personas: options.personas ?? {},
-    profile: 'instant',
-    port: 0,
-  });
+  const openSandbox = async (port: number) =>
+    startProviderSandbox({
+      respond,
+      seed: options.seed ?? 'test',
+      personas: options.personas ?? {},
+      profile: 'instant',
+      port,
+    });
+  let sandbox = await openSandbox(0);
   const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url } });
   const { core } = app;
   const log = createLog({
@@ -83,8 +88,20 @@ export async function createTestCouncil(
       await sleep(50);
     }
   };
+  const outage: TestCouncil['outage'] = async (milliseconds) => {
+    const port = Number(new URL(sandbox.url).port);
+    await sandbox.close();
+    await sleep(milliseconds / 2);
+    const unavailable = createServer((_request, response) => response.writeHead(503).end());
+    unavailable.listen(port, '127.0.0.1');
+    await sleep(milliseconds / 2);
+    unavailable.closeAllConnections();
+    unavailable.close();
+    sandbox = await openSandbox(port);
+  };
   return {
     ...app,
+    outage,
     start,
     ended,
     ask: async (person, body) => ended(person, (await start(person, body)).id),

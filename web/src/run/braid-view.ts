@@ -43,7 +43,7 @@ export function braidOf(view: RunView): BraidView {
         seat: seat.seat,
         name: seat.model,
         role: seat.role,
-        status: statusWord(described, view.plan.attempts),
+        status: statusWord(described),
         step: stepWords(view, described),
         percent: described.progress,
         progress: out

@@ -44,15 +44,12 @@ export function strategyName(id: string): string {
     .join(' ');
 }
 
-/** The status in one or two words; a retry says which one it is. */
-export function statusWord(
-  { status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>,
-  attempts: number,
-): string {
+/** The status in one or two words; a retry says which attempt comes next. */
+export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>): string {
   const words = {
     waiting: 'Waiting',
     processing: 'Processing',
-    retrying: `Retrying (${Math.min(attempt + 1, attempts)} of ${attempts})`,
+    retrying: `Retrying (attempt ${attempt + 1})`,
     completed: 'Completed',
     failed: 'Failed',
     refused: 'Refused',

@@ -128,7 +128,7 @@ function cardOf(state: RunState, seat: Seat): CardFields {
   const described = describeSeat(view, seat);
   return {
     ...described,
-    statusWord: statusWord(described, view.plan.attempts),
+    statusWord: statusWord(described),
     step: stepWords(view, described),
     lines: linesOf(state, seat.seat),
   };

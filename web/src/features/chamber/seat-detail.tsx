@@ -47,9 +47,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
         <span className="text-ink-2">
           {seat.provider} · {roleWords[seat.role]}
         </span>
-        <Status tone={statusTones[described.status]}>
-          {statusWord(described, view.plan.attempts)}
-        </Status>
+        <Status tone={statusTones[described.status]}>{statusWord(described)}</Status>
         {seat.simulated ? <Badge>Simulated</Badge> : null}
       </div>
       <p className="text-ink-2">{stepWords(view, described)}</p>
@@ -88,7 +86,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
           <p className="max-w-prose">{critique}</p>
         </section>
       )}
-      <Attempts view={view} attempts={attempts} />
+      <Attempts attempts={attempts} />
     </div>
   );
 }
@@ -148,13 +146,7 @@ function Marks({
   );
 }
 
-function Attempts({
-  view,
-  attempts,
-}: {
-  view: RunView;
-  attempts: ReturnType<typeof attemptsOf>;
-}): ReactNode {
+function Attempts({ attempts }: { attempts: ReturnType<typeof attemptsOf> }): ReactNode {
   return (
     <section className="space-y-2">
       <h3 className="text-lg font-semibold">Calls and retries</h3>
@@ -169,7 +161,7 @@ function Attempts({
             {
               id: 'call',
               title: 'Call',
-              cell: ({ call, number }) => `${call}, ${number} of at most ${view.plan.attempts}`,
+              cell: ({ call, number }) => (number === 1 ? call : `${call}, attempt ${number}`),
             },
             { id: 'end', title: 'Outcome', cell: ({ attempt }) => outcomeWords(attempt) },
             {
