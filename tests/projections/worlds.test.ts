@@ -78,7 +78,7 @@ async function advanceOnce(projection: (typeof projections)[number], limit: numb
     projection,
     pool: db.pool,
     limit,
-    tries: 1,
+    onSetAside: (setAside) => errors.push(setAside),
     onError: (error) => errors.push(error),
   })();
   expect(errors, projection.name).toEqual([]);
