@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAdvance } from '#projections/advance.ts';
-import { creditAnalytics } from '#projections/credit-analytics.ts';
 import { modelCosts } from '#projections/model-costs.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
@@ -32,26 +31,23 @@ async function age(seconds: number): Promise<void> {
 
 const allFine = { database: 'ok', migrations: 'ok', reader: 'ok', worker: 'ok' };
 
-test('a process stays ready while streams are set aside, and names them without values of events', async () => {
-  for (const projection of [modelCosts, creditAnalytics]) {
-    const advance = createAdvance({ projection, pool: app.database.pool, limit: 50 });
-    while (!(await advance()).caughtUp);
-  }
-  const stream = {
-    stream: bad.streamId,
-    event: { id: bad.messageId, type: 'CallSucceeded', position: 1 },
-    error: '22P02',
-  };
+test('a process stays ready while a stream is set aside, and names it without values of the event', async () => {
+  const advance = createAdvance({ projection: modelCosts, pool: app.database.pool, limit: 50 });
+  while (!(await advance()).caughtUp);
   expect(await ready()).toEqual({
     status: 200,
     body: {
       status: 'ready',
       checks: allFine,
       set_aside: {
-        total: 2,
+        total: 1,
         streams: [
-          { projection: 'model_costs', ...stream },
-          { projection: 'credit_analytics', ...stream },
+          {
+            projection: 'model_costs',
+            stream: bad.streamId,
+            event: { id: bad.messageId, type: 'CallSucceeded', position: 1 },
+            error: '22P02',
+          },
         ],
       },
     },
@@ -62,13 +58,13 @@ test('a read model that is late does not matter, and a live reader that is late 
   // No worker reads the log here.
   await appendBadCall(app.database, 'optimization-opt_late');
   await age(60);
-  expect(await ready()).toMatchObject({ status: 200, body: { checks: allFine } });
+  await expect.poll(ready).toMatchObject({ status: 200, body: { checks: allFine } });
 
   const foreign = await app.database.ownerPool.connect();
   try {
     await foreign.query('begin');
     await foreign.query('select pg_current_xact_id()');
-    await app.signUp();
+    await appendBadCall(app.database, 'optimization-opt_hidden');
     await age(60);
     expect(await ready()).toMatchObject({
       status: 503,
@@ -78,5 +74,5 @@ test('a read model that is late does not matter, and a live reader that is late 
   } finally {
     foreign.release();
   }
-  await expect.poll(async () => (await ready()).status).toBe(200);
+  await expect.poll(ready).toMatchObject({ status: 200 });
 });
