@@ -105,29 +105,40 @@ export async function readCursors(
 }
 
 /**
- * The moment up to which all of these tables hold everything that was visible: now, or the writing of
- * the oldest event that one of them has still to read. Ask before reading the tables themselves.
+ * The moment up to which these tables hold everything of one person, or of all people for null: now,
+ * or when the oldest event was written that one of them has still to read or has set aside. Ask before
+ * reading the tables themselves.
  */
 export async function readUntil(
   client: Queryable,
   projections: readonly Projection[],
+  userId: string | null,
 ): Promise<Date> {
   let until: Date | null = null;
   for (const projection of projections) {
-    const cursor = (await findCheckpoint(client, projection.name)) ?? logStart;
+    const { name } = projection;
+    const cursor = (await findCheckpoint(client, name)) ?? logStart;
     const { rows } = await client.query<{ until: Date }>(
-      `select coalesce((
+      `select least(${waitingSince}, coalesce((
          select m.created from emt_messages m
          where (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
            and m.message_type = any($3::text[])
-         order by m.transaction_id, m.global_position limit 1), clock_timestamp()) as until`,
-      [cursor.transactionId, cursor.globalPosition, usedEventTypes(projection)],
+         order by m.transaction_id, m.global_position limit 1), clock_timestamp())) as until`,
+      [cursor.transactionId, cursor.globalPosition, usedEventTypes(projection), name, userId],
     );
     const own = rows[0]!.until;
     if (until === null || own < until) until = own;
   }
   return until ?? new Date();
 }
+
+/** When the first event was written that table $4 lacks of person $5; null when there is none. */
+const waitingSince = `(
+    select min(m.created) from projection_set_aside s
+    join emt_messages m on m.stream_id = s.stream_id and m.stream_position = s.stream_position
+    where s.name = $4 and ($5::text is null or s.stream_id = 'credits-' || $5
+      or exists (select from optimization_list run
+        where run.user_id = $5 and s.stream_id = 'optimization-' || run.run_id)))`;
 
 const upToDate = { pending: 0, lagSeconds: 0 };
 

@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool, createSql } from '#db/connect.ts';
 import { readStream } from '#db/event-store.ts';
-import { projectionStatus } from '#projections/checkpoint.ts';
 import { projections } from '#projections/index.ts';
+import { readSetAside } from '#projections/set-aside.ts';
 import { readMonthUsage } from '#projections/run-usage.ts';
 import { createApp } from '#services/app.ts';
 import { createCloseAccount } from '#services/credits/closing.ts';
@@ -221,10 +221,13 @@ export async function openHttp(context: ProcessContext, core: Core) {
     runsThisMonth: async (userId) =>
       (await readMonthUsage(pool, userId, new Date(clock()).toISOString().slice(0, 7))).runs,
     functionName: appendFunction(projections).name,
-    readerLagMs: async () => {
-      const all = await projectionStatus(pool, projections);
-      return Math.max(0, ...all.map((one) => one.lagSeconds * 1000));
-    },
+    readerLagMs: async () => live.hub.lagMs(),
+    readSetAside: async (limit) =>
+      readSetAside(
+        pool,
+        projections.map((projection) => ({ projection, table: projection.name })),
+        limit,
+      ),
     version: '0.1.0',
     corsOrigins: env.corsOrigins,
     trustedProxyHops: env.trustedProxyHops,

@@ -2,6 +2,9 @@ import { projectionStatus } from '#projections/checkpoint.ts';
 import type { Projection } from '#projections/define.ts';
 import { projections } from '#projections/index.ts';
 import { rebuild } from '#projections/rebuild.ts';
+import { retrySetAside } from '#projections/retry.ts';
+import { readSetAside } from '#projections/set-aside.ts';
+import type { SetAsideList } from '#projections/set-aside.ts';
 import { verify } from '#projections/verify.ts';
 import { printResult, say, table, UsageError } from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
@@ -40,10 +43,8 @@ const status: CliCommand = {
   options: {},
   async run(call) {
     const rows = await projectionStatus(call.database.pool, projections);
-    printResult(
-      call,
-      rows,
-      table([
+    printResult(call, rows, [
+      ...table([
         ['name', 'kind', 'pending', 'lag s', 'set aside'],
         ...rows.map((row) => [
           row.name,
@@ -53,8 +54,9 @@ const status: CliCommand = {
           row.setAside.total,
         ]),
       ]),
-    );
-    return rows.some(({ setAside }) => setAside.total > 0) ? 1 : 0;
+      ...rows.flatMap(setAsideLines),
+    ]);
+    return rows.some(isIncomplete) ? 1 : 0;
   },
 };
 
@@ -74,20 +76,20 @@ const rebuildCommand: CliCommand = {
         }),
       );
     }
-    printResult(
-      call,
-      results,
-      table([
-        ['name', 'events', 'seconds', 'swap ms'],
+    printResult(call, results, [
+      ...table([
+        ['name', 'events', 'seconds', 'swap ms', 'set aside'],
         ...results.map((one) => [
           one.name,
           one.events,
           Number(one.seconds.toFixed(2)),
           Math.round(one.swapMs),
+          one.setAside.total,
         ]),
       ]),
-    );
-    return 0;
+      ...results.flatMap(setAsideLines),
+    ]);
+    return results.some(isIncomplete) ? 1 : 0;
   },
 };
 
@@ -103,24 +105,62 @@ const verifyCommand: CliCommand = {
       say(`Verifying ${projection.name}…`);
       results.push(await verify(call.database.ownerPool, projection));
     }
-    printResult(
-      call,
-      results,
-      table([
+    printResult(call, results, [
+      ...table([
         ['name', 'events', 'differences', 'seconds'],
         ...results.map((one) => [
           one.name,
           one.events,
-          one.differences.length,
+          one.differences.length + one.setAside.total,
           Number(one.seconds.toFixed(2)),
         ]),
       ]),
-    );
+      ...results.flatMap(setAsideLines),
+    ]);
     for (const { name, differences } of results)
       for (const difference of differences) say(`${name}: ${JSON.stringify(difference)}`);
-    return results.some((one) => one.differences.length > 0) ? 1 : 0;
+    return results.some((one) => one.differences.length > 0 || isIncomplete(one)) ? 1 : 0;
   },
 };
+
+const retryCommand: CliCommand = {
+  noun: 'projections',
+  verb: 'retry',
+  arguments: '<name>|--all',
+  summary: 'Applies the waiting events of streams that a read model has set aside.',
+  options: all,
+  async run(call) {
+    const { pool } = call.database;
+    const retried = [];
+    const lines = [];
+    for (const projection of chosen(call)) {
+      const { name } = projection;
+      const outcomes = await retrySetAside(pool, projection);
+      retried.push(...outcomes);
+      for (const { streamId, error } of outcomes)
+        if (error === null) lines.push(`${name}: ${streamId} is complete again`);
+      const setAside = await readSetAside(pool, [{ projection, table: name }]);
+      lines.push(...setAsideLines({ name, setAside }));
+    }
+    printResult(call, retried, lines.length === 0 ? ['Nothing is set aside.'] : lines);
+    return retried.some(({ error }) => error !== null) ? 1 : 0;
+  },
+};
+
+type Incomplete = { name: string; setAside: SetAsideList };
+
+function isIncomplete({ setAside }: Incomplete): boolean {
+  return setAside.total > 0;
+}
+
+function setAsideLines({ name, setAside: { total, streams } }: Incomplete): string[] {
+  const lines = streams.map(
+    ({ streamId, event, sqlstate, error }) =>
+      `${name}: ${streamId} is set aside since ${event.type} ${event.id} (position ${event.position}): ${sqlstate} ${error}`,
+  );
+  const more = total - streams.length;
+  return more > 0 ? [...lines, `${name}: ${more} more streams are set aside`] : lines;
+}
 
 function chosen(call: CliCall): readonly Projection[] {
   if (call.options['all'] === true) return projections;
@@ -138,4 +178,5 @@ export const projectionCommands: readonly CliCommand[] = [
   status,
   rebuildCommand,
   verifyCommand,
+  retryCommand,
 ];

@@ -32,7 +32,7 @@ export const creditEndpoints = {
   'GET /credits/analytics': {
     summary: 'What credits were used for',
     description:
-      'The months and the total are read-your-write. Models, the average and the count of runs follow the events by a moment: `as_of` says up to when they hold everything, usually now, and at most a few seconds ago.',
+      'The months and the total are read-your-write. Models, the average and the count of runs follow the events by a moment: `as_of` says up to when they hold everything, usually now or a few seconds ago.',
     access: 'person',
     status: 200,
     reply: CreditAnalytics,
@@ -40,7 +40,7 @@ export const creditEndpoints = {
   'GET /credits/model-costs': {
     summary: 'What models cost: their list prices, and the average of an answer',
     description:
-      'Prices are USD for a million tokens. `average_cost` is USD for one answer to a question, measured over all people and the last 90 days; both it and `answers` are null below 20 answers, so that no single run shows. Answers of the simulator stand apart and are never counted among real ones. Measured figures follow the events by a moment: `as_of` says up to when they hold everything, at most a few seconds ago.',
+      'Prices are USD for a million tokens. `average_cost` is USD for one answer to a question, measured over all people and the last 90 days; both it and `answers` are null below 20 answers, so that no single run shows. Answers of the simulator stand apart and are never counted among real ones. Measured figures follow the events by a moment: `as_of` says up to when they hold everything, usually now or a few seconds ago.',
     access: 'everyone',
     status: 200,
     reply: ModelCosts,

@@ -10,7 +10,7 @@ type Measured = ModelCosts['models'][number]['simulated'];
 
 /** The models of the catalogue, with their prices of `now` and what their answers cost lately. */
 export async function readModelCosts(pool: pg.Pool, now: Date): Promise<ModelCosts> {
-  const until = await readUntil(pool, [modelCosts]);
+  const until = await readUntil(pool, [modelCosts], null);
   const since = new Date(now.getTime() - creditLimits.measuredDays * dayMs);
   const costs = await readAnswerCosts(pool, since.toISOString().slice(0, 10));
   const measuredOf = (model: string, simulated: boolean) =>

@@ -62,8 +62,9 @@ export function creditRoutes(
       );
     })
     .get('/credits/analytics', signedIn, async (context) => {
-      const until = await readUntil(pool, [creditAnalytics]);
-      const analytics = await readAnalytics(pool, context.get('userId'), new Date(clock()));
+      const userId = context.get('userId');
+      const until = await readUntil(pool, [creditAnalytics], userId);
+      const analytics = await readAnalytics(pool, userId, new Date(clock()));
       return answer(context, creditEndpoints['GET /credits/analytics'], {
         ...analytics,
         as_of: until.toISOString(),

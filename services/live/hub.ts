@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { compareCursors, endOfLog, readPage } from '#db/reader.ts';
+import { compareCursors, endOfLog, lagSeconds, readPage } from '#db/reader.ts';
 import type { Cursor, RecordedEvent } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
@@ -66,6 +66,8 @@ export type Hub = {
   /** To every stream of one person. */
   tell(userId: string, bytes: Uint8Array): void;
   drain(): void;
+  /** Milliseconds since the oldest event that was not yet read was written; 0 when there is none. */
+  lagMs(): Promise<number>;
   close(): Promise<void>;
 };
 
@@ -94,15 +96,17 @@ export async function createHub(options: {
   const owners = createOwners(sources);
   const stopping = new AbortController();
   const ids = createStreamIds({ keys, epoch: await readEpoch(pool) });
+  let cursor = await endOfLog(pool);
 
   const reading = tail({
     pool,
     wake,
-    cursor: await endOfLog(pool),
+    cursor,
     signal: stopping.signal,
     onError: (error) => log.warn({ err: error }, 'The log could not be read; trying again'),
     async onPage(page) {
       for (const event of page.events) await deliver(event);
+      ({ cursor } = page);
     },
   }).catch((error: unknown) => {
     // Without its reader a hub would show a frozen picture: everyone is sent to another process.
@@ -184,6 +188,7 @@ export async function createHub(options: {
         offer(subscriber, { bytes, cursor: null, fact: null });
     },
     drain,
+    lagMs: async () => (await lagSeconds(pool, cursor)) * 1000,
     async close() {
       stopping.abort();
       for (const subscriber of subscribers.all()) endWith(subscriber, null);

@@ -31,7 +31,7 @@ export const optimizationEndpoints = {
   'GET /optimizations/usage': {
     summary: "The runs of this UTC month against the plan's limit",
     description:
-      'The limit (−1 is unlimited) blocks only runs that bonus credits would pay for; `bonus_used` counts those. The figures follow the events by a moment: `as_of` says up to when they hold everything, usually now, and at most a few seconds ago.',
+      'The limit (−1 is unlimited) blocks only runs that bonus credits would pay for; `bonus_used` counts those. The figures follow the events by a moment: `as_of` says up to when they hold everything, usually now or a few seconds ago.',
     access: 'person',
     status: 200,
     reply: Usage,
@@ -39,7 +39,7 @@ export const optimizationEndpoints = {
   'GET /users/me/stats': {
     summary: "How the person's runs went",
     description:
-      'The figures follow the events by a moment: `as_of` says up to when they hold everything, usually now, and at most a few seconds ago.',
+      'The figures follow the events by a moment: `as_of` says up to when they hold everything, usually now or a few seconds ago.',
     access: 'person',
     status: 200,
     reply: DashboardStats,

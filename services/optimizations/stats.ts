@@ -17,7 +17,7 @@ export async function readStats(
   { pool, runsThisMonth, monthlyLimitOf }: StatsDependencies,
   userId: string,
 ): Promise<DashboardStats> {
-  const until = await readUntil(pool, [creditAnalytics, runUsage]);
+  const until = await readUntil(pool, [creditAnalytics, runUsage], userId);
   const [used, limit, { completed, failed, average }] = await Promise.all([
     runsThisMonth(userId),
     monthlyLimitOf(userId),

@@ -42,7 +42,7 @@ async function readUsage(
 ): Promise<Usage> {
   const now = new Date(clock());
   const month = now.toISOString().slice(0, 7);
-  const until = await readUntil(pool, [runUsage]);
+  const until = await readUntil(pool, [runUsage], userId);
   const [used, limit] = await Promise.all([
     readMonthUsage(pool, userId, month),
     monthlyLimitOf(userId),

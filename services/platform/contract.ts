@@ -64,6 +64,27 @@ export const ReadyReply = v.object({
     reader: v.picklist(['ok', 'failed']),
     worker: v.picklist(['ok', 'failed']),
   }),
+  set_aside: v.pipe(
+    v.nullable(
+      v.object({
+        total: v.number(),
+        streams: v.array(
+          v.object({
+            projection: v.string(),
+            stream: v.string(),
+            event: v.object({ id: v.string(), type: v.string(), position: v.number() }),
+            error: v.pipe(
+              v.string(),
+              v.description('The SQLSTATE; `projections status` says more'),
+            ),
+          }),
+        ),
+      }),
+    ),
+    v.description(
+      'Streams of events that a read model could not take in, at most ten of them; each waits from the event named. They never make a process unready. Null when the database could not be asked',
+    ),
+  ),
 });
 export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { SetAsideList } from '#projections/set-aside.ts';
 import { platformEndpoints } from './contract.ts';
 import type { ReadyReply } from './contract.ts';
 import { answer } from './endpoints.ts';
@@ -9,8 +10,10 @@ export type HealthDependencies = {
   pool: pg.Pool;
   /** The append function that this code calls; it exists once this version's migrations ran. */
   functionName: string;
-  /** Milliseconds that the readers are behind the log. */
+  /** Milliseconds that the live reader of this process is behind the log. */
   readerLagMs: () => Promise<number>;
+  /** Streams that the read models could not take in, the first `limit` of them. */
+  readSetAside: (limit: number) => Promise<SetAsideList>;
   version: string;
 };
 
@@ -26,7 +29,11 @@ export function healthRoutes(dependencies: HealthDependencies) {
     .get('/ready', async (context) => {
       const checks = await readiness(dependencies);
       const ready = Object.values(checks).every((check) => check === 'ok');
-      const reply: ReadyReply = { status: ready ? 'ready' : 'not_ready', checks };
+      const reply: ReadyReply = {
+        status: ready ? 'ready' : 'not_ready',
+        checks,
+        set_aside: await setAside(dependencies),
+      };
       return answerData(context, reply, ready ? 200 : 503);
     });
 }
@@ -56,6 +63,20 @@ async function readiness({
     reader: word(lag < healthLimits.readerLagMs),
     worker: word(row?.working === true),
   };
+}
+
+/** Anyone may ask, so the error's text, which may hold values of the event, is left out. */
+async function setAside({ readSetAside }: HealthDependencies): Promise<ReadyReply['set_aside']> {
+  // Whether the database can be reached is said by the checks.
+  const found = await readSetAside(healthLimits.namedStreams).catch(() => null);
+  if (found === null) return null;
+  const streams = found.streams.map(({ projection, streamId, event, sqlstate }) => ({
+    projection,
+    stream: streamId,
+    event,
+    error: sqlstate,
+  }));
+  return { total: found.total, streams };
 }
 
 function word(fine: boolean): 'ok' | 'failed' {

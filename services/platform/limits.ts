@@ -73,6 +73,8 @@ export const sealLimits = {
 /** What `GET /ready` calls ready, and how workers say that they live. */
 export const healthLimits = {
   readerLagMs: 30_000,
+  /** Streams that its answer names as set aside. */
+  namedStreams: 10,
   heartbeatEveryMs: 10_000,
   heartbeatStaleSeconds: 30,
   /** So long a process that starts waits for a database that is away. */

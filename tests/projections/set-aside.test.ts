@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAdvance } from '#projections/advance.ts';
-import { projectionStatus } from '#projections/checkpoint.ts';
+import { projectionStatus, readUntil } from '#projections/checkpoint.ts';
 import type { Projection } from '#projections/define.ts';
 import { projections as productProjections } from '#projections/index.ts';
 import { rebuild } from '#projections/rebuild.ts';
@@ -340,4 +340,26 @@ test.each([
     differences: [],
     setAside: { total: 0 },
   });
+});
+
+test('figures are complete up to the first waiting event, for the person whose stream waits and for sums over all people', async () => {
+  const named = (name: string) => productProjections.find((one) => one.name === name)!;
+  const [usage, costs] = [named('run_usage'), named('model_costs')];
+  const account = 'credits-usr_credits-1-a';
+  const runStream = 'optimization-opt_optimization-completed-1-a';
+  await db.ownerPool.query('truncate run_usage, model_costs');
+  await writeProductEvents();
+  await db.ownerPool.query(`update emt_messages set created = '2020-01-01T00:00:00Z'`);
+  await catchUp(failingAt(usage, account, 1), 50);
+  await catchUp(failingAt(costs, runStream, 1), 50);
+  const until = async (projection: Projection, userId: string | null) =>
+    (await readUntil(db.pool, [projection], userId)).getFullYear();
+  const now = new Date().getFullYear();
+  expect(now).toBeGreaterThan(2020);
+  expect(await until(usage, 'usr_credits-1-a')).toBe(2020);
+  expect(await until(usage, 'usr_credits-1-b')).toBe(now);
+  expect(await until(costs, null)).toBe(2020);
+  await rebuild(db.ownerPool, named('optimization_list'));
+  expect(await until(costs, 'usr_01m7w9rf06ffd9v0ee2s9dm0dt')).toBe(2020);
+  expect(await until(costs, 'usr_credits-1-b')).toBe(now);
 });

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { appendInto } from './append.ts';
 import type { TestDatabase } from './database.ts';
 
-const streamId = 'optimization-opt_bad';
-
 /** An event that no command would write, behind the append function: its cost is no number. */
-export async function appendBadCall({
-  ownerPool,
-}: TestDatabase): Promise<{ streamId: string; messageId: string }> {
+export async function appendBadCall(
+  { ownerPool }: TestDatabase,
+  streamId = 'optimization-opt_bad',
+): Promise<{ streamId: string; messageId: string }> {
   const messageId = randomUUID();
   const data = { slot: 'opinion.first', attempt: 1, costMicros: 'much' };
   const client = await ownerPool.connect();
@@ -23,7 +22,7 @@ export async function appendBadCall({
 /** What a corrected statement would do, in a test that cannot change the code. */
 export async function repairBadCall({ ownerPool }: TestDatabase): Promise<void> {
   await ownerPool.query(
-    `update emt_messages set message_data = message_data || '{"costMicros": 7}' where stream_id = $1`,
-    [streamId],
+    `update emt_messages set message_data = message_data || '{"costMicros": 7}'
+     where message_data ->> 'costMicros' = 'much'`,
   );
 }
