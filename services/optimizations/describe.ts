@@ -323,7 +323,7 @@ function endReason(view: RunView): string | null {
   const reason = view.conclusion?.reason ?? null;
   if (reason === null) return null;
   const words = {
-    quorum: 'Too few models answered for a council to be heard.',
+    quorum: 'Too few models gave an answer that could be used.',
     reviews: 'Too few models reviewed the answers.',
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',

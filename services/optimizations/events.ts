@@ -367,6 +367,8 @@ export type OptimizationEvent =
         openCalls?: number;
         missing: number;
         seats: number;
+        /** An attempt brought an answer that could not be used, and its usage is known. */
+        answeredUnusable: boolean;
         price: number;
         settlement: Settlement;
       }

@@ -540,7 +540,7 @@ describe('the result of a run', () => {
   test.each([
     ['You cancelled this run.', inClaims().given(cancel)],
     [
-      'Too few models answered for a council to be heard.',
+      'Too few models gave an answer that could be used.',
       started().given(deadline('opinions', 'hard')),
     ],
     ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],
