@@ -92,6 +92,7 @@ function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
     opinions: 'querying_models',
     claims: 'analyzing_responses',
     reviews: 'analyzing_responses',
+    scoring: 'detecting_bias',
     synthesis: 'synthesizing',
     settling: 'synthesizing',
     closed: 'completed',
@@ -129,6 +130,8 @@ function stepDetails(view: RunView): string {
       return 'Collecting the claims of all answers';
     case 'reviews':
       return `${reviewed} of ${view.accepted?.length ?? view.seats.length} blind reviews are in`;
+    case 'scoring':
+      return 'Comparing the reviews';
     case 'synthesis':
       return currentDraft(view)?.outcome
         ? 'Two other models check the recommendation'
@@ -151,7 +154,7 @@ function answered(view: RunView): number {
 }
 
 function isUnderway(view: RunView): boolean {
-  return ['opinions', 'claims', 'reviews', 'synthesis'].includes(view.stage);
+  return ['opinions', 'claims', 'reviews', 'scoring', 'synthesis'].includes(view.stage);
 }
 
 /** Average of the seats, rounded down; 100 only when the run has ended. */
@@ -178,6 +181,8 @@ function seatProgress(view: RunView, seat: string): number {
       const review = view.calls[reviewSlot(seat)];
       return review?.outcome ? 75 : Math.min(73, 45 + Math.floor(30 * (review?.streamed ?? 0)));
     }
+    case 'scoring':
+      return 80;
     case 'synthesis': {
       const draft = currentDraft(view);
       return draft?.outcome ? 95 : Math.min(94, 85 + Math.floor(10 * (draft?.streamed ?? 0)));
@@ -258,7 +263,7 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
   if (view.stage === 'closed' || view.stage === 'settling')
     return view.calls[opinionSlot(seat)]?.outcome ? 'completed' : 'failed';
   const review = view.calls[reviewSlot(seat)];
-  if (review?.outcome || view.stage === 'synthesis') return 'completed';
+  if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
   const slot = review ? reviewSlot(seat) : opinionSlot(seat);
   const last = lastAttempt(view, slot)?.attempt;
   if (!last) return 'waiting';

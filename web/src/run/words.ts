@@ -81,6 +81,8 @@ export function stepWords(view: RunView, seat: SeatProgress): string {
     case 'reviews':
       if (review?.outcome) return 'Its review is in';
       return review ? 'Reviewing the others' : 'Waiting...';
+    case 'scoring':
+      return 'The reviews are being compared';
     case 'synthesis':
     case 'settling':
       return 'Synthesis under way';
