@@ -80,8 +80,10 @@ export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus
   return outcome === 'not_started' ? 'failed' : outcome;
 }
 
+/** A draft that is cancelled never held a credit. */
 function settlementOf(view: RunView): 'none' | 'held' | 'pending' | 'settled' {
-  if (view.stage === 'closed') return 'settled';
+  if (view.stage === 'closed')
+    return view.startedAt === null && statusOf(view) === 'cancelled' ? 'none' : 'settled';
   if (view.stage === 'settling') return 'pending';
   return view.stage === 'draft' ? 'none' : 'held';
 }
@@ -260,8 +262,10 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
   if (failure === 'timeout') return 'timed_out';
   if (failure !== null) return 'failed';
   if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
-  if (view.stage === 'closed' || view.stage === 'settling')
-    return view.calls[opinionSlot(seat)]?.outcome ? 'completed' : 'failed';
+  if (view.stage === 'closed' || view.stage === 'settling') {
+    const opinion = view.calls[opinionSlot(seat)];
+    return !opinion ? 'not_called' : opinion.outcome ? 'completed' : 'failed';
+  }
   const review = view.calls[reviewSlot(seat)];
   if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
   const slot = review ? reviewSlot(seat) : opinionSlot(seat);
@@ -276,6 +280,7 @@ function seatReason(view: RunView, seat: string, status: SeatStatus): string | n
   const failure = finalFailure(view, opinionSlot(seat));
   if (failure !== null) return failureWords[failure];
   if (isMissing(view, seat)) return failureWords[lastFailure(view, seat) ?? 'late'];
+  if (status === 'not_called') return 'Was not asked';
   if (status === 'failed') return 'Had not answered when the run ended';
   if (status === 'retrying') {
     const last = lastAttempt(
