@@ -51,6 +51,7 @@ export function createSocketPort(
       if (run === null || run.view.hidden) return null;
       return describeRun(await withProgress(pool, run.view), clock());
     },
+    whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),
     apiProcesses: env.apiProcesses,
     newConnectionId: () => peers.newConnectionId(),

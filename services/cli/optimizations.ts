@@ -102,15 +102,11 @@ function costChecks(events: readonly OptimizationEvent[]): Check[] {
 function chargeChecks(events: readonly OptimizationEvent[]): Check[] {
   const concluded = events.find((event) => event.type === 'RunConcluded');
   if (concluded?.type !== 'RunConcluded') return [];
-  const { price, outcome, heading, callsStarted, missing, seats } = concluded.data;
+  const { callsStarted } = concluded.data;
   const started = events.filter((event) => event.type === 'CallStarted').length;
   return [
     compare('calls that were started', callsStarted, startedBefore(events, started)),
-    compare(
-      'settlement',
-      concluded.data.settlement,
-      settlement({ price, outcome, heading, callsStarted, missing, seats }),
-    ),
+    compare('settlement', concluded.data.settlement, settlement(concluded.data)),
   ];
 }
 

@@ -36,6 +36,8 @@ export type SocketDependencies = {
   ownerOf: (runId: string) => Promise<string | null>;
   /** As it is now; null for what its owner no longer sees. */
   readRun: (runId: string) => Promise<Optimization | null>;
+  /** The same run as it was when its reviews were counted, which happens between two reads. */
+  whileScored: (run: Optimization) => Optimization;
   cancelRun: (runId: string) => Promise<void>;
   /** They share the limit of connections that wait to be let in. */
   apiProcesses: number;
@@ -62,7 +64,8 @@ type Raw = Connection['conn'];
 type Watch = {
   runId: string;
   subscription: Subscription;
-  connections: Set<Connection>;
+  /** Each with whether it has been told of the scores; null before it was told anything. */
+  connections: Map<Connection, boolean | null>;
   /** Begins after it was asked for, and is shared by all who ask before it begins. */
   read(): Promise<Optimization | null>;
   lastReadAt(): number;
@@ -286,7 +289,7 @@ function isClientEvent(event: string): event is keyof typeof clientEvents {
 }
 
 async function act(
-  { ownerOf, readRun, cancelRun }: SocketDependencies,
+  { ownerOf, readRun, whileScored, cancelRun }: SocketDependencies,
   runs: Watches,
   { connection, userId }: Sender,
   event: keyof typeof clientEvents,
@@ -314,13 +317,22 @@ async function act(
   }
   acknowledge();
   // It may have heard of the end, or have left, while the run was read.
-  if (watch.connections.has(connection)) tell(runs, watch, connection, run);
+  if (watch.connections.has(connection)) tell(runs, watch, connection, { run, whileScored });
 }
 
 // --- what clients hear ---
 
-function tell(runs: Watches, watch: Watch, connection: Connection, run: Optimization): void {
+function tell(
+  runs: Watches,
+  watch: Watch,
+  connection: Connection,
+  { run, whileScored }: { run: Optimization } & Pick<SocketDependencies, 'whileScored'>,
+): void {
   const optimizationId = watch.runId;
+  const isScored = run.evolution.bias !== null;
+  if (watch.connections.get(connection) === false && isScored)
+    progressed(connection, whileScored(run));
+  watch.connections.set(connection, isScored);
   switch (run.status) {
     case 'completed':
       connection.emit('optimization-complete', { optimizationId, result: run });
@@ -336,20 +348,21 @@ function tell(runs: Watches, watch: Watch, connection: Connection, run: Optimiza
       connection.emit('optimization-cancelled', { optimizationId, cancelled: true });
       break;
     case 'pending':
-    case 'processing': {
-      const { bias: _bias, ...progress } = run.evolution;
-      const stage = progress.current_step;
-      const { models } = run;
-      connection.emit('optimization-progress', {
-        optimizationId,
-        stage,
-        progress: { ...progress, models },
-      });
+    case 'processing':
+      progressed(connection, run);
       return;
-    }
   }
   // Nothing follows an end.
   runs.leave(connection, optimizationId);
+}
+
+function progressed(connection: Connection, { id, evolution, models }: Optimization): void {
+  const { bias: _bias, ...progress } = evolution;
+  connection.emit('optimization-progress', {
+    optimizationId: id,
+    stage: progress.current_step,
+    progress: { ...progress, models },
+  });
 }
 
 type Watches = {
@@ -360,14 +373,14 @@ type Watches = {
 };
 
 /** The runs that connections of this process follow, each with one subscription of the hub. */
-function createWatches({ hub, readRun, log }: SocketDependencies): Watches {
+function createWatches({ hub, readRun, whileScored, log }: SocketDependencies): Watches {
   const watches = new Map<string, Watch>();
   const followedBy = new Map<Connection, Set<string>>();
 
   const open = (runId: string, userId: string): Watch => {
     const reads = createReads(async () => readRun(runId));
     const subscription = hub.subscribe({ userId, watching: runId });
-    const watch: Watch = { runId, subscription, connections: new Set(), ...reads };
+    const watch: Watch = { runId, subscription, connections: new Map(), ...reads };
     watches.set(runId, watch);
     void follow(watch);
     return watch;
@@ -387,9 +400,9 @@ function createWatches({ hub, readRun, log }: SocketDependencies): Watches {
       try {
         const run = await watch.read();
         failed = false;
-        for (const connection of watch.connections) {
+        for (const connection of watch.connections.keys()) {
           if (run === null) watchesApi.leave(connection, watch.runId);
-          else tell(watchesApi, watch, connection, run);
+          else tell(watchesApi, watch, connection, { run, whileScored });
         }
       } catch (error) {
         log.warn({ err: error }, 'A run could not be read for those who follow it; trying again');
@@ -398,7 +411,7 @@ function createWatches({ hub, readRun, log }: SocketDependencies): Watches {
       }
     }
     // The hub has ended: another process has one that goes on.
-    for (const connection of watch.connections) sendAway(connection);
+    for (const connection of watch.connections.keys()) sendAway(connection);
   };
 
   const watchesApi: Watches = {
@@ -408,7 +421,7 @@ function createWatches({ hub, readRun, log }: SocketDependencies): Watches {
       if (!followed.has(runId) && followed.size >= socketLimits.subscriptions) return null;
       followedBy.set(connection, followed.add(runId));
       const watch = watches.get(runId) ?? open(runId, userId);
-      watch.connections.add(connection);
+      if (!watch.connections.has(connection)) watch.connections.set(connection, null);
       return watch;
     },
     leave(connection, runId) {

@@ -335,6 +335,7 @@ export const SeatStatus = v.picklist([
   'refused',
   'timed_out',
   'excluded',
+  'not_called',
 ]);
 export type SeatStatus = v.InferOutput<typeof SeatStatus>;
 
@@ -392,7 +393,9 @@ const Credits = v.object({
   ),
   settlement: v.pipe(
     v.picklist(['none', 'held', 'pending', 'settled']),
-    v.description('`held` while it runs, `pending` once it ended and its charge is not taken yet'),
+    v.description(
+      '`none` before it starts, and when it was cancelled before; `held` while it runs, `pending` once it ended and its charge is not taken yet',
+    ),
   ),
 });
 

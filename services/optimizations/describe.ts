@@ -81,8 +81,10 @@ export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus
   return outcome === 'not_started' ? 'failed' : outcome;
 }
 
+/** A draft that is cancelled never held a credit. */
 function settlementOf(view: RunView): 'none' | 'held' | 'pending' | 'settled' {
-  if (view.stage === 'closed') return 'settled';
+  if (view.stage === 'closed')
+    return view.startedAt === null && statusOf(view) === 'cancelled' ? 'none' : 'settled';
   if (view.stage === 'settling') return 'pending';
   return view.stage === 'draft' ? 'none' : 'held';
 }
@@ -93,6 +95,7 @@ function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
     opinions: 'querying_models',
     claims: 'analyzing_responses',
     reviews: 'analyzing_responses',
+    scoring: 'detecting_bias',
     synthesis: 'synthesizing',
     settling: 'synthesizing',
     closed: 'completed',
@@ -130,6 +133,8 @@ function stepDetails(view: RunView): string {
       return 'Collecting the claims of all answers';
     case 'reviews':
       return `${reviewed} of ${view.accepted?.length ?? view.seats.length} blind reviews are in`;
+    case 'scoring':
+      return 'Comparing the reviews';
     case 'synthesis':
       return currentDraft(view)?.outcome
         ? 'Two other models check the recommendation'
@@ -152,7 +157,7 @@ function answered(view: RunView): number {
 }
 
 function isUnderway(view: RunView): boolean {
-  return ['opinions', 'claims', 'reviews', 'synthesis'].includes(view.stage);
+  return ['opinions', 'claims', 'reviews', 'scoring', 'synthesis'].includes(view.stage);
 }
 
 /** Average of the seats, rounded down; 100 only when the run has ended. */
@@ -179,6 +184,8 @@ function seatProgress(view: RunView, seat: string): number {
       const review = view.calls[reviewSlot(seat)];
       return review?.outcome ? 75 : Math.min(73, 45 + Math.floor(30 * (review?.streamed ?? 0)));
     }
+    case 'scoring':
+      return 80;
     case 'synthesis': {
       const draft = currentDraft(view);
       return draft?.outcome ? 95 : Math.min(94, 85 + Math.floor(10 * (draft?.streamed ?? 0)));
@@ -256,10 +263,12 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
   if (failure === 'timeout') return 'timed_out';
   if (failure !== null) return 'failed';
   if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
-  if (view.stage === 'closed' || view.stage === 'settling')
-    return view.calls[opinionSlot(seat)]?.outcome ? 'completed' : 'failed';
+  if (view.stage === 'closed' || view.stage === 'settling') {
+    const opinion = view.calls[opinionSlot(seat)];
+    return !opinion ? 'not_called' : opinion.outcome ? 'completed' : 'failed';
+  }
   const review = view.calls[reviewSlot(seat)];
-  if (review?.outcome || view.stage === 'synthesis') return 'completed';
+  if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
   const slot = review ? reviewSlot(seat) : opinionSlot(seat);
   const last = lastAttempt(view, slot)?.attempt;
   if (!last) return 'waiting';
@@ -272,6 +281,7 @@ function seatReason(view: RunView, seat: string, status: SeatStatus): string | n
   const failure = finalFailure(view, opinionSlot(seat));
   if (failure !== null) return failureWords[failure];
   if (isMissing(view, seat)) return failureWords[lastFailure(view, seat) ?? 'late'];
+  if (status === 'not_called') return 'Was not asked';
   if (status === 'failed') return 'Had not answered when the run ended';
   if (status === 'retrying') {
     const last = lastAttempt(
@@ -324,7 +334,7 @@ function endReason(view: RunView): string | null {
   const reason = view.conclusion?.reason ?? null;
   if (reason === null) return null;
   const words = {
-    quorum: 'Too few models answered for a council to be heard.',
+    quorum: 'Too few models gave an answer that could be used.',
     reviews: 'Too few models reviewed the answers.',
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',

@@ -236,6 +236,7 @@ export type Scores = {
 
 type CallAt = { slot: Slot; attempt: number };
 type CallEnd = CallAt & { usage: UsageRecord; costMicros: number | null; latencyMs: number };
+/** `creditsVersion` is 0 when nothing was held: a draft was cancelled. */
 type Closed = { captured: number; refunded: number; creditsVersion: number };
 
 type Event<Type extends string, Data extends Record<string, unknown>> = Readonly<{
@@ -362,6 +363,8 @@ export type OptimizationEvent =
         callsStarted: number;
         missing: number;
         seats: number;
+        /** An attempt brought an answer that could not be used, and its usage is known. */
+        answeredUnusable: boolean;
         price: number;
         settlement: Settlement;
       }

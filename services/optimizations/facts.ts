@@ -89,14 +89,18 @@ function rowPatch(event: OptimizationEvent, texts: EventTexts, at: string): RowP
 /** The row's `credits` merge by key: the price stays. */
 function ended(
   status: 'completed' | 'failed' | 'cancelled',
-  { captured, refunded }: { captured: number; refunded: number },
+  {
+    captured,
+    refunded,
+    creditsVersion,
+  }: { captured: number; refunded: number; creditsVersion: number },
   at: string,
 ) {
   const credits = {
     reserved: 0,
     charged: captured - refunded,
     refunded,
-    settlement: 'settled',
+    settlement: creditsVersion === 0 ? 'none' : 'settled',
   } as OptimizationSummary['credits'];
   return { status, progress: 100, ended_at: at, credits };
 }

@@ -7,7 +7,7 @@ import type { CallOutcome, OptimizationEvent, Slot } from './events.ts';
 import { owedSlots } from './owed.ts';
 import { reactions } from './reactions.ts';
 import { evolve, freshCall, initialState, isOpen } from './run-state.ts';
-import type { CallState, Known, OpenState, RunState } from './run-state.ts';
+import type { At, CallState, Known, OpenState, RunState } from './run-state.ts';
 import { claimsSlot, modelOf, parseSlot, stageOf } from './slots.ts';
 import type { Stage } from './slots.ts';
 import {
@@ -128,6 +128,7 @@ function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
 function cancel(state: Known): OptimizationEvent[] {
   switch (state.stage) {
     case 'draft':
+      return cancelDraft(state);
     case 'opinions':
     case 'claims':
     case 'reviews':
@@ -146,6 +147,17 @@ function cancel(state: Known): OptimizationEvent[] {
         members: { outcome: state.outcome },
       });
   }
+}
+
+/**
+ * A draft holds nothing, so there is no settlement to wait for. A hold that it does not know of yet is
+ * released by the start that follows the hold.
+ */
+function cancelDraft(state: At<'draft'>): OptimizationEvent[] {
+  return [
+    conclude(state, 'cancelled', null, 'person'),
+    { type: 'OptimizationCancelled', data: { captured: 0, refunded: 0, creditsVersion: 0 } },
+  ];
 }
 
 function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationEvent[] {
@@ -282,7 +294,7 @@ function close(command: CommandOf<'Close'>, state: Known): OptimizationEvent[] {
 function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
   if (state.hiddenAt !== null) return [];
   const hidden: OptimizationEvent = { type: 'OptimizationHidden', data: { at: command.now } };
-  if (state.stage === 'draft') return [conclude(state, 'cancelled', null, 'person'), hidden];
+  if (state.stage === 'draft') return [...cancelDraft(state), hidden];
   if (state.stage === 'closed') return [hidden];
   throw new Problem(409, 'running', 'The run is still going on; cancel it first.');
 }

@@ -4,9 +4,9 @@ import type { JsonSchema } from '#services/models/model.ts';
 import { normalizeSpace } from './answer-text.ts';
 
 /**
- * What a model may reply at each stage, and what code accepts of it. A reply is parsed once, here;
- * lengths are cut rather than refused, because a long critique is no reason to pay for a second call,
- * but a missing field or a wrong type is `malformed`.
+ * What a model may reply at each stage, and what code accepts of it. A reply is parsed once, here.
+ * Texts and lists are cut and numbers brought into their range rather than refused, because neither
+ * is a reason to pay for a second call; a missing field or a wrong type is `malformed`.
  *
  * The labels, claim ids and option ids in a reply are the writer's words until a check below has
  * compared them with what was shown.
@@ -32,42 +32,57 @@ const text = (limit: number, description: string) =>
     v.transform((value) => clip(value, limit)),
   );
 
+/** An entry of a list, which leaves it out when it is blank. */
+const line = (limit: number, description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.transform((value) => clip(clean(value), limit)),
+  );
+
 const list = <Item extends v.GenericSchema>(item: Item, limit: number, description: string) =>
   v.pipe(
     v.array(item),
     v.description(`${description} At most ${limit}.`),
-    v.transform((items) => items.slice(0, limit)),
+    v.transform((items) => items.filter((item) => item !== '').slice(0, limit)),
   );
 
 const filledList = <Item extends v.GenericSchema>(item: Item, limit: number, description: string) =>
   v.pipe(
     v.array(item),
     v.description(`${description} At least 1, at most ${limit}.`),
+    v.transform((items) => items.filter((item) => item !== '').slice(0, limit)),
     v.minLength(1),
-    v.transform((items) => items.slice(0, limit)),
   );
 
 const whole = (least: number, most: number, description: string) =>
   v.pipe(
     v.number(),
-    v.integer(),
-    v.minValue(least),
-    v.maxValue(most),
     v.description(`${description} From ${least} to ${most}.`),
+    v.transform((value) => within(value, least, most)),
   );
 
-const importance = v.pipe(v.picklist([1, 2, 3]), v.description('1 minor, 2 matters, 3 decisive.'));
+const importance = v.pipe(
+  v.number(),
+  v.description('1 minor, 2 matters, 3 decisive.'),
+  v.transform((value) => within(value, 1, 3) as 1 | 2 | 3),
+);
 
-// An id or label as the writer gave it; the checks compare it with what was shown.
+// An id or label as the writer gave it, cut far above any of ours; the checks compare it.
+const idCharacters = 64;
 const reference = (description: string) =>
-  v.pipe(v.string(), v.description(description), v.transform(clean), v.maxLength(64));
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.transform((value) => clean(value).slice(0, idCharacters)),
+  );
 
 export const opinionSchema = v.object({
   recommendation: v.object({
     option_label: text(shortText, 'The option you recommend, in at most 12 words.'),
     one_line: text(400, 'Your recommendation in one sentence that a person can act on.'),
   }),
-  reasoning: filledList(text(longText, 'One step of the argument.'), 8, 'Why, in order.'),
+  reasoning: filledList(line(longText, 'One step of the argument.'), 8, 'Why, in order.'),
   claims: filledList(
     v.object({
       text: text(400, 'One statement that can be true or false, in one sentence.'),
@@ -80,9 +95,9 @@ export const opinionSchema = v.object({
     8,
     'What your recommendation rests on.',
   ),
-  assumptions: list(text(400, 'One assumption.'), 6, 'What you took for granted.'),
-  missing_info: list(text(300, 'One missing fact.'), 6, 'What you would want to know.'),
-  risks: list(text(500, 'One risk.'), 6, 'What could go wrong.'),
+  assumptions: list(line(400, 'One assumption.'), 6, 'What you took for granted.'),
+  missing_info: list(line(300, 'One missing fact.'), 6, 'What you would want to know.'),
+  risks: list(line(500, 'One risk.'), 6, 'What could go wrong.'),
   stated_confidence: whole(0, 100, 'How sure you are that the recommendation is right.'),
 });
 
@@ -194,7 +209,7 @@ export const draftSchema = v.object({
     'Every disagreement and the minority view.',
   ),
   uncertainties: list(
-    text(500, 'One open point.'),
+    line(500, 'One open point.'),
     10,
     'What nobody could know from the question.',
   ),
@@ -548,6 +563,11 @@ function unique(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
 
+/** The whole number in the range that is nearest. */
+function within(value: number, least: number, most: number): number {
+  return Math.round(Math.min(most, Math.max(least, value)));
+}
+
 function clip(value: string, limit: number): string {
   return value.length <= limit ? value : `${value.slice(0, limit - 1).trimEnd()}…`.toWellFormed();
 }
@@ -600,11 +620,10 @@ function strict(node: JsonNode): JsonNode {
   if (node['type'] === 'array')
     return { type: 'array', items: strict((node['items'] ?? {}) as JsonNode), ...description };
   const values = node['enum'];
-  if (Array.isArray(values))
-    return values.every((value) => typeof value === 'string')
-      ? { type: 'string', enum: values, ...description }
-      : { type: 'integer', ...description };
-  if (node['type'] === 'string' || node['type'] === 'integer' || node['type'] === 'boolean')
+  if (Array.isArray(values)) return { type: 'string', enum: values, ...description };
+  // Every number of a reply is a whole one.
+  if (node['type'] === 'number') return { type: 'integer', ...description };
+  if (node['type'] === 'string' || node['type'] === 'boolean')
     return { type: node['type'], ...description };
   throw new TypeError(
     `A reply schema uses ${String(node['type'])}, which not every provider takes.`,

@@ -461,6 +461,7 @@ async function describeRow(
     opened(sealer, stream, 'challenge', row.challenge),
   ]);
   const ended = row.status !== 'pending' && row.status !== 'processing';
+  const isCancelledDraft = row.status === 'cancelled' && row.started_at === null;
   return {
     id: row.run_id,
     title,
@@ -478,7 +479,7 @@ async function describeRow(
       reserved: 0,
       charged: row.captured === null ? null : row.captured - (row.refunded ?? 0),
       refunded: row.refunded,
-      settlement: ended ? 'settled' : 'none',
+      settlement: !ended || isCancelledDraft ? 'none' : 'settled',
     },
     simulated: row.simulated_seats > 0,
     simulated_seats: row.simulated_seats,

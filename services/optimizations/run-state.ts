@@ -22,6 +22,8 @@ export type CallState = {
   attempts: number;
   /** Attempts that have ended without an answer, by how. */
   ends: Readonly<Record<EndedBy, number>>;
+  /** An attempt brought text that could not be used, and its usage is known. */
+  answeredUnusable: boolean;
   /** The last attempt is under way. */
   open: boolean;
   outcome: CallOutcome | null;
@@ -93,6 +95,7 @@ export function isOpen(state: RunState): state is OpenState {
 export const freshCall: CallState = {
   attempts: 0,
   ends: { transient: 0, timeout: 0, unusable: 0, lost: 0 },
+  answeredUnusable: false,
   open: false,
   outcome: null,
   dead: null,
@@ -174,15 +177,20 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
         }),
         event.data,
       );
-    case 'CallFailed':
+    case 'CallFailed': {
+      const by = endedBy(event.data.failure);
       return priced(
         withCall(state, event.data.slot, {
-          ...endedAttempt(state, event.data.slot, endedBy(event.data.failure)),
+          ...endedAttempt(state, event.data.slot, by),
+          ...(by === 'unusable' && event.data.usage.source !== 'unknown'
+            ? { answeredUnusable: true }
+            : {}),
           retryAt: event.data.retryAt,
           ...(event.data.final ? { dead: event.data.failure } : {}),
         }),
         event.data,
       );
+    }
     case 'CallCostRecorded':
       return priced(state, event.data);
     case 'SoftPassed':

@@ -14,6 +14,8 @@ export type SettlementInput = {
    */
   missing: number;
   seats: number;
+  /** An attempt brought an answer that could not be used, and its usage is known. */
+  answeredUnusable: boolean;
 };
 
 /**
@@ -21,7 +23,8 @@ export type SettlementInput = {
  * captured and part of it returned in the same append. The result is stored in `RunConcluded`, and
  * the ledger follows that; nothing computes it a second time.
  *
- * - Nothing was asked of a model, or the run failed without one usable answer: released.
+ * - Nothing was asked of a model, or the run failed without any answer: released. Answers that could
+ *   not be used were written and streamed all the same, so that they are answers here.
  * - Completed: the missing seats' share comes back, at least a quarter when only the best single
  *   answer could be published, at most half.
  * - Failed or cancelled after the first call: half comes back.
@@ -31,8 +34,8 @@ export type SettlementInput = {
  */
 export function settlement(input: SettlementInput): Settlement {
   requireWholeNumbers(input);
-  const { price, outcome, callsStarted, missing, seats } = input;
-  const answeredNothing = outcome === 'failed' && missing === seats;
+  const { price, outcome, callsStarted, missing, seats, answeredUnusable } = input;
+  const answeredNothing = outcome === 'failed' && missing === seats && !answeredUnusable;
   if (callsStarted === 0 || outcome === 'not_started' || answeredNothing)
     return { kind: 'release' };
   const half = dividedUp(price, 2);

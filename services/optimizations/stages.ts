@@ -310,6 +310,7 @@ export function conclude(
   const refused = state.seats.filter(
     (seat) => calls[opinionSlot(seat.seat)]?.dead === 'refusal',
   ).length;
+  const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
   return {
@@ -322,6 +323,7 @@ export function conclude(
       callsStarted,
       missing,
       seats,
+      answeredUnusable,
       price: state.price,
       settlement: settlement({
         price: state.price,
@@ -330,6 +332,7 @@ export function conclude(
         callsStarted,
         missing,
         seats,
+        answeredUnusable,
       }),
     },
   };

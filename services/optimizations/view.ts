@@ -71,7 +71,16 @@ export type RunView = {
   id: string;
   /** Position of the last event merged; an older patch is ignored. */
   version: number;
-  stage: 'draft' | 'opinions' | 'claims' | 'reviews' | 'synthesis' | 'settling' | 'closed';
+  /** `scoring` lies between the two events of one append: watchers receive it, no reader meets it. */
+  stage:
+    | 'draft'
+    | 'opinions'
+    | 'claims'
+    | 'reviews'
+    | 'scoring'
+    | 'synthesis'
+    | 'settling'
+    | 'closed';
   challengeType: string;
   strategy: string;
   price: number;
@@ -220,7 +229,7 @@ export function patchOf(
       };
     }
     case 'ReviewsClosed':
-      return { excluded: event.data.excluded };
+      return { stage: 'scoring', excluded: event.data.excluded };
     case 'ScoresComputed': {
       const { inputs: _inputs, synthesisHardAt: _hardAt, ...scores } = event.data;
       return { stage: 'synthesis', scores };

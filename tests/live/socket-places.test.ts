@@ -61,6 +61,7 @@ async function serve({ expiresAt, ...changes }: Changes = {}): Promise<Served> {
     }),
     origins: { own: new Set(), foreign: new Set() },
     readRun: async () => null,
+    whileScored: (run) => run,
     cancelRun: async () => {},
     apiProcesses: 10,
     newConnectionId: () => randomUUID(),

@@ -99,6 +99,13 @@ describe.each([
       event: 'optimization-progress',
       payload: { optimizationId: run.id, stage: 'initializing', progress: { id: run.id } },
     });
+    const stages = follower.heard.flatMap(({ payload }) =>
+      'stage' in payload ? [String(payload.stage)] : [],
+    );
+    expect(stages.filter((stage) => stage === 'detecting_bias')).toHaveLength(1);
+    const order: readonly string[] = ProgressStep.options;
+    const places = stages.map((stage) => order.indexOf(stage));
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
     expect(follower.heard.at(-1)?.payload).toMatchObject({
       optimizationId: run.id,
       result: { id: run.id, status: 'completed', progress: 100 },

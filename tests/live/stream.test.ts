@@ -250,6 +250,23 @@ describe('a watched run', () => {
     expect(facts.map((fact) => fact.data['type'])).toEqual(['ProcessingStarted', 'RunConcluded']);
   });
 
+  test('a draft that is cancelled is told to lists as cancelled at once, with nothing held', async () => {
+    const person = await app.signUp();
+    const run = await created(person);
+    const { hearing } = await nowListeningTo(app, {
+      token: person.token,
+      enough: (heard) => heard.data['type'] === 'OptimizationCancelled',
+    });
+    await app.data(`/optimizations/${run.id}/cancel`, { method: 'POST', token: person.token });
+    expect((await hearing).at(-1)?.data).toMatchObject({
+      entity: { kind: 'run_row', id: run.id },
+      patch: {
+        status: 'cancelled',
+        credits: { reserved: 0, charged: 0, refunded: 0, settlement: 'none' },
+      },
+    });
+  });
+
   test('who does not watch it hears of its row only', async () => {
     const person = await app.signUp();
     const { hearing } = await nowListeningTo(app, { token: person.token, enough: isFact });

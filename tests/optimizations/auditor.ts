@@ -67,6 +67,8 @@ export type RunAudit = {
   outcome: 'completed' | 'failed' | 'cancelled' | 'not_started' | null;
   heading: string | null;
   settlement: Settlement | null;
+  /** Text was streamed and paid for, but no reply could be made of it. */
+  answeredUnusable: boolean;
   closings: number;
   figures: { captured: number; refunded: number } | null;
   /** On the credits stream. */
@@ -191,6 +193,9 @@ export function createAuditor(): Auditor {
         endAttempt(audit, event.data.failure, event.data.final, of);
         audit.open = null;
         audit.dead = event.data.final;
+        run.answeredUnusable ||=
+          ['malformed', 'truncated'].includes(event.data.failure) &&
+          event.data.usage.source !== 'unknown';
         audit.refused = event.data.final && event.data.failure === 'refusal';
         return;
       }
@@ -267,6 +272,7 @@ export function createAuditor(): Auditor {
       callsStarted: calls,
       missing: run.seats.length - answered - refused,
       seats: run.seats.length,
+      answeredUnusable: run.answeredUnusable,
     });
     requireThat(isDeepStrictEqual(event.data.settlement, expected), 'a wrong settlement', of);
     requireThat(event.data.callsStarted === calls, 'calls miscounted', of);
@@ -445,6 +451,7 @@ function emptyRun(): RunAudit {
     outcome: null,
     heading: null,
     settlement: null,
+    answeredUnusable: false,
     closings: 0,
     figures: null,
     reserved: null,

@@ -113,9 +113,14 @@ describe('a draft', () => {
     });
   });
 
-  test('is cancelled free of charge', () => {
+  test('is cancelled and closed at once, because nothing is held that had to be settled', () => {
     const events = created().when(cancel);
-    expect(typesOf(events)).toEqual(['RunConcluded']);
+    expect(typesOf(events)).toEqual(['RunConcluded', 'OptimizationCancelled']);
+    expect(only(events, 'OptimizationCancelled').data).toEqual({
+      captured: 0,
+      refunded: 0,
+      creditsVersion: 0,
+    });
     expect(ending(events)).toMatchObject({
       outcome: 'cancelled',
       reason: 'person',
@@ -124,14 +129,15 @@ describe('a draft', () => {
     });
   });
 
-  test('that is deleted is cancelled first, and stays deleted when it has closed', () => {
-    const deleted = created().given({ type: 'Hide', now: noon });
-    expect(typesOf(deleted.events)).toEqual([
+  test('that is deleted is cancelled first', () => {
+    const told = created().given({ type: 'Hide', now: noon });
+    expect(typesOf(told.events)).toEqual([
       'OptimizationCreated',
       'RunConcluded',
+      'OptimizationCancelled',
       'OptimizationHidden',
     ]);
-    const told = deleted.given({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 });
+    expect(told.when({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 })).toEqual([]);
     expect(told.state).toMatchObject({ stage: 'closed', hiddenAt: noon, outcome: 'cancelled' });
     expect(told.when({ type: 'Hide', now: noon })).toEqual([]);
   });
@@ -1183,7 +1189,7 @@ describe('hiding', () => {
     ]);
   });
 
-  test('a draft that was deleted comes back as a cancelled run, even before it has settled', () => {
+  test('a draft that was deleted comes back as a cancelled run', () => {
     const deleted = created().given(hide);
     expect(typesOf(deleted.when(restore))).toEqual(['OptimizationRestored']);
     expect(deleted.given(restore).state).toMatchObject({ outcome: 'cancelled', hiddenAt: null });

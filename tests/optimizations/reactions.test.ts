@@ -177,8 +177,8 @@ describe('the jobs that a decision enqueues', () => {
     expect(keys(inReviews(), runDeadline)).toEqual(['settle']);
     expect(keys(inReviews(), deadline('reviews', 'hard'))).toEqual(['settle']);
     expect(keys(started(), deadline('opinions', 'hard'))).toEqual(['settle']);
-    expect(keys(created(), cancel)).toEqual(['settle']);
-    expect(keys(created(), { type: 'Hide', now: noon })).toEqual(['settle', 'forget']);
+    expect(keys(created(), cancel)).toEqual(['settle', 'notify']);
+    expect(keys(created(), { type: 'Hide', now: noon })).toEqual(['settle', 'notify', 'forget']);
     expect(keys(created(), { type: 'Start', now: noon, seatable: false })).toEqual(['settle']);
   });
 

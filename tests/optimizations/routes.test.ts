@@ -259,6 +259,19 @@ describe('cancelling a run', () => {
       });
       expect(cancelled.status).toBe(202);
     }
+    const expected = {
+      status: 'cancelled',
+      ended_at: expect.any(String) as string,
+      credits: { price: 14, reserved: 0, charged: 0, refunded: 0, settlement: 'none' },
+    };
+    const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
+    expect(read).toMatchObject({
+      ...expected,
+      evolution: { current_step: 'completed', step_details: 'Cancelled', can_cancel: false },
+    });
+    expect(read.models.map(({ status }) => status)).toEqual(read.models.map(() => 'not_called'));
+    const list = await app.call('/optimizations', { token: person.token });
+    expect(await list.json()).toMatchObject({ data: [expected] });
     const start = await app.call(`/optimizations/${run.id}/process`, {
       method: 'POST',
       token: person.token,

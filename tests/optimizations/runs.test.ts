@@ -142,7 +142,7 @@ describe('with models that fail', () => {
       expect(run).toMatchObject({
         status: 'failed',
         result: null,
-        ended_because: 'Too few models answered for a council to be heard.',
+        ended_because: 'Too few models gave an answer that could be used.',
         credits: { charged: 7, refunded: 7 },
       });
     } finally {
@@ -160,10 +160,10 @@ describe('with models that fail', () => {
       const run = await council.ask(person, { ...question, strategy: 'balanced' });
       expect(run).toMatchObject({
         status: 'failed',
-        ended_because: 'Too few models answered for a council to be heard.',
+        ended_because: 'Too few models gave an answer that could be used.',
         credits: { charged: 7, refunded: 7 },
       });
-      expect(run.models.map(({ attempt }) => attempt)).toEqual(models.map(() => 2));
+      expect(Math.max(...run.models.map(({ attempt }) => attempt))).toBe(2);
     } finally {
       await council.close();
     }

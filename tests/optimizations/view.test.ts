@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { Optimization } from '#services/optimizations/contract.ts';
+import { Optimization, ProgressStep } from '#services/optimizations/contract.ts';
 import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/replies.ts';
 import { foldRun, sealedFields } from '#services/optimizations/run-texts.ts';
@@ -160,6 +160,21 @@ describe('a view of any run', () => {
         const answer = throughJson(describeRun(view, later));
         expect(v.safeParse(Optimization, answer).issues).toBeUndefined();
       }
+  });
+
+  test('passes every step in its order, that in which bias is detected included', () => {
+    const order: readonly string[] = ProgressStep.options;
+    for (const events of calmStreams.filter(({ length }) => length > 1)) {
+      const all = viewsOf(events).map((view) => describeRun(view, later));
+      const steps = all.map((run) => run.evolution.current_step);
+      expect([...new Set(steps)]).toEqual(order);
+      const progress = all.map((run) => run.progress);
+      expect(progress).toEqual(progress.toSorted((one, other) => one - other));
+      const models = all
+        .flatMap((run) => run.models)
+        .filter(({ currentStep }) => currentStep === 'detecting_bias');
+      expect(models.map(({ status }) => status)).toEqual(models.map(() => 'completed'));
+    }
   });
 
   test('joined anywhere ends as the whole fold, whatever comes late or twice', () => {
@@ -540,7 +555,7 @@ describe('the result of a run', () => {
   test.each([
     ['You cancelled this run.', inClaims().given(cancel)],
     [
-      'Too few models answered for a council to be heard.',
+      'Too few models gave an answer that could be used.',
       started().given(deadline('opinions', 'hard')),
     ],
     ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],

@@ -22,6 +22,7 @@ describe('what the chamber says of a run', () => {
       'Phase: Cross-Evaluation.',
       '50 percent.',
       '75 percent.',
+      'Phase: Bias Detection.',
       'Phase: Synthesis.',
       'Done: the result is ready.',
     ]);

@@ -12,8 +12,11 @@ import {
   type StrandSeat,
 } from '#web/run/braid-shape.ts';
 import { braidOf, braidSentence } from '#web/run/braid-view.ts';
+import { moneyWords } from '#web/run/money.ts';
 import {
+  cancel,
   closed,
+  created,
   inReviews,
   inSynthesis,
   opinionsOf,
@@ -167,6 +170,18 @@ describe('the braid of a run', () => {
   it('is getting ready until the first call', () => {
     expect(braidOf(storyOf(started()).view()).isGettingReady).toBe(true);
     expect(braidOf(storyOf(inReviews()).view()).isGettingReady).toBe(false);
+  });
+
+  it('of a draft that was cancelled says that no model was asked and nothing was held', () => {
+    const story = storyOf(created().given(cancel));
+    const view = braidOf(story.view());
+    expect(view.isGettingReady).toBe(false);
+    expect(braidSentence(view)).toBe('No model was asked.');
+    for (const seat of view.seats)
+      expect(seat).toMatchObject({ status: 'Not called', step: 'Was not asked', progress: 0 });
+    expect(moneyWords(story.copy().credits)).toBe(
+      'The run was never started, so nothing was charged.',
+    );
   });
 
   it('ends the strand of a seat that dropped out in its first column, with the reason', () => {

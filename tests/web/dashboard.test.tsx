@@ -46,6 +46,7 @@ describe('a row of a run', () => {
     expect(of('failed', { charged: 7, refunded: 7 })).toBe('7 credits, 7 returned');
     expect(of('completed', { charged: 1, refunded: 1 })).toBe('1 credit, 1 returned');
     expect(of('failed')).toBe('nothing charged');
+    expect(of('cancelled', { charged: 0, refunded: 0 })).toBe('nothing charged');
   });
 
   it('says the agreement with its word, and nothing before there is one', () => {

@@ -1,4 +1,5 @@
 import { describeSeat } from '#services/optimizations/describe.ts';
+import type { SeatProgress } from '#services/optimizations/contract.ts';
 import { type RunView } from '#services/optimizations/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';
@@ -20,21 +21,30 @@ export type BraidView = {
   readonly twoCamps: boolean;
   readonly hasVotes: boolean;
   readonly isGettingReady: boolean;
+  /** The run ended before any model was called. */
+  readonly isUnasked: boolean;
 };
 
-/** A strand that ends here has no answer, or was left out once all had reviewed it. */
-const endOfFailed = 34;
-const endOfExcluded = 75;
+/** Where a strand ends early: without an answer, or left out once all had reviewed it. */
+const ends: Readonly<Partial<Record<SeatProgress['status'], number>>> = {
+  failed: 34,
+  refused: 34,
+  timed_out: 34,
+  excluded: 75,
+  not_called: 0,
+};
 
 export function braidOf(view: RunView): BraidView {
   const { scores } = view;
+  const isUncalled = Object.keys(view.calls).length === 0;
   const campOf = (seat: string): string | null =>
     Object.entries(scores?.decision.votes ?? {}).find(([, by]) => by.includes(seat))?.[0] ?? null;
   return {
     modal: scores?.decision.modal ?? null,
     twoCamps: scores?.twoCamps ?? false,
     hasVotes: scores !== null,
-    isGettingReady: view.stage === 'draft' || Object.keys(view.calls).length === 0,
+    isGettingReady: isUncalled && view.stage !== 'closed',
+    isUnasked: isUncalled && view.stage === 'closed',
     seats: view.seats.map((seat) => {
       const described = describeSeat(view, seat);
       const out = isOut(described.status);
@@ -46,11 +56,7 @@ export function braidOf(view: RunView): BraidView {
         status: statusWord(described),
         step: stepWords(view, described),
         percent: described.progress,
-        progress: out
-          ? described.status === 'excluded'
-            ? endOfExcluded
-            : endOfFailed
-          : reached(view, seat.seat, described.progress),
+        progress: ends[described.status] ?? reached(view, seat.seat, described.progress),
         placement: camp === null ? null : (scores?.placement[seat.seat] ?? null),
         camp,
         ended: out ? (described.reason ?? 'No longer part of this run') : null,
@@ -68,7 +74,8 @@ function reached(view: RunView, seat: string, progress: number): number {
 }
 
 /** The picture in one sentence, for those who do not see it. */
-export function braidSentence({ seats, hasVotes, twoCamps, modal }: BraidView): string {
+export function braidSentence({ seats, hasVotes, twoCamps, modal, isUnasked }: BraidView): string {
+  if (isUnasked) return 'No model was asked.';
   const ended = seats.filter((one) => one.ended !== null).length;
   const parts = [
     hasVotes

@@ -1,3 +1,4 @@
+import type { Optimization } from '#services/optimizations/contract.ts';
 import { creditsInWords } from '#web/ui/figures.ts';
 
 /** What was charged and what came back, from the ledger. */
@@ -5,12 +6,10 @@ export function moneyWords({
   charged,
   refunded,
   price,
-}: {
-  charged: number | null;
-  refunded: number | null;
-  price: number;
-}): string {
+  settlement,
+}: Optimization['credits']): string {
   if (charged === null) return '';
+  if (settlement === 'none') return 'The run was never started, so nothing was charged.';
   if (charged === 0) return `Nothing was charged: all ${creditsInWords(price)} came back.`;
   const back = refunded ?? 0;
   return back > 0

@@ -34,6 +34,7 @@ export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> =
   refused: 'warn',
   timed_out: 'warn',
   excluded: 'warn',
+  not_called: 'neutral',
 };
 
 /** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
@@ -55,13 +56,14 @@ export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'a
     refused: 'Refused',
     timed_out: 'Timed out',
     excluded: 'Left out',
+    not_called: 'Not called',
   };
   return words[status];
 }
 
 /** Whether a seat takes no further part. */
 export function isOut(status: SeatProgress['status']): boolean {
-  return ['failed', 'refused', 'timed_out', 'excluded'].includes(status);
+  return ['failed', 'refused', 'timed_out', 'excluded', 'not_called'].includes(status);
 }
 
 /** What a seat is doing, in the words of its card; 'Waiting...' when there is nothing to say. */
@@ -81,6 +83,8 @@ export function stepWords(view: RunView, seat: SeatProgress): string {
     case 'reviews':
       if (review?.outcome) return 'Its review is in';
       return review ? 'Reviewing the others' : 'Waiting...';
+    case 'scoring':
+      return 'The reviews are being compared';
     case 'synthesis':
     case 'settling':
       return 'Synthesis under way';

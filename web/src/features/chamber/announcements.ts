@@ -35,6 +35,7 @@ const phaseOf: Readonly<Record<RunView['stage'], number>> = {
   opinions: 0,
   claims: 1,
   reviews: 1,
+  scoring: 2,
   synthesis: 3,
   settling: 3,
   closed: 4,

@@ -19,7 +19,7 @@ export function Cancel({
   onCancelled,
 }: {
   runId: string;
-  /** `returned` credits are back on the account. */
+  /** `returned` credits are back on the account; 0 when none were held. */
   onCancelled: (returned: number) => void;
 }): ReactNode {
   const run = useRunPart(runId, cancellingOf, sameFields);
@@ -61,7 +61,9 @@ export function Cancel({
         title="Cancel this run?"
         actions={
           <>
-            <Button onClick={() => setOpen(false)}>Keep it running</Button>
+            <Button onClick={() => setOpen(false)}>
+              {run.isDraft ? 'Keep it' : 'Keep it running'}
+            </Button>
             <Button
               tone="danger"
               busy={sent}
@@ -74,11 +76,13 @@ export function Cancel({
         }
       >
         <p className="font-medium">{run.effect}</p>
-        <ul className="list-disc space-y-1 ps-5 text-ink-2">
-          <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
-          <li>After that, half comes back: {creditsInWords(run.half)}.</li>
-          <li>Once the recommendation is being written, a run can no longer be cancelled.</li>
-        </ul>
+        {run.isDraft ? null : (
+          <ul className="list-disc space-y-1 ps-5 text-ink-2">
+            <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
+            <li>After that, half comes back: {creditsInWords(run.half)}.</li>
+            <li>Once the recommendation is being written, a run can no longer be cancelled.</li>
+          </ul>
+        )}
         {failure === null ? null : (
           <Notice
             tone="bad"
@@ -86,7 +90,7 @@ export function Cancel({
             announced="Failed to cancel optimization"
           >
             <p>{problemSentence(failure)}</p>
-            <p>The run goes on.</p>
+            {run.isDraft ? null : <p>The run goes on.</p>}
           </Notice>
         )}
       </Dialog>
@@ -99,12 +103,15 @@ function cancellingOf({ view }: RunState) {
   return {
     price: view.price,
     half,
+    isDraft: view.stage === 'draft',
     ended: view.stage === 'closed',
     whyNot: whyNot(view),
     effect: effectNow(view, half),
     returned:
       view.conclusion?.outcome === 'cancelled' && view.settled
-        ? view.price - view.settled.captured + view.settled.refunded
+        ? view.startedAt === null
+          ? 0
+          : view.price - view.settled.captured + view.settled.refunded
         : null,
   };
 }

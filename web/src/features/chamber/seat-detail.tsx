@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { describeSeat, failureWords } from '#services/optimizations/describe.ts';
-import { type AttemptView, type RunView } from '#services/optimizations/view.ts';
+import { type AttemptView } from '#services/optimizations/view.ts';
 import { useRunPart } from '#web/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Dialog } from '#web/ui/dialog.tsx';

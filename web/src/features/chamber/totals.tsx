@@ -36,7 +36,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
 
 /** The rest of a sentence that begins with the price: held, charged, or neither yet. */
 function creditWords({ price, charged, refunded, settlement }: Credits): string {
-  if (settlement === 'settled' && charged !== null) {
+  if (charged !== null) {
     const back = refunded ?? 0;
     return `${creditsInWords(charged)} charged${back > 0 ? `, ${back} came back` : ''}`;
   }

@@ -71,7 +71,8 @@ const sections: readonly PolicySection[] = [
       <>
         <p>
           <strong>A failed run returns 50&nbsp;% of its price automatically</strong>, rounded in
-          your favour. When no model gave a usable answer, all of it returns. You need not ask.
+          your favour. When no model answered, all of it returns. An answer that was cut off or
+          could not be used is an answer, because it was written and paid for. You need not ask.
         </p>
         <p>
           A run that you cancel before the first model was called returns everything; after that,

@@ -25,8 +25,8 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
   const price = creditsInWords(credits.price);
   if (status === 'pending') return `${price} when started`;
   if (status === 'processing') return `${price} reserved`;
-  if (credits.charged === null) return 'nothing charged';
   const returned = credits.refunded ?? 0;
+  if (credits.charged === null || credits.charged + returned === 0) return 'nothing charged';
   const charged = creditsInWords(credits.charged);
   return returned > 0 ? `${charged}, ${returned} returned` : charged;
 }

@@ -32,7 +32,10 @@ function WatchedRun({ id }: { id: string }): ReactNode {
       missing={<NoSuchRun />}
       onCancelled={(returned) => {
         showToast('success', 'Run cancelled', {
-          message: `${creditsInWords(returned)} came back.`,
+          message:
+            returned === 0
+              ? 'It was never started, so nothing was charged.'
+              : `${creditsInWords(returned)} came back.`,
         });
         void navigate({ to: '/dashboard' });
       }}
