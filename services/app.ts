@@ -86,7 +86,7 @@ export function createApp(dependencies: AppDependencies) {
     .use(
       compression(),
       cors(origins),
-      limitByAddress(dependencies.rateLimits),
+      limitByAddress(dependencies.rateLimits, 'address'),
       refuseForeignCalls(origins),
       refuseUnknownQueries(routesWithQuery),
     )
@@ -125,6 +125,8 @@ export function createApp(dependencies: AppDependencies) {
   app.onError((error, context) => answerError(error, context));
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
+  // Nothing under /api comes this far.
+  app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));
   app.route('/', apiDocs(dependencies));
   if (dependencies.dev) app.route('/dev', devPages(dependencies.dev));

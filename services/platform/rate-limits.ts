@@ -77,10 +77,13 @@ export async function forgetTurns(client: Queryable, keys: readonly string[]): P
   ]);
 }
 
-/** Every call takes a turn of its address, whatever it asks for. */
-export function limitByAddress(limits: RateLimits): MiddlewareHandler<HttpEnv> {
+/** Every request takes a turn of its address, whatever it asks for. */
+export function limitByAddress(
+  limits: RateLimits,
+  limit: 'address' | 'pages',
+): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    await limits.take('address', callerOfAddress(context.get('address')));
+    await limits.take(limit, callerOfAddress(context.get('address')));
     await next();
   };
 }
