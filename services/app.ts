@@ -42,7 +42,7 @@ import {
 } from '#services/platform/http.ts';
 import type { Log } from '#services/platform/log.ts';
 import { recipeRoutes } from '#services/recipes/routes.ts';
-import { limitCalls } from '#services/platform/rate-limits.ts';
+import { limitByAddress, limitReads } from '#services/platform/rate-limits.ts';
 import type { RateLimits } from '#services/platform/rate-limits.ts';
 import { securityHeaders } from '#services/platform/security-headers.ts';
 import { webPages } from '#services/web-pages.ts';
@@ -86,7 +86,8 @@ export function createApp(dependencies: AppDependencies) {
     .use(
       compression(),
       cors(origins),
-      limitCalls(dependencies.rateLimits),
+      limitByAddress(dependencies.rateLimits, 'address'),
+      limitReads(dependencies.rateLimits),
       refuseForeignCalls(origins),
       refuseUnknownQueries(routesWithQuery),
     )
@@ -125,6 +126,8 @@ export function createApp(dependencies: AppDependencies) {
   app.onError((error, context) => answerError(error, context));
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
+  // Nothing under /api comes this far.
+  app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));
   app.route('/', apiDocs(dependencies));
   if (dependencies.dev) app.route('/dev', devPages(dependencies.dev));

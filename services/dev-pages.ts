@@ -1,6 +1,10 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { MiddlewareHandler } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { isFromThisMachine } from '#services/platform/client-address.ts';
 import { createRouter, notFound, readBytes } from '#services/platform/http.ts';
+import type { HttpEnv } from '#services/platform/http.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 export type DevPagesOptions = {
@@ -9,22 +13,29 @@ export type DevPagesOptions = {
   publicUrl: string;
   /** ALLOW_PUBLIC_SANDBOX: others than this machine may come, and pay by what moves no money. */
   isPublic: boolean;
+  /** What opens a public sandbox's pages; null keeps them closed. */
+  token: string | null;
 };
 
 /**
  * The sandbox's own pages on our port, in local mode only, passed on as they are. Whoever reads the
  * mailbox can sign in as anybody, and whoever plays the bank can take credits away, so they are shown
  * under our own names alone: a page elsewhere that points its name at this machine gets nothing. A name
- * is only what the caller wrote, so the call must come from this machine besides. Of a public sandbox
- * others see the page of a checkout, which they need to buy anything, and nothing else.
+ * is only what the caller wrote, so the call must come from this machine besides.
+ *
+ * A public sandbox may stand behind a proxy on this machine that says nothing of itself, so where a call
+ * comes from proves nothing: its pages open to the token of the start. Without it others see the page of
+ * a checkout, which they need to buy anything, and nothing else.
  */
-export function devPages({ sandboxUrl, publicUrl, isPublic }: DevPagesOptions) {
+export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOptions) {
+  const pages = createRouter();
+  if (isPublic) pages.use('*', requireToken(token, publicUrl));
   const ours = new Set([...ownNames, new URL(publicUrl).hostname]);
   const paths = ['/mail', '/mail/*', '/stripe', '/stripe/*'];
-  return createRouter().on(['GET', 'POST', 'DELETE'], paths, async (context) => {
+  return pages.on(['GET', 'POST', 'DELETE'], paths, async (context) => {
     const url = new URL(context.req.url);
     const { method } = context.req;
-    const isOpen = isFromThisMachine(context) || (isPublic && isCheckout(method, url));
+    const isOpen = isPublic || isFromThisMachine(context);
     if (!isOpen || !ours.has(url.hostname) || !mayCome(context.req.raw, url, ours))
       throw notFound();
     const answer = await ask(sandboxUrl, url, {
@@ -43,6 +54,40 @@ export function devPages({ sandboxUrl, publicUrl, isPublic }: DevPagesOptions) {
     }
     return context.body(await answer.arrayBuffer(), answer.status as ContentfulStatusCode);
   });
+}
+
+/**
+ * Lets those pass who have the token, which a link brings once and a cookie keeps for as long as the
+ * browser is open. Everything else under /dev looks as if it did not exist.
+ */
+function requireToken(token: string | null, publicUrl: string): MiddlewareHandler<HttpEnv> {
+  const isRight = (told: string | null | undefined): told is string =>
+    token !== null && typeof told === 'string' && timingSafeEqual(digest(told), digest(token));
+  return async (context, next) => {
+    const url = new URL(context.req.url);
+    const told = url.searchParams.get('token');
+    if (context.req.method === 'GET' && isRight(told)) {
+      setCookie(context, tokenCookie, told, {
+        path: '/dev',
+        httpOnly: true,
+        sameSite: 'Strict',
+        secure: publicUrl.startsWith('https:'),
+      });
+      context.header('Cache-Control', 'no-store');
+      url.searchParams.delete('token');
+      return context.redirect(`${url.pathname}${url.search}`);
+    }
+    if (!isCheckout(context.req.method, url) && !isRight(getCookie(context, tokenCookie)))
+      throw notFound();
+    return next();
+  };
+}
+
+const tokenCookie = 'sf_dev';
+
+/** Of one length, whatever somebody sends. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }
 
 /** The page itself, and the buttons on it. */

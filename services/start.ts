@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { watch } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -92,17 +93,23 @@ async function startAll(context: Context): Promise<void> {
     };
     await supervisor.start(nodeProcess('sandbox', 'sandbox/server.ts', played));
   }
+  const devToken =
+    env.mode === 'local' && env.allowPublicSandbox ? randomBytes(32).toString('base64url') : null;
+  const apiVariables = {
+    ...variables,
+    ...(devToken === null ? {} : { DEV_PAGES_TOKEN: devToken }),
+  };
   const workers = numbered('worker', env.workerProcesses);
   const apis = numbered('api', env.apiProcesses);
   const [, [api = {}]] = await Promise.all([
     supervisor.start(...workers.map((name) => nodeProcess(name, 'worker.ts', variables))),
-    supervisor.start(...apis.map((name) => nodeProcess(name, 'api.ts', variables, true))),
+    supervisor.start(...apis.map((name) => nodeProcess(name, 'api.ts', apiVariables, true))),
   ]);
   if (apiUrl !== null) {
     await supervisor.start(nodeProcess('web', 'web-dev.ts', { API_ORIGIN: apiUrl }));
     restartOnChange(context, [...workers, ...apis]);
   }
-  greet(env, api);
+  greet(env, api, devToken);
 }
 
 async function buildPages({ env, log, signal }: Context): Promise<void> {
@@ -188,7 +195,7 @@ async function freeLoopbackUrl(): Promise<string> {
 
 // --- words ---
 
-function greet(env: Env, api: ReadyDetails): void {
+function greet(env: Env, api: ReadyDetails, devToken: string | null): void {
   const lines = [`${env.productName} is at ${env.publicUrl}`];
   if (typeof api['demo_email'] === 'string') {
     lines.push(`Demo account: ${api['demo_email']} with the password ${api['demo_password']}`);
@@ -198,6 +205,12 @@ function greet(env: Env, api: ReadyDetails): void {
   }
   if (env.stripe === null && env.mode === 'local' && env.sandboxUrl === null) {
     lines.push(`Payments are played at ${env.publicUrl}/dev/stripe`);
+  }
+  if (devToken !== null) {
+    lines.push(
+      'Pages under /dev open only in a browser that has followed this link, new at each start:',
+    );
+    lines.push(`${env.publicUrl}/dev/mail?token=${devToken}`);
   }
   console.log(['', ...lines, 'Ctrl-C stops it.', ''].join('\n'));
 }

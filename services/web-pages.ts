@@ -66,7 +66,7 @@ export function webPages({ dist, isLocal, publicUrl }: WebPagesOptions) {
   return createRouter().get('*', async (context) => {
     const home = isLocal ? otherLoopbackName(context.req.url, publicUrl) : null;
     if (home !== null) return context.redirect(home, 302);
-    const path = context.req.path.replace(/(?<=.)\/+$/, '');
+    const path = withoutTrailingSlashes(context.req.path);
     const page = manifest.pages[path];
     if (page) return sendPage(context, page);
     if (isApplication(path)) return sendPage(context, manifest.application);
@@ -83,6 +83,13 @@ export function webPages({ dist, isLocal, publicUrl }: WebPagesOptions) {
       },
     });
   });
+}
+
+/** A loop: a regular expression would try every run of slashes from each of its slashes on. */
+function withoutTrailingSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 /**

@@ -237,6 +237,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
           sandboxUrl: env.sandboxUrl,
           publicUrl: env.publicUrl,
           isPublic: env.allowPublicSandbox,
+          token: env.devPagesToken,
         }
       : null,
     web: readManifest(dist) ? { dist, isLocal, publicUrl: env.publicUrl } : null,

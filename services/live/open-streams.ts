@@ -4,8 +4,8 @@ import { liveLimits } from './limits.ts';
 
 /**
  * How many streams a person and an address have open in this process. Beyond its part of the limit the
- * next one is refused, and the caller keeps those that are open: closing the oldest would let pages that come back by
- * themselves throw each other out for ever.
+ * next one is refused, and the caller keeps those that are open: closing the oldest would let pages that
+ * reconnect automatically throw each other out for ever.
  */
 export type OpenStreams = {
   /** Returns how to give the place back. @throws Problem 429 `too-many-streams` with Retry-After */

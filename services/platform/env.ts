@@ -40,6 +40,8 @@ export type RateLimitRule = 'off' | { limit: number; windowSeconds: number };
 export type Env = {
   mode: Mode;
   allowPublicSandbox: boolean;
+  /** Opens /dev of a public sandbox; `npm start` draws one for its API processes. */
+  devPagesToken: string | null;
   port: number;
   host: string;
   /** Origin without a trailing slash: links in mails, cookies, CORS. */
@@ -135,6 +137,7 @@ export function readEnv(source: EnvSource): Env {
   const env: Env = {
     mode,
     allowPublicSandbox: values.ALLOW_PUBLIC_SANDBOX,
+    devPagesToken: values.DEV_PAGES_TOKEN ?? null,
     port: values.PORT,
     host: values.HOST,
     peerHost: values.PEER_HOST,
@@ -326,6 +329,9 @@ const envSchema = v.object({
   MODE: v.optional(oneOf(['local', 'production'])),
   NODE_ENV: v.optional(v.string()),
   ALLOW_PUBLIC_SANDBOX: boolean(false),
+  DEV_PAGES_TOKEN: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w-]{32,128}$/, 'must be 32 to 128 letters, digits, - or _')),
+  ),
   PORT: v.optional(wholeNumber(0, 65_535), '3000'),
   HOST: v.optional(v.string(), '127.0.0.1'),
   PEER_HOST: v.optional(v.string(), '127.0.0.1'),

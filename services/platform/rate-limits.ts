@@ -77,13 +77,20 @@ export async function forgetTurns(client: Queryable, keys: readonly string[]): P
   ]);
 }
 
-/**
- * Every call takes a turn of its address, whatever it asks for. A read takes one of its person, too, as
- * soon as it is known who that is (`requireUser`).
- */
-export function limitCalls(limits: RateLimits): MiddlewareHandler<HttpEnv> {
+/** Every request takes a turn of its address, whatever it asks for. */
+export function limitByAddress(
+  limits: RateLimits,
+  limit: 'address' | 'pages',
+): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    await limits.take('address', callerOfAddress(context.get('address')));
+    await limits.take(limit, callerOfAddress(context.get('address')));
+    await next();
+  };
+}
+
+/** A read takes a turn of its person, too, as soon as `requireUser` knows who that is. */
+export function limitReads(limits: RateLimits): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
     if (context.req.method === 'GET' || context.req.method === 'HEAD')
       context.set('takeRead', async (userId) => limits.take('reads', userId, { userId }));
     await next();

@@ -115,6 +115,16 @@ describe('npm start ends at once, with one line and 2, on', () => {
   });
 });
 
+// A shell in between would keep the signals that npm passes on.
+test('every npm script of one command through the launcher replaces its shell', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Variables };
+  const alone = Object.values(scripts).filter(
+    (script) => script.includes('services/start.mjs') && !script.includes('&&'),
+  );
+  expect(alone.length).toBeGreaterThan(5);
+  for (const script of alone) expect(script).toMatch(/^exec node services\/start\.mjs /);
+});
+
 describe('the way in', () => {
   const npmMarker = 'Installing the packages';
 

@@ -62,6 +62,20 @@ test('the other name of this machine leads to the one that links have, with path
     expect((await app.request(elsewhere)).status).toBe(200);
 });
 
+test('a long run of slashes takes no longer than other addresses of its length', async () => {
+  const slashes = '/'.repeat(100_000);
+  for (const [path, status] of [
+    [`${slashes}x`, 404],
+    [`/optimizations/opt_1${slashes}`, 200],
+    [slashes, 200],
+  ] as const) {
+    // Of this thread alone: the machine may have other work.
+    const before = process.threadCpuUsage();
+    expect((await request(path)).status).toBe(status);
+    expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(50);
+  }
+});
+
 describe('there is no page', () => {
   test.each([
     ['with the character NUL', '/%00.js'],

@@ -106,9 +106,9 @@ test(
 );
 
 describe('the whole application', () => {
-  async function mailsOf(app: Application, to: string): Promise<CaughtMail[]> {
+  async function mailsOf(app: Application, to: string, cookie = ''): Promise<CaughtMail[]> {
     const response = await fetch(`${app.url}/dev/mail?to=${to}`, {
-      headers: { accept: 'application/json' },
+      headers: { accept: 'application/json', cookie },
     });
     if (!response.ok) throw new Error(`The mailbox answered ${response.status}`);
     return (await response.json()) as CaughtMail[];
@@ -118,7 +118,7 @@ describe('the whole application', () => {
     eventually(`a mail to ${to}`, async () => (await mailsOf(app, to))[0] ?? null);
 
   test(
-    'shows its mails on its own port, through a restart of the sandbox and of everything',
+    'shows its mails on its own port, through a restart of the sandbox and of everything, and to the public only by the link of the start',
     { timeout: 300_000 },
     async () => {
       const folder = temporaryFolder();
@@ -137,11 +137,18 @@ describe('the whole application', () => {
 
       signal(first.supervisor, 'SIGTERM');
       expect(await first.ended).toBe(0);
-      const second = started.use(await startApplication({ dataDir, port }));
-      await arrived(second, 'first@example.com');
-      expect(await mailsOf(second, 'second@example.com')).toHaveLength(1);
-      const response = await fetch(`${second.url}/dev/mail`, { headers: { accept: 'text/html' } });
-      expect(await response.text()).toContain('to second@example.com');
+      const settings = { ALLOW_PUBLIC_SANDBOX: 'true', API_PROCESSES: '2' };
+      const second = started.use(await startApplication({ dataDir, port, settings }));
+      const [link = ''] = /http\S+\/dev\/mail\?token=\S+/.exec(second.output()) ?? [];
+      const led = await fetch(link, { redirect: 'manual' });
+      const [cookie = ''] = led.headers.get('set-cookie')?.split(';') ?? [];
+      // Each with a connection of its own, which either API process may take.
+      for (let call = 0; call < 10; call += 1)
+        expect(await mailsOf(second, 'second@example.com', cookie)).toHaveLength(1);
+      expect((await fetch(`${second.url}/dev/mail`)).status).toBe(404);
+      const headers = { accept: 'text/html', cookie };
+      const response = await fetch(`${second.url}/dev/mail`, { headers });
+      expect(await response.text()).toContain('to first@example.com');
     },
   );
 });

@@ -125,10 +125,10 @@ export type ApplicationOptions = {
 /** As `npm start` does; resolves when it has greeted. */
 export async function startApplication(options: ApplicationOptions): Promise<Application> {
   const { dataDir, port, settings = {}, byNpm = false } = options;
-  const [command, args] = byNpm
+  const [program, args] = byNpm
     ? ['npm', ['--prefix', join(services, '..'), 'start']]
     : [process.execPath, [join(services, 'start.ts')]];
-  const child = spawn(command, args, {
+  const child = spawn(program, args, {
     // Elsewhere than here, where a developer may keep settings in a file.
     cwd: tmpdir(),
     // A group of its own, as a terminal gives a command, which Ctrl-C reaches as one.

@@ -180,7 +180,7 @@ test('R1: a row can be overridden, switched off, or everything be off', async ()
 test('R1: a limit that does not exist is a mistake in the settings, which names those that do', () => {
   const read = () => readEnv({ RATE_LIMITS: 'canary=1/h' });
   expect(read).toThrow(SettingsError);
-  expect(read).toThrow(/^RATE_LIMITS names no limit; there are login, .*runs, address$/);
+  expect(read).toThrow(/^RATE_LIMITS names no limit; there are login, .*runs, pages, address$/);
 });
 
 test('R1: what is kept of a key is its hash', async () => {
@@ -277,6 +277,26 @@ describe('R1: over the application', () => {
     });
     for (const last of ['1', '2', '3']) await status(`2001:db8::${last}`);
     expect(await status('2001:db8::4')).toBe(429);
+    await app.close();
+  });
+
+  test('pages, files and the description take turns of their own', async () => {
+    const app = await createTestApp({ env: { RATE_LIMITS: 'pages=2/m,address=3/m' } });
+    const status = async (path: string, remoteAddress: string) => {
+      const socket = { incoming: { socket: { remoteAddress } } };
+      return (await app.app.request(`http://localhost${path}`, {}, socket)).status;
+    };
+    const paths = ['/', '/nothing.js', '/api-docs', '/api-docs/pages.css', '/dev/mail', '/login'];
+    for (const [index, path] of paths.entries()) {
+      const address = `203.0.113.${index}`;
+      expect([await status(path, address), await status(path, address)]).not.toContain(429);
+      expect(await status(path, address)).toBe(429);
+      expect(await status('/api/openapi.json', address)).toBe(200);
+    }
+    const description = Array.from({ length: 4 }, async () =>
+      status('/api/openapi.json', '203.0.113.99'),
+    );
+    expect(await Promise.all(description)).toEqual([200, 200, 200, 429]);
     await app.close();
   });
 
