@@ -25,7 +25,7 @@ const hidingWords: Respond = (request) => {
   return { text: JSON.stringify(JSON.parse(text), hidden), thinkingTokens };
 };
 
-/** Opinions whose every text is 20,000 characters of one unit; the other replies as usual. */
+/** Opinions of 20,000 characters, each of their texts made of one unit; the other replies as usual. */
 const opinions = { asked: 0 };
 const endlessOpinions: Respond = (request) => {
   const answer = respond(request);
@@ -35,7 +35,7 @@ const endlessOpinions: Respond = (request) => {
   const endless = (_key: string, value: unknown): unknown => {
     if (typeof value !== 'string') return value;
     const { input } = textUnits[(at += 1) % textUnits.length] ?? { input: '' };
-    return `${value} ${filled(input, 20_000)}`;
+    return `${value} ${filled(input, 500)}`;
   };
   return { ...answer, text: JSON.stringify(JSON.parse(answer.text), endless) };
 };
@@ -80,8 +80,8 @@ test.each([
   const shown = [
     ...textsIn(run),
     ...textsIn(heard),
-    // Each CSV file begins with the mark by which a spreadsheet knows its encoding.
-    ...textsIn(await exported.json()).map((text) => text.replace(/^\ufeff/, '')),
+    // A CSV file begins with the mark of its encoding, and its lines end as spreadsheets expect.
+    ...textsIn(await exported.json()).map((text) => text.replace(/^\ufeff|\r(?=\n)/g, '')),
     runMarkdown(run),
   ];
   expect(shown.filter((text) => reordering.test(text) || unseen.test(text))).toEqual([]);
