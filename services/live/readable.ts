@@ -1,3 +1,5 @@
+import { visibleText } from '#services/platform/visible-text.ts';
+
 /**
  * The words of a JSON reply as it streams in: keys, ids and punctuation are left out, text values
  * come one per line. A value is shown from its first space on, so that labels and ids never are.
@@ -8,6 +10,7 @@ export function createReadable(): { push: (chunk: string) => string } {
   let isKey = true;
   let held = '';
   let shown = false;
+  let half = '';
   const depth: ('object' | 'array')[] = [];
 
   const open = (character: string): string => {
@@ -58,9 +61,11 @@ export function createReadable(): { push: (chunk: string) => string } {
 
   return {
     push(chunk) {
-      let words = '';
+      let words = half;
       for (const character of chunk) words += open(character);
-      return words;
+      // A chunk may end inside a pair of surrogates.
+      half = /[\ud800-\udbff]$/.test(words) ? words.slice(-1) : '';
+      return visibleText(words.slice(0, words.length - half.length));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { visibleText } from '#services/platform/visible-text.ts';
 import { ModelFailure, unknownUsage } from './model.ts';
 import type { ModelPart, ModelReply, ModelRequest, Provider, UsageRecord } from './model.ts';
 import { failureOf } from './transport.ts';
@@ -48,10 +49,10 @@ export async function* guardedCall(
     for await (const part of stream(signal)) {
       signal.throwIfAborted();
       if (part.type === 'reply') {
-        if (part.reply.text.length > replyCharacters(request)) throw tooLong(provider);
-        reply = part.reply;
+        if (textOf(part.reply.text).length > replyCharacters(request)) throw tooLong(provider);
+        reply = { ...part.reply, answeredBy: nameOf(part.reply.answeredBy) ?? request.model };
       } else if (part.text !== '') {
-        room -= part.text.length;
+        room -= textOf(part.text).length;
         if (room < 0) throw tooLong(provider);
         yield part;
       }
@@ -91,6 +92,21 @@ export function replyCharacters(request: Pick<ModelRequest, 'maxOutputTokens'>):
 
 const charactersPerToken = 16;
 
+/** The SDKs promise a text and hand on whatever came. */
+function textOf(text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw new ModelFailure('malformed', 'The reply holds a text that is none');
+}
+
+/** The name is stored beside each call, and shown. */
+function nameOf(name: unknown): string | null {
+  if (typeof name !== 'string') return null;
+  const visible = visibleText(name).replace(/\s+/g, ' ').trim();
+  return visible === '' ? null : visible.slice(0, nameCharacters).toWellFormed();
+}
+
+const nameCharacters = 100;
+
 function tooLong(provider: string): ModelFailure {
   return new ModelFailure('malformed', `The reply of ${provider} is longer than it may be`);
 }
@@ -108,30 +124,49 @@ export function refusal(provider: string, usage: UsageRecord = unknownUsage): Mo
   return new ModelFailure('refusal', `${provider} refused to answer`, { usage });
 }
 
-/** Token counts of one call as vendors name them; null where a vendor does not say. */
+/** Token counts of one call as vendors name them, unchecked; null where a vendor does not say. */
 export type ReportedUsage = {
   /** All input, cached included. */
-  input: number | null;
-  cached: number | null;
-  cacheWrite: number | null;
+  input: unknown;
+  cached: unknown;
+  cacheWrite: unknown;
   /** All output, thinking included. */
-  output: number | null;
-  thinking: number | null;
+  output: unknown;
+  thinking: unknown;
 };
 
 /**
  * One record from inclusive counts: cached and written input are taken out of the input, thinking
- * out of the output, so that no token is counted twice. Unknown when input or output is.
+ * out of the output, so that no token is counted twice. Unknown when input or output is; parts that
+ * are larger than their whole are unknown, and the whole counts.
  */
 export function usageFromTotals(reported: ReportedUsage): UsageRecord {
-  const { input, cached, cacheWrite, output, thinking } = reported;
+  const input = tokenCount(reported.input);
+  const output = tokenCount(reported.output);
   if (input === null || output === null) return unknownUsage;
+  const [cached, cacheWrite] = fitting(input, [reported.cached, reported.cacheWrite]);
+  const [thinking] = fitting(output, [reported.thinking]);
   return {
-    inputUncached: Math.max(0, input - (cached ?? 0) - (cacheWrite ?? 0)),
-    inputCached: cached,
-    cacheWrite,
-    outputVisible: Math.max(0, output - (thinking ?? 0)),
-    outputThinking: thinking,
+    inputUncached: input - (cached ?? 0) - (cacheWrite ?? 0),
+    inputCached: cached ?? null,
+    cacheWrite: cacheWrite ?? null,
+    outputVisible: output - (thinking ?? 0),
+    outputThinking: thinking ?? null,
     source: 'provider',
   };
+}
+
+/** A count that makes sense; null for everything else. */
+export function tokenCount(count: unknown): number | null {
+  const isCount = typeof count === 'number' && Number.isInteger(count);
+  return isCount && count >= 0 && count <= mostTokens ? count : null;
+}
+
+/** Far above any call, and small enough that its cost at any price is a safe integer. */
+const mostTokens = 100_000_000;
+
+function fitting(whole: number, reported: readonly unknown[]): readonly (number | null)[] {
+  const counts = reported.map(tokenCount);
+  const sum = counts.reduce((total: number, count) => total + (count ?? 0), 0);
+  return sum <= whole ? counts : counts.map(() => null);
 }

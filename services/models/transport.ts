@@ -32,6 +32,12 @@ class ConnectionFailure extends Error {
 /** Bytes read of a refusal's body; what is longer is not a word that we know. */
 const errorBodyBytes = 64 * 1024;
 
+/** Bytes read of a stream: some 600 for each of the most tokens that a strategy allows. */
+const streamBytes = 32 * 1024 * 1024;
+
+/** No stage of a run waits longer than this for one call. */
+const longestRetryAfterMs = 3_600_000;
+
 /**
  * `fetch` that follows no redirect and throws HttpFailure for anything but a success, so that a base
  * URL cannot be bounced to another address with our key in the header.
@@ -47,7 +53,7 @@ export async function guardedFetch(
     if (isAbort(error)) throw error;
     throw new ConnectionFailure('No connection', { cause: error });
   }
-  if (response.ok) return response;
+  if (response.ok) return new Response(response.body?.pipeThrough(atMost(streamBytes)), response);
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel();
     throw new HttpFailure(response.status, 'redirect', null);
@@ -154,18 +160,25 @@ const classOfCode: Readonly<Record<string, FailureClass>> = {
  * Null when there is no such header or it makes no sense.
  */
 export function retryAfterHeaderMs(headers: Headers, nowMs: number): number | null {
-  const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
-  if (milliseconds >= 0) return Math.ceil(milliseconds);
+  const milliseconds = headers.get('retry-after-ms')?.trim() ?? '';
+  if (decimal.test(milliseconds)) return waitOf(Number(milliseconds));
   const text = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
-  const at = text === '' ? Number.NaN : Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+  if (decimal.test(text)) return waitOf(Number(text) * 1000);
+  // A date begins with its day; Date.parse takes nearly any number for one.
+  const at = /^[A-Z][a-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : waitOf(at - nowMs);
+}
+
+const decimal = /^\d+(\.\d+)?$/;
+
+function waitOf(ms: number): number {
+  return Math.min(Math.max(0, Math.ceil(ms)), longestRetryAfterMs);
 }
 
 /** Google names its delay in the body: `details: [{"retryDelay": "34s"}]`. */
 function retryDelayMs(body: string): number | null {
   const match = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body);
-  return match?.[1] === undefined ? null : Math.ceil(Number(match[1]) * 1000);
+  return match?.[1] === undefined ? null : waitOf(Number(match[1]) * 1000);
 }
 
 /**
@@ -181,14 +194,34 @@ function codeIn(body: string): string | null {
   return telling ?? words[0] ?? null;
 }
 
+/** The start of a refusal's body; the rest is never read. */
 async function refusalBody(response: Response): Promise<string> {
+  const body: AsyncIterable<Uint8Array> | null = response.body;
+  const chunks: Uint8Array[] = [];
+  let room = errorBodyBytes;
   try {
-    return (await response.text()).slice(0, errorBodyBytes);
+    for await (const chunk of body ?? []) {
+      chunks.push(chunk.subarray(0, room));
+      room -= chunk.length;
+      if (room <= 0) break;
+    }
   } catch (error) {
     if (isAbort(error)) throw error;
     // The status line arrived, and it alone decides the class; a body cut short adds nothing.
-    return '';
   }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Breaks a stream off that is longer, whatever the SDK would have kept of it. */
+function atMost(bytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let room = bytes;
+  return new TransformStream({
+    transform(chunk, controller) {
+      room -= chunk.length;
+      if (room >= 0) controller.enqueue(chunk);
+      else controller.error(new ModelFailure('malformed', 'The stream is longer than it may be'));
+    },
+  });
 }
 
 function causesOf(error: unknown): unknown[] {

@@ -60,7 +60,7 @@ export function normalizeSpace(text: string): string {
 
 /**
  * Markdown and HTML taken away, the words kept; lists become one line per item. No parser: the one
- * that draws the pages takes 300 ms for 20,000 characters of prose, and minutes for hostile ones.
+ * that draws the pages takes 300 ms for 20,000 characters of prose, and many seconds for hostile ones.
  * Every expression here takes time that grows with the text, as `text-time.test.ts` measures.
  */
 export function flattenMarkdown(text: string): string {

@@ -116,56 +116,59 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
     expectedCharacters: expectedReplyCharacters.claim_ledger,
     check: (reply) => {
       const parsed = parseReply('claim_ledger', reply);
-      const grounded = parsed.ok ? checkLedger(parsed.value, answers) : parsed;
-      return checked(grounded, ({ claims, options, rejectedQuotes, unplaced }) => {
-        // An answer that the extractor forgot keeps a decision of its own to vote for.
-        const own = toSeats(unplaced).map((seat, index) => ({
-          id: `o${options.length + index + 1}`,
-          text: opinionOf(run.view, seat)?.recommendation.option_label ?? seat,
-          seats: [seat],
-        }));
-        const allOptions = [
-          ...options.map(({ id, text, labels: by }) => ({ id, text, seats: toSeats(by) })),
-          ...own,
-        ];
-        const notes = sharedNotes(
-          seats.flatMap((seat) => {
-            const opinion = opinionOf(run.view, seat);
-            return opinion ? [{ author: seat, opinion }] : [];
-          }),
-        );
-        return {
-          outcome: {
-            kind: 'claims',
-            rejectedQuotes,
-            claims: claims.map(({ id, importance, authors, flips }) => ({
-              id,
-              importance,
-              authors: toSeats(authors),
-              flips: toSeats(flips),
-            })),
-            options: allOptions.map((option) => ({ id: option.id, seats: option.seats })),
-            notes: notes.map(({ id, kind, authors }) => ({ id, kind, seats: authors })),
-          },
-          texts: { reply },
-          ledger: {
-            claims: Object.fromEntries(
-              claims.map(({ id, text, quotes }) => [
+      if (!parsed.ok) return parsed;
+      return checked(
+        checkLedger(parsed.value, answers),
+        ({ claims, options, rejectedQuotes, unplaced }) => {
+          // An answer that the extractor forgot keeps a decision of its own to vote for.
+          const own = toSeats(unplaced).map((seat, index) => ({
+            id: `o${options.length + index + 1}`,
+            text: opinionOf(run.view, seat)?.recommendation.option_label ?? seat,
+            seats: [seat],
+          }));
+          const allOptions = [
+            ...options.map(({ id, text, labels: by }) => ({ id, text, seats: toSeats(by) })),
+            ...own,
+          ];
+          const notes = sharedNotes(
+            seats.flatMap((seat) => {
+              const opinion = opinionOf(run.view, seat);
+              return opinion ? [{ author: seat, opinion }] : [];
+            }),
+          );
+          return {
+            outcome: {
+              kind: 'claims',
+              rejectedQuotes,
+              claims: claims.map(({ id, importance, authors, flips }) => ({
                 id,
-                {
-                  text,
-                  quotes: quotes.map(({ label, quote }) => ({
-                    seat: seatOf.get(label) ?? '',
-                    quote,
-                  })),
-                },
-              ]),
-            ),
-            options: Object.fromEntries(allOptions.map(({ id, text }) => [id, text])),
-            notes: Object.fromEntries(notes.map(({ id, text }) => [id, text])),
-          },
-        };
-      });
+                importance,
+                authors: toSeats(authors),
+                flips: toSeats(flips),
+              })),
+              options: allOptions.map((option) => ({ id: option.id, seats: option.seats })),
+              notes: notes.map(({ id, kind, authors }) => ({ id, kind, seats: authors })),
+            },
+            texts: { reply: JSON.stringify(parsed.value) },
+            ledger: {
+              claims: Object.fromEntries(
+                claims.map(({ id, text, quotes }) => [
+                  id,
+                  {
+                    text,
+                    quotes: quotes.map(({ label, quote }) => ({
+                      seat: seatOf.get(label) ?? '',
+                      quote,
+                    })),
+                  },
+                ]),
+              ),
+              options: Object.fromEntries(allOptions.map(({ id, text }) => [id, text])),
+              notes: Object.fromEntries(notes.map(({ id, text }) => [id, text])),
+            },
+          };
+        },
+      );
     },
   };
 }
@@ -201,13 +204,12 @@ function reviewCall(
     expectedCharacters: expectedReplyCharacters.review,
     check: (reply) => {
       const parsed = parseReply('review', reply);
-      const review = parsed.ok
-        ? checkReview(parsed.value, {
-            labels: answers.map(({ label }) => label),
-            claimIds: claims.map(({ id }) => id),
-            optionIds: options.map(({ id }) => id),
-          })
-        : parsed;
+      if (!parsed.ok) return parsed;
+      const review = checkReview(parsed.value, {
+        labels: answers.map(({ label }) => label),
+        claimIds: claims.map(({ id }) => id),
+        optionIds: options.map(({ id }) => id),
+      });
       return checked(review, (found) => {
         const flaws = found.fatalFlaws.map(({ label, text }) => ({ seat: bySeat(label), text }));
         const ballot: Ballot = {
@@ -226,7 +228,10 @@ function reviewCall(
         };
         return {
           outcome: { kind: 'review', ballot },
-          texts: { reply, notes: JSON.stringify({ critique: found.critique, flaws }) },
+          texts: {
+            reply: JSON.stringify(parsed.value),
+            notes: JSON.stringify({ critique: found.critique, flaws }),
+          },
         };
       });
     },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
 import type { Wire } from '#services/platform/contract.ts';
 import type { RunView } from './view.ts';
 
@@ -86,6 +86,7 @@ export const Rows = (what: 'objectives' | 'constraints') =>
           optimizationLimits.row,
           `Each of the ${what} may have at most ${optimizationLimits.row} characters`,
         ),
+        inReadingOrder,
       ),
     ),
     v.transform((all) => all.filter((row) => row !== '')),
@@ -102,6 +103,8 @@ export const CreateOptimizationRequest = v.strictObject({
       optimizationLimits.challenge,
       `The challenge may have at most ${optimizationLimits.challenge} characters`,
     ),
+    inReadingOrder,
+    v.nonEmpty('What business challenge are you facing?'),
   ),
   context: v.optional(
     v.pipe(
@@ -111,6 +114,7 @@ export const CreateOptimizationRequest = v.strictObject({
         optimizationLimits.context,
         `The context may have at most ${optimizationLimits.context} characters`,
       ),
+      inReadingOrder,
     ),
     '',
   ),
@@ -183,6 +187,8 @@ export const RenameRequest = v.strictObject({
       optimizationLimits.title,
       `The title may have at most ${optimizationLimits.title} characters`,
     ),
+    inReadingOrder,
+    v.nonEmpty('Enter a title'),
   ),
 });
 export type RenameRequest = v.InferOutput<typeof RenameRequest>;

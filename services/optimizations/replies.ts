@@ -1,6 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
+import { visibleText } from '#services/platform/visible-text.ts';
 import { normalizeSpace } from './answer-text.ts';
 
 /**
@@ -18,10 +19,7 @@ const longText = 1200;
 const critiqueWords = 80;
 export const maximumClaims = 24;
 
-/** Characters that no text needs and that break stores and terminals. */
-const controlCharacters = /[^\P{Cc}\n\t]|\ufeff/gu;
-
-const clean = (text: string) => text.toWellFormed().replace(controlCharacters, '').trim();
+const clean = (text: string) => visibleText(text).trim();
 
 const text = (limit: number, description: string) =>
   v.pipe(
@@ -524,13 +522,14 @@ function flipsOn(claims: Opinion['claims'], quote: string): boolean {
 }
 
 /** `includes` by borders: the built-in search takes the product of both lengths where texts repeat. */
-function contains(whole: string, part: string): boolean {
+function contains(searched: string, part: string): boolean {
   // No reply keeps this character, so no border is longer than the part.
-  const joined = `${part}\u0000${whole}`;
+  const joined = `${part}\u0000${searched}`;
   const borders = new Uint32Array(joined.length);
   for (let at = 1, length = 0; at < joined.length; at += 1) {
-    while (length > 0 && joined[at] !== joined[length]) length = borders[length - 1] ?? 0;
-    if (joined[at] === joined[length]) length += 1;
+    const unit = joined.charCodeAt(at);
+    while (length > 0 && unit !== joined.charCodeAt(length)) length = borders[length - 1] ?? 0;
+    if (unit === joined.charCodeAt(length)) length += 1;
     if (length === part.length) return true;
     borders[at] = length;
   }

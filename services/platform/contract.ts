@@ -22,6 +22,14 @@ export const Pagination = v.object({
   total_pages: v.pipe(v.number(), v.description('Pages; 0 when there is nothing')),
 });
 
+/**
+ * Takes out what turns the direction of reading. It is not refused, as it comes along unseen when a
+ * text is pasted. Behind the checks of a schema, because a description ends at a transformation.
+ */
+export const inReadingOrder = v.transform((text: string) =>
+  text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '').trim(),
+);
+
 /** A whole number in a query, where everything is a text. */
 export const WholeText = (
   least: number,

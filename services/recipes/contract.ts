@@ -5,7 +5,7 @@ import {
   Rows,
   StrategyId,
 } from '#services/optimizations/contract.ts';
-import { Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
 
 /** Recipes: questions to start from, ours and those that a person wrote, with {placeholders} to fill in. */
 export const recipeLimits = {
@@ -46,6 +46,8 @@ const requiredText = (what: string, most: number) =>
     v.trim(),
     v.nonEmpty(`Enter ${what}`),
     v.maxLength(most, `Enter at most ${most} characters`),
+    inReadingOrder,
+    v.nonEmpty(`Enter ${what}`),
   );
 
 const entries = {
@@ -55,6 +57,7 @@ const entries = {
     v.string(),
     v.trim(),
     v.maxLength(recipeLimits.summary, `Enter at most ${recipeLimits.summary} characters`),
+    inReadingOrder,
   ),
   challenge: requiredText('a challenge', optimizationLimits.challenge),
   objectives: Rows('objectives'),

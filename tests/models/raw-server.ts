@@ -10,13 +10,15 @@ export type RawServer = {
 };
 
 export async function rawServer(
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  handle: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<RawServer> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
-    request.resume();
-    request.on('end', () => handle(request, response));
+    let body = '';
+    request.setEncoding('utf8');
+    request.on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => handle(request, response, body));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

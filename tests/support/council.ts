@@ -11,6 +11,7 @@ import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { Persona } from '#services/platform/env.ts';
 import { createLog } from '#services/platform/log.ts';
+import type { Respond } from '#services/sandbox/providers/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
 import { respond } from '#services/sandbox/responder/respond.ts';
 import { erasureOf } from '#services/wiring.ts';
@@ -28,11 +29,16 @@ export type TestCouncil = TestApp & {
 };
 
 export async function createTestCouncil(
-  options: { personas?: Readonly<Record<string, Persona>>; seed?: string } = {},
+  options: {
+    personas?: Readonly<Record<string, Persona>>;
+    seed?: string;
+    /** What the models answer; the simulator's own words when absent. */
+    respond?: Respond;
+  } = {},
 ): Promise<TestCouncil> {
   const openSandbox = async (port: number) =>
     startProviderSandbox({
-      respond,
+      respond: options.respond ?? respond,
       seed: options.seed ?? 'test',
       personas: options.personas ?? {},
       profile: 'instant',

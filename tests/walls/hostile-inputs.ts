@@ -150,6 +150,52 @@ export const hiddenCharacters: readonly (Hostile<string> & { left: string })[] =
 /** Turns the order of the characters around it, wherever it is shown. */
 export const reordering = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
+/** Counts as a broken provider writes them, as JSON. */
+export const counts: readonly Hostile<string>[] = named({
+  'a negative count': '-5',
+  'a fraction': '1.5',
+  'a number beyond all counts': '1e308',
+  'a number that becomes infinite': '1e999',
+  'more than is counted safely': '9007199254740993',
+  'a trillion': '1000000000000',
+  'a text': '"12"',
+  'a truth': 'true',
+  nothing: 'null',
+  'a list': '[7]',
+  'an object': '{"a":7}',
+});
+
+/** Waits as a broken provider asks for them, and the milliseconds that are left of each. */
+export const waits: readonly (Hostile<Readonly<Record<string, string>>> & {
+  left: number | null;
+})[] = [
+  { name: 'a negative wait', input: { 'retry-after': '-5' }, left: null },
+  { name: 'a wait that is no number', input: { 'retry-after': 'NaN' }, left: null },
+  { name: 'a wait in powers', input: { 'retry-after': '1e308' }, left: null },
+  { name: 'an endless wait', input: { 'retry-after': 'Infinity' }, left: null },
+  { name: 'a wait of a century', input: { 'retry-after': '3155760000' }, left: 3_600_000 },
+  { name: 'a wait of 400 digits', input: { 'retry-after': '9'.repeat(400) }, left: 3_600_000 },
+  {
+    name: 'a day in the past',
+    input: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' },
+    left: 0,
+  },
+  {
+    name: 'a day in the far future',
+    input: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' },
+    left: 3_600_000,
+  },
+  { name: 'a day beyond all days', input: { 'retry-after': '+275760-09-14' }, left: null },
+  { name: 'a negative wait in milliseconds', input: { 'retry-after-ms': '-1' }, left: null },
+  { name: 'an endless wait in milliseconds', input: { 'retry-after-ms': '1e400' }, left: null },
+  { name: 'milliseconds of a century', input: { 'retry-after-ms': '3e12' }, left: null },
+  {
+    name: 'milliseconds of 20 digits',
+    input: { 'retry-after-ms': '9'.repeat(20) },
+    left: 3_600_000,
+  },
+];
+
 /** A text of this many characters, made of one unit. */
 export function filled(unit: string, length: number): string {
   return unit.repeat(Math.ceil(length / unit.length)).slice(0, length);

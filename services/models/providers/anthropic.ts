@@ -9,6 +9,7 @@ import {
   refusal,
   sdkProvider,
   sdkTimeoutMs,
+  tokenCount,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
 import type {
@@ -106,10 +107,11 @@ function finishOf(reason: StopReason): 'stop' | 'length' {
  * the input, the last delta the whole output and, on newer models, the input again.
  */
 export function usageOfMessage(start: Usage | null, last: MessageDeltaUsage | null): UsageRecord {
-  const input = last?.input_tokens ?? start?.input_tokens ?? null;
-  const cached = last?.cache_read_input_tokens ?? start?.cache_read_input_tokens ?? null;
-  const cacheWrite =
-    last?.cache_creation_input_tokens ?? start?.cache_creation_input_tokens ?? null;
+  const input = tokenCount(last?.input_tokens ?? start?.input_tokens);
+  const cached = tokenCount(last?.cache_read_input_tokens ?? start?.cache_read_input_tokens);
+  const cacheWrite = tokenCount(
+    last?.cache_creation_input_tokens ?? start?.cache_creation_input_tokens,
+  );
   return usageFromTotals({
     input: input === null ? null : input + (cached ?? 0) + (cacheWrite ?? 0),
     cached,

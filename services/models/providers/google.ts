@@ -5,7 +5,12 @@ import type {
   GenerateContentResponseUsageMetadata,
   GoogleGenAI,
 } from '@google/genai';
-import { refusal, sdkProvider, usageFromTotals } from '#services/models/guarded-call.ts';
+import {
+  refusal,
+  sdkProvider,
+  tokenCount,
+  usageFromTotals,
+} from '#services/models/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type {
   Effort,
@@ -120,8 +125,8 @@ export function usageOfContent(
     'promptTokenCount' | 'cachedContentTokenCount' | 'candidatesTokenCount' | 'thoughtsTokenCount'
   >,
 ): UsageRecord {
-  const thoughts = usage.thoughtsTokenCount ?? null;
-  const visible = usage.candidatesTokenCount ?? null;
+  const thoughts = tokenCount(usage.thoughtsTokenCount);
+  const visible = tokenCount(usage.candidatesTokenCount);
   return usageFromTotals({
     input: usage.promptTokenCount ?? null,
     cached: usage.cachedContentTokenCount ?? null,
