@@ -206,6 +206,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
       required_credits: 14,
       current_balance: 86,
       shortfall: 0,
+      refusal: null,
     }),
     'GET /api/optimizations': page([runOf(1)]),
     'GET /api/optimizations/usage': ok(usage),
