@@ -6,6 +6,7 @@ import { Problem } from '#services/platform/problem.ts';
 import { creditAccount, decide } from './account.ts';
 import type { CreditEvent } from './account-state.ts';
 import type { CreditCommand } from './account.ts';
+import type { Lot } from './lots.ts';
 import { creditStream, fingerprintOf, reserveCommandId, settleCommandId } from './streams.ts';
 
 /** What a run asks of a person's credits: hold the price once, settle it once. */
@@ -16,6 +17,8 @@ export type Holds = {
   reserve(hold: Price & { runId: string; actor: string }): Promise<void>;
   /** What `reserve` would be refused with now, decided by the same function; null for nothing. */
   refusal(price: Price): Promise<Problem | null>;
+  /** Credits that are available now, and how many of them are bonus, which the monthly limit bounds. */
+  available(userId: string): Promise<{ credits: number; bonus: number }>;
   /** The ledger's figures; asked again, the first ones. Without a hold nothing is written: all 0. */
   settle(settled: {
     userId: string;
@@ -61,6 +64,11 @@ export function createHolds(bus: CommandBus, queryable: Queryable): Holds {
         if (error instanceof Problem) return error;
         throw error;
       }
+    },
+    async available(userId) {
+      const { lots } = await readState(queryable, creditAccount, creditStream(userId));
+      const sum = (some: readonly Lot[]) => some.reduce((all, lot) => all + lot.available, 0);
+      return { credits: sum(lots), bonus: sum(lots.filter(({ source }) => source === 'bonus')) };
     },
     async settle({ userId, runId, settlement, actor }) {
       const command: CreditCommand = { type: 'Settle', runId, settlement };

@@ -187,7 +187,7 @@ describe('the monthly usage', () => {
     await card.getByText('Approaching Usage Limit').waitFor();
     const text = await card.innerText();
     expect(text).toMatch(/^\s*4\s+of 5 optimizations/m);
-    expect(text).toContain('9 optimizations this month, 4 of them paid by bonus credits.');
+    expect(text).toContain('9 optimizations this month, 4 of them with bonus credits.');
     expect(text).toContain(
       "You've used 80% of your monthly optimization limit. Consider upgrading to continue optimizing.",
     );
