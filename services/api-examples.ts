@@ -28,6 +28,7 @@ export const apiExamples: Readonly<
       required_credits: 14,
       current_balance: 86,
       shortfall: 0,
+      refusal: null,
     },
   },
   'POST /credits/consume': {

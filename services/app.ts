@@ -13,7 +13,7 @@ import { devPages } from '#services/dev-pages.ts';
 import type { DevPagesOptions } from '#services/dev-pages.ts';
 import { streamRoutes } from '#services/live/sse.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
-import { optimizationRoutes } from '#services/optimizations/routes.ts';
+import { optimizationRoutes, startRefusal } from '#services/optimizations/routes.ts';
 import type { OptimizationRouteDependencies } from '#services/optimizations/routes.ts';
 import { usageRoutes } from '#services/optimizations/usage.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
@@ -56,7 +56,7 @@ export type AppDependencies = IdentityDependencies &
   AccountDependencies &
   SessionRouteDependencies &
   ServiceDependencies &
-  CreditRouteDependencies &
+  Omit<CreditRouteDependencies, 'startRefusal'> &
   OptimizationRouteDependencies &
   StreamDependencies &
   HealthDependencies & {
@@ -98,7 +98,10 @@ export function createApp(dependencies: AppDependencies) {
     .route(
       '/',
       creditRoutes(
-        dependencies,
+        {
+          ...dependencies,
+          startRefusal: async (userId, credits) => startRefusal(dependencies, userId, credits),
+        },
         authenticate,
         requireService(dependencies, authenticate, 'credits:consume'),
       ),

@@ -25,7 +25,9 @@ import { openLiveView } from '#services/live-view.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { runExport } from '#services/optimizations/export.ts';
 import { endRunsOf, hideRunsOf } from '#services/optimizations/leave-runs.ts';
-import { createReadRun, createReadState } from '#services/optimizations/read-run.ts';
+import { optimization } from '#services/optimizations/optimization.ts';
+import { streamOf } from '#services/optimizations/reactions.ts';
+import { createReadRun } from '#services/optimizations/read-run.ts';
 import { packageName } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import {
@@ -38,7 +40,7 @@ import {
 import { createStripeProvider } from '#services/payments/stripe.ts';
 import { unavailableProvider } from '#services/payments/unavailable.ts';
 import { createAudit } from '#services/platform/audit.ts';
-import { createCommandBus } from '#services/platform/command.ts';
+import { createCommandBus, readState } from '#services/platform/command.ts';
 import { databaseUrlOf, SettingsError } from '#services/platform/env.ts';
 import type { Mode } from '#services/platform/env.ts';
 import type { ProcessContext } from '#services/platform/lifecycle.ts';
@@ -103,7 +105,6 @@ export async function openCore(
   });
   const read = async (streamId: string) => readStream(pool, streamId);
   const readRun = createReadRun({ readStream: read, sealer });
-  const readState = createReadState(read);
   return {
     url,
     log,
@@ -121,8 +122,8 @@ export async function openCore(
     registry,
     readStream: read,
     readRun,
-    readState,
-    holds: createHolds(bus),
+    readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),
+    holds: createHolds(bus, pool),
     paid: createPaidCredits({ bus, readStream: read, clock }),
     /** Test keys begin otherwise, and so does the sandbox's. */
     movesMoney: /^[sr]k_live_/.test(env.stripe?.secretKey ?? ''),

@@ -239,11 +239,26 @@ export type CheckUsageRequest = v.InferOutput<typeof CheckUsageRequest>;
 export const CheckUsageReply = v.object({
   has_sufficient_credits: v.pipe(
     v.boolean(),
-    v.description('Debt makes any balance insufficient, as it does for a run'),
+    v.description('Whether a run of this price could start now; if not, `refusal` says why'),
   ),
   required_credits: v.pipe(Count, v.description('Credits, as asked')),
   current_balance: v.pipe(Count, v.description('Credits that a run can be paid from now')),
   shortfall: v.pipe(Count, v.description('Credits that are missing; 0 when there are enough')),
+  refusal: v.pipe(
+    v.nullable(
+      v.object({
+        status: v.pipe(v.number(), v.description('Status')),
+        code: v.pipe(
+          v.string(),
+          v.description(
+            '`insufficient-credits`, `debt`, `monthly-limit`, `account-closed` or `paused`',
+          ),
+        ),
+        message: v.pipe(v.string(), v.description('A sentence')),
+      }),
+    ),
+    v.description('What the start of a run of this price would be refused with; null for nothing'),
+  ),
 });
 export type CheckUsageReply = v.InferOutput<typeof CheckUsageReply>;
 
@@ -272,20 +287,6 @@ export const ConsumeReply = v.object({
   balance: Balance,
 });
 export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
-
-/** The answer to a usage check. Debt makes any balance insufficient, as it does for a run. */
-export function checkUsage(
-  required: number,
-  balance: Pick<Balance, 'available_credits' | 'debt_credits'>,
-): CheckUsageReply {
-  const { available_credits: available, debt_credits: debt } = balance;
-  return {
-    has_sufficient_credits: debt === 0 && available >= required,
-    required_credits: required,
-    current_balance: available,
-    shortfall: Math.max(0, required - available),
-  };
-}
 
 /** The words of the insufficient-credits panel and of the 402 behind it. */
 export function insufficientCreditsSentence(of: {

@@ -46,7 +46,9 @@ export const creditEndpoints = {
     reply: ModelCosts,
   },
   'POST /credits/check-usage': {
-    summary: 'Whether the balance is enough',
+    summary: 'Whether a run of this price could start now',
+    description:
+      'Decided as the start itself decides, and holding nothing. The turns of a rate limit are not asked.',
     access: 'person',
     body: CheckUsageRequest,
     status: 200,

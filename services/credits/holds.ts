@@ -1,25 +1,24 @@
+import type { Queryable } from '#db/connect.ts';
+import { readState } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import type { Settlement } from '#services/optimizations/events.ts';
-import { creditAccount } from './account.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { creditAccount, decide } from './account.ts';
 import type { CreditEvent } from './account-state.ts';
 import type { CreditCommand } from './account.ts';
+import type { Lot } from './lots.ts';
 import { creditStream, fingerprintOf, reserveCommandId, settleCommandId } from './streams.ts';
 
 /** What a run asks of a person's credits: hold the price once, settle it once. */
 export type Holds = {
   /**
-   * @throws Problem 402 `insufficient-credits`, 402 `debt`, 403 `monthly-limit`
+   * @throws Problem 402 `insufficient-credits`, 402 `debt`, 403 `monthly-limit`, 409 `account-closed`
    */
-  reserve(hold: {
-    userId: string;
-    runId: string;
-    credits: number;
-    /** UTC month, `2026-11`. */
-    month: string;
-    /** Runs a month that bonus credits may pay for; −1 is unlimited. */
-    limit: number;
-    actor: string;
-  }): Promise<void>;
+  reserve(hold: Price & { runId: string; actor: string }): Promise<void>;
+  /** What `reserve` would be refused with now, decided by the same function; null for nothing. */
+  refusal(price: Price): Promise<Problem | null>;
+  /** Credits that are available now, and how many of them are bonus, which the monthly limit bounds. */
+  available(userId: string): Promise<{ credits: number; bonus: number }>;
   /** The ledger's figures; asked again, the first ones. Without a hold nothing is written: all 0. */
   settle(settled: {
     userId: string;
@@ -29,7 +28,17 @@ export type Holds = {
   }): Promise<{ captured: number; refunded: number; creditsVersion: number }>;
 };
 
-export function createHolds(bus: CommandBus): Holds {
+/** What a run asks of an account. */
+export type Price = {
+  userId: string;
+  credits: number;
+  /** UTC month, `2026-11`. */
+  month: string;
+  /** Runs a month that bonus credits may pay for; −1 is unlimited. */
+  limit: number;
+};
+
+export function createHolds(bus: CommandBus, queryable: Queryable): Holds {
   return {
     async reserve({ userId, runId, credits, month, limit, actor }) {
       const command: CreditCommand = { type: 'Reserve', runId, credits, month, limit };
@@ -45,6 +54,21 @@ export function createHolds(bus: CommandBus): Holds {
         },
         'http',
       );
+    },
+    async refusal({ userId, ...price }) {
+      const state = await readState(queryable, creditAccount, creditStream(userId));
+      try {
+        decide({ type: 'Reserve', runId: '', ...price }, state);
+        return null;
+      } catch (error) {
+        if (error instanceof Problem) return error;
+        throw error;
+      }
+    },
+    async available(userId) {
+      const { lots } = await readState(queryable, creditAccount, creditStream(userId));
+      const sum = (some: readonly Lot[]) => some.reduce((all, lot) => all + lot.available, 0);
+      return { credits: sum(lots), bonus: sum(lots.filter(({ source }) => source === 'bonus')) };
     },
     async settle({ userId, runId, settlement, actor }) {
       const command: CreditCommand = { type: 'Settle', runId, settlement };

@@ -14,7 +14,6 @@ import { answerOnce } from '#services/platform/idempotency.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { ConsumeCredits, Consumed, Consumption } from './consume.ts';
-import { checkUsage } from './contract.ts';
 import type { ConsumeReply } from './contract.ts';
 import { creditEndpoints } from './endpoints.ts';
 import { readModelCosts } from './model-costs.ts';
@@ -27,6 +26,8 @@ export type CreditRouteDependencies = {
   takesCommands: (userId: string) => Promise<boolean>;
   withinDailyCap: WithinDailyCap;
   packageName: PackageName;
+  /** What a run of this price, started now, would be refused with; null for nothing. */
+  startRefusal: (userId: string, credits: number) => Promise<Problem | null>;
 };
 
 /** Runs `spend` when the service's daily cap allows it. @throws Problem 403 `daily-cap-reached` */
@@ -80,8 +81,20 @@ export function creditRoutes(
     .post('/credits/check-usage', signedIn, async (context) => {
       const endpoint = creditEndpoints['POST /credits/check-usage'];
       const { required_credits: required } = await bodyOf(context, endpoint);
-      const balance = await readBalance(pool, context.get('userId'));
-      return answer(context, endpoint, checkUsage(required, balance));
+      const userId = context.get('userId');
+      const refusal = await dependencies.startRefusal(userId, required);
+      const { available_credits: available } = await readBalance(pool, userId);
+      return answer(context, endpoint, {
+        has_sufficient_credits: refusal === null,
+        required_credits: required,
+        current_balance: available,
+        shortfall: Math.max(0, required - available),
+        refusal: refusal && {
+          status: refusal.status,
+          code: refusal.code,
+          message: refusal.message,
+        },
+      });
     })
     .post('/credits/consume', consumingService, async (context) => {
       requireKey(context);

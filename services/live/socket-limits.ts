@@ -2,8 +2,10 @@
 export const socketLimits = {
   /** Of one message from a client. */
   messageBytes: 16_000,
-  /** For a connection to name itself, and for one that changes its transport. */
+  /** For a connection to authenticate, and for one that changes its transport. */
   connectMs: 5_000,
+  /** For the other side of a websocket to answer that it is closed. */
+  closeMs: 1_000,
   pingEveryMs: 25_000,
   pongWithinMs: 20_000,
   /**

@@ -86,7 +86,6 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
     perMessageDeflate: false,
     httpCompression: false,
     maxHttpBufferSize: socketLimits.messageBytes,
-    connectTimeout: socketLimits.connectMs,
     upgradeTimeout: socketLimits.connectMs,
     pingInterval: socketLimits.pingEveryMs,
     pingTimeout: socketLimits.pongWithinMs,
@@ -103,6 +102,9 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
       return 'Origin not allowed';
     return waiting.isFull(callerOf(request)) ? words.tooManyWaiting : null;
   };
+  closeSoon(io.engine);
+  // The engine starts afresh then.
+  server.on('listening', () => closeSoon(io.engine));
   io.engine.generateId = dependencies.newConnectionId;
   io.engine.on('connection', (raw: Raw) => {
     waiting.enter(raw, callerOf(raw.request));
@@ -460,8 +462,9 @@ function createReads(
 // --- bounds ---
 
 /**
- * Connections that have not said yet whose they are, by address. They hold no place of a stream, so
- * they are counted by themselves, until they are let in or end.
+ * Connections that have not authenticated yet, by address. They hold no place of a stream, so they are
+ * counted apart, until they authenticate or end. Each is cut when its time is over: the close of the
+ * library waits half a minute for a client that does not answer.
  */
 function createWaiting(limit: number) {
   const counts = new Map<string, number>();
@@ -470,8 +473,10 @@ function createWaiting(limit: number) {
     isFull: (address: string) => (counts.get(address) ?? 0) >= limit,
     enter(raw: Raw, address: string) {
       counts.set(address, (counts.get(address) ?? 0) + 1);
+      const timer = setTimeout(() => cut(raw), socketLimits.connectMs);
       const leave = () => {
         if (!leaving.delete(raw)) return;
+        clearTimeout(timer);
         const rest = (counts.get(address) ?? 1) - 1;
         if (rest === 0) counts.delete(address);
         else counts.set(address, rest);
@@ -501,17 +506,11 @@ function createBacklogs(clock: () => number): Backlogs {
       const isWithin = createBucket(clock, socketLimits);
       const waiting = { bytes: 0, wake: () => {} };
       all.set(raw, waiting);
-      const cut = () => {
-        // Nothing is written from here on; then what waits is thrown away, and not waited for.
-        raw.close();
-        raw.close(true);
-        terminate(raw);
-      };
       raw.on('packet', () => {
-        if (!isWithin()) cut();
+        if (!isWithin()) cut(raw);
       });
       raw.on('packetCreate', ({ data }: { data?: string | Buffer }) => {
-        if (waiting.bytes > socketLimits.backlogBytes) cut();
+        if (waiting.bytes > socketLimits.backlogBytes) cut(raw);
         waiting.bytes += data === undefined ? 0 : Buffer.byteLength(data);
       });
       // The transport takes all that waits once the client has taken what was written before.
@@ -528,6 +527,28 @@ function createBacklogs(clock: () => number): Backlogs {
       });
     },
   };
+}
+
+/** Nothing is written from here on; then what waits is thrown away, and not waited for. */
+function cut(raw: Raw): void {
+  // One that polls is else given time to ask once more, and be answered that it is closed.
+  raw.transport.discard();
+  raw.close();
+  raw.close(true);
+  terminate(raw);
+}
+
+/**
+ * Bounds how long a websocket may take to answer that it is closed, also one that no connection changed
+ * to. The library that makes them has an option for it; the engine between does not pass one on.
+ */
+function closeSoon(engine: object): void {
+  const websockets: unknown = Reflect.get(engine, 'ws');
+  const options: unknown =
+    typeof websockets === 'object' && websockets !== null && Reflect.get(websockets, 'options');
+  if (typeof options !== 'object' || options === null)
+    throw new Error('The websockets of the engine have no options');
+  Object.assign(options, { closeTimeout: socketLimits.closeMs });
 }
 
 /** A websocket is else given time to answer the farewell, and may send as before until then. */

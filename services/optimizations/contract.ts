@@ -235,7 +235,7 @@ export const Usage = v.object({
   limit: BonusRuns,
   percentage: v.pipe(
     v.nullable(v.number()),
-    v.description('0–100, whole, rounded down: `current_month` of the limit; null without a limit'),
+    v.description('0–100, whole, rounded down: `bonus_used` of the limit; null without a limit'),
   ),
   month: v.pipe(v.string(), v.description('The calendar month in UTC, like `2026-11`')),
   resets_at: v.pipe(
@@ -247,7 +247,13 @@ export const Usage = v.object({
   bonus_used: v.pipe(
     v.number(),
     v.description(
-      "Of the month's runs, those that bonus credits pay for, wholly or partly: what the limit blocks",
+      "Of the month's runs, those that bonus credits pay for, wholly or partly: what the limit counts and blocks",
+    ),
+  ),
+  can_block: v.pipe(
+    v.boolean(),
+    v.description(
+      'Whether the limit can block a run now: one that the credits would pay for, but not without bonus credits',
     ),
   ),
   as_of: AsOf,

@@ -93,7 +93,8 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/restore': {
     summary: 'Brings a deleted run back, within 30 days',
-    description: 'A draft comes back as a cancelled run. Later than that the answer is 404. After 25 times it is 409 `too-many-restores`.',
+    description:
+      'A draft comes back as a cancelled run. Later than that the answer is 404. After 25 times it is 409 `too-many-restores`.',
     access: 'person',
     status: 200,
     reply: Optimization,

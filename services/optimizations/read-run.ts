@@ -1,7 +1,6 @@
 import type { RecordedEvent, StreamEvents } from '#db/event-store.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationEvent } from './events.ts';
-import { evolve, initialState } from './run-state.ts';
 import type { RunState } from './run-state.ts';
 import { streamOf } from './reactions.ts';
 import { foldRun, sealedFields } from './run-texts.ts';
@@ -40,15 +39,6 @@ export function createReadRun(options: {
  * text that cannot be opened must not hold a person's credits.
  */
 export type ReadState = (runId: string) => Promise<RunState>;
-
-export function createReadState(
-  readStream: (streamId: string) => Promise<StreamEvents>,
-): ReadState {
-  return async (runId) => {
-    const { events } = await readStream(streamOf(runId));
-    return events.map(runEventOf).reduce<RunState>(evolve, initialState());
-  };
-}
 
 /** The sealed fields of one event in clear; null where the key is gone. */
 export async function openTexts(

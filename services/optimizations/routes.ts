@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { costSince, newestRuns, ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
 import type { RunChoice, RunRow } from '#projections/optimization-list.ts';
-import type { Holds } from '#services/credits/holds.ts';
+import type { Holds, Price } from '#services/credits/holds.ts';
 import { strategies } from '#services/models/strategies.ts';
 import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
@@ -231,10 +231,7 @@ export function optimizationRoutes(
 
 /** Holds the price, then starts; the hold's own job starts it, too, should this process die between. */
 export async function processRun(
-  dependencies: Pick<
-    OptimizationRouteDependencies,
-    'pool' | 'bus' | 'holds' | 'registry' | 'clock' | 'monthlyLimitOf' | 'dailyCostLimitUsd'
-  >,
+  dependencies: StartDependencies & Pick<OptimizationRouteDependencies, 'bus' | 'registry'>,
   userId: string,
   runId: string,
   state: RunState,
@@ -244,42 +241,58 @@ export async function processRun(
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
-  const now = dependencies.clock();
   const price = knownStrategy(state.strategy).credits;
-  if (now > Date.parse(state.priceUntil) && price !== state.price)
+  if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       409,
       'price-changed',
       `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
       { members: { price } },
     );
-  await refuseWhenPaused(dependencies, now);
-  await dependencies.holds.reserve({
-    userId,
-    runId,
-    credits: state.price,
-    month: new Date(now).toISOString().slice(0, 7),
-    limit: await dependencies.monthlyLimitOf(userId),
-    actor: userId,
-  });
+  const asked = await priceOfRun(dependencies, userId, state.price);
+  if (asked instanceof Problem) throw asked;
+  await dependencies.holds.reserve({ ...asked, runId, actor: userId });
   await issueStart(dependencies, runId, 'http');
 }
 
-/** @throws Problem 503 `paused` until the next day (UTC) once today's models have cost the limit */
-async function refuseWhenPaused(
-  { pool, dailyCostLimitUsd }: Pick<OptimizationRouteDependencies, 'pool' | 'dailyCostLimitUsd'>,
-  now: number,
-): Promise<void> {
-  if (dailyCostLimitUsd === null) return;
-  const midnight = Math.floor(now / dayMs) * dayMs;
-  const spent = await costSince(pool, new Date(midnight).toISOString());
-  if (spent < dailyCostLimitUsd * 1_000_000) return;
-  throw new Problem(
-    503,
-    'paused',
-    'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
-    { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
-  );
+/** What a run of this price, started now, would be refused with; null for nothing. */
+export async function startRefusal(
+  dependencies: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Problem | null> {
+  const asked = await priceOfRun(dependencies, userId, credits);
+  return asked instanceof Problem ? asked : dependencies.holds.refusal(asked);
+}
+
+type StartDependencies = Pick<
+  OptimizationRouteDependencies,
+  'pool' | 'holds' | 'clock' | 'monthlyLimitOf' | 'dailyCostLimitUsd'
+>;
+
+/**
+ * What a run asks of the account; a Problem 503 `paused` until the next day (UTC) once today's models
+ * have cost the limit.
+ */
+async function priceOfRun(
+  { pool, clock, monthlyLimitOf, dailyCostLimitUsd }: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Price | Problem> {
+  const now = clock();
+  if (dailyCostLimitUsd !== null) {
+    const midnight = Math.floor(now / dayMs) * dayMs;
+    const spent = await costSince(pool, new Date(midnight).toISOString());
+    if (spent >= dailyCostLimitUsd * 1_000_000)
+      return new Problem(
+        503,
+        'paused',
+        'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
+        { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
+      );
+  }
+  const month = new Date(now).toISOString().slice(0, 7);
+  return { userId, credits, month, limit: await monthlyLimitOf(userId) };
 }
 
 const dayMs = 86_400_000;

@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { readUntil } from '#projections/checkpoint.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
+import type { Holds } from '#services/credits/holds.ts';
+import { strategies } from '#services/models/strategies.ts';
 import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
 import { answer } from '#services/platform/endpoints.ts';
@@ -14,6 +16,7 @@ export type UsageDependencies = StatsDependencies & {
   pool: pg.Pool;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
+  holds: Pick<Holds, 'available'>;
   clock: () => number;
 };
 
@@ -37,25 +40,32 @@ export function usageRoutes(dependencies: UsageDependencies, authenticate: Authe
 }
 
 async function readUsage(
-  { pool, monthlyLimitOf, clock }: UsageDependencies,
+  { pool, monthlyLimitOf, holds, clock }: UsageDependencies,
   userId: string,
 ): Promise<Usage> {
   const now = new Date(clock());
   const month = now.toISOString().slice(0, 7);
   const until = await readUntil(pool, [runUsage], userId);
-  const [used, limit] = await Promise.all([
+  const [used, limit, available] = await Promise.all([
     readMonthUsage(pool, userId, month),
     monthlyLimitOf(userId),
+    holds.available(userId),
   ]);
   return {
     current_month: used.runs,
     limit,
-    percentage: percentageOf(used.runs, limit),
+    percentage: percentageOf(used.byBonus, limit),
     month,
     resets_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
     bonus_used: used.byBonus,
+    can_block: limit >= 0 && needsBonus(available),
     as_of: until.toISOString(),
   };
+}
+
+/** Whether there is a run that the credits would pay for, but not without those that are bonus. */
+function needsBonus({ credits, bonus }: { credits: number; bonus: number }): boolean {
+  return strategies.some(({ credits: price }) => price <= credits && price > credits - bonus);
 }
 
 /** Rounded down, so that 100 means that nothing is left; null without a limit. */

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { versionConflict } from '#db/append-function.ts';
+import type { Queryable } from '#db/connect.ts';
 import {
   appendCommands,
   conflictConstraints,
@@ -502,11 +503,28 @@ function earlierKey(streamId: string, commandId: string): string {
   return `${streamId} ${commandId}`;
 }
 
-/** A command on its way, with the types of its decider hidden in its functions. */
-type Task = {
-  readonly commandId: string;
+/** How a decider's state comes of events, with its types hidden. */
+type Folding = {
   readonly deciderName: string;
   readonly deciderVersion: number;
+  initialState(): unknown;
+  evolve(state: unknown, event: RecordedEvent): unknown;
+};
+
+function foldingOf<State, Command, Event extends StoredEvent>(
+  decider: Decider<State, Command, Event>,
+): Folding {
+  return {
+    deciderName: decider.name,
+    deciderVersion: decider.version,
+    initialState: decider.initialState,
+    evolve: (state, { type, data }) => decider.evolve(state as State, { type, data } as Event),
+  };
+}
+
+/** A command on its way, with the types of its decider hidden in its functions. */
+type Task = Folding & {
+  readonly commandId: string;
   readonly patience: Patience;
   readonly since: number;
   tries: number;
@@ -519,8 +537,6 @@ type Task = {
   answered: boolean;
   /** The ids of all events that this command can have appended. */
   messageIds(): string[];
-  initialState(): unknown;
-  evolve(state: unknown, event: RecordedEvent): unknown;
   decide(head: Head, now: string): Verdict;
   answer(events: readonly StoredEvent[], head: Head, lastPosition: LogPosition | null): void;
   answerRepeat(events: readonly RecordedEvent[], head: Head): void;
@@ -535,9 +551,8 @@ function createTask<State, Command, Event extends StoredEvent>(
   limits: CommandLimits,
 ): Task {
   const task: Task = {
+    ...foldingOf(decider),
     commandId: request.commandId,
-    deciderName: decider.name,
-    deciderVersion: decider.version,
     patience,
     since: performance.now(),
     tries: 0,
@@ -549,8 +564,6 @@ function createTask<State, Command, Event extends StoredEvent>(
       Array.from({ length: limits.eventsPerCommand }, (_, index) =>
         uuidV5(request.commandId, index),
       ),
-    initialState: decider.initialState,
-    evolve: (state, { type, data }) => decider.evolve(state as State, { type, data } as Event),
     decide(head, now) {
       try {
         const decided = decider.decide(request.command, head.state as State);
@@ -679,8 +692,22 @@ function takeTasks(tasks: Task[], most: number): Task[] {
 
 // --- where a stream stands ---
 
+/** A stream's present state, from its snapshot: for a question that appends nothing. */
+export async function readState<State, Command, Event extends StoredEvent>(
+  queryable: Queryable,
+  decider: Decider<State, Command, Event>,
+  streamId: string,
+): Promise<State> {
+  const folding = foldingOf(decider);
+  const [row] = await readHeads(queryable, [streamId]);
+  const head = row === undefined ? null : headFromSnapshot(row, folding);
+  if (head !== null) return head.state as State;
+  const { events } = await readStream(queryable, streamId);
+  return headFromEvents(streamId, events, folding).state as State;
+}
+
 /** Null when the snapshot is missing or of another format, and the stream has to be folded. */
-function headFromSnapshot({ version, snapshot }: StreamHead, task: Task): Head | null {
+function headFromSnapshot({ version, snapshot }: StreamHead, task: Folding): Head | null {
   if (version === 0) return emptyHead(task);
   const usable =
     snapshot !== null &&
@@ -690,7 +717,7 @@ function headFromSnapshot({ version, snapshot }: StreamHead, task: Task): Head |
   return usable ? snapshot : null;
 }
 
-function headFromEvents(streamId: string, events: readonly RecordedEvent[], task: Task): Head {
+function headFromEvents(streamId: string, events: readonly RecordedEvent[], task: Folding): Head {
   const last = events.at(-1);
   if (last === undefined) return emptyHead(task);
   const { hash, occurredAt } = last.metadata;
@@ -700,7 +727,7 @@ function headFromEvents(streamId: string, events: readonly RecordedEvent[], task
   return { ...emptyHead(task), version: last.streamPosition, hash, occurredAt, state };
 }
 
-function emptyHead(task: Task): Head {
+function emptyHead(task: Folding): Head {
   return {
     version: 0,
     hash: firstHash,

@@ -87,10 +87,11 @@ describe('usage', () => {
     expect(usage).toEqual({
       current_month: 2,
       limit: 5,
-      percentage: 40,
+      percentage: 20,
       month: '2026-11',
       resets_at: '2026-12-01T00:00:00.000Z',
       bonus_used: 1,
+      can_block: false,
       as_of: usage.as_of,
     });
     for (const told of [stats, profile])
@@ -98,6 +99,28 @@ describe('usage', () => {
         optimizations_used: usage.current_month,
         optimizations_limit: usage.limit,
       });
+  });
+
+  test('the limit can block a run only where bonus credits would have to pay for it', async () => {
+    const person = await app.signUp();
+    const canBlock = async () => (await figuresOf(person)).usage.can_block;
+    // Nothing to pay with: it is the balance that blocks.
+    expect(await canBlock()).toBe(false);
+    await give(person.userId, 'bonus', 30);
+    expect(await canBlock()).toBe(true);
+    // More than the dearest run costs, whatever the bonus credits are.
+    await give(person.userId, 'other', 200);
+    expect(await canBlock()).toBe(false);
+
+    const paid = await app.signUp();
+    await give(paid.userId, 'other', 30);
+    for (let run = 0; run < 5; run += 1) await hold(paid.userId);
+    await catchUp(paid);
+    expect((await figuresOf(paid)).usage).toMatchObject({
+      current_month: 5,
+      percentage: 0,
+      can_block: false,
+    });
   });
 
   test('says up to when it has read, and does not claim what it has not', async () => {
@@ -112,7 +135,7 @@ describe('usage', () => {
     expect(behind.stats.as_of).toBe(behind.usage.as_of);
     await catchUp(person);
     const current = await figuresOf(person);
-    expect(current.usage).toMatchObject({ current_month: 1, percentage: 20 });
+    expect(current.usage).toMatchObject({ current_month: 1, percentage: 0 });
     expect(current.usage.as_of > after).toBe(true);
     const analytics = await app.data<CreditAnalytics>('/credits/analytics', person);
     expect(analytics.as_of > after).toBe(true);

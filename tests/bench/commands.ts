@@ -111,7 +111,7 @@ async function ourCommands(options: {
   log: Log;
 }): Promise<(account: string, writer: number, round: number) => Promise<unknown>> {
   const bus = createCommandBus({ ...options, clock: Date.now });
-  const holds = createHolds(bus);
+  const holds = createHolds(bus, options.pool);
   const give = createGiveCredits(bus, Date.now);
   const funded = new Map<string, Promise<unknown>>();
   const open = new Map<number, string>();

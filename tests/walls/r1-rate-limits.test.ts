@@ -326,7 +326,9 @@ describe('R1: over the application', () => {
     const statuses = [];
     for (const path of paths) statuses.push(await statusOf(path, ann));
     expect(statuses).toEqual([200, 200, 200, 429]);
-    expect((await app.call('/optimizations', { token: ann.token, method: 'HEAD' })).status).toBe(429);
+    expect((await app.call('/optimizations', { token: ann.token, method: 'HEAD' })).status).toBe(
+      429,
+    );
     // What is open to everybody, what another person reads, and a change take no such turn.
     expect(await statusOf('/optimizations/strategies', ann)).toBe(200);
     expect(await statusOf('/optimizations', bob)).toBe(200);

@@ -181,17 +181,29 @@ describe('the dashboard', () => {
 describe('the monthly usage', () => {
   it('warns from 80 % in the specified words, and says what is blocked', async () => {
     const page = await open('/dashboard', {
-      api: used({ current_month: 4, limit: 5, percentage: 80 }),
+      api: used({ current_month: 9, bonus_used: 4, limit: 5, percentage: 80, can_block: true }),
     });
     const card = page.getByRole('region', { name: 'Monthly Usage' });
     await card.getByText('Approaching Usage Limit').waitFor();
     const text = await card.innerText();
+    expect(text).toMatch(/^\s*4\s+of 5 optimizations/m);
+    expect(text).toContain('9 optimizations this month, 4 of them with bonus credits.');
     expect(text).toContain(
       "You've used 80% of your monthly optimization limit. Consider upgrading to continue optimizing.",
     );
     expect(text).toContain('The limit only blocks runs that bonus credits would pay for.');
     expect(text).toContain('Free Plan');
     expect(await violations(page)).toEqual([]);
+  });
+
+  it('warns nobody whose runs the limit cannot block', async () => {
+    const page = await open('/dashboard', {
+      api: used({ current_month: 9, bonus_used: 5, limit: 5, percentage: 100, can_block: false }),
+    });
+    const card = page.getByRole('region', { name: 'Monthly Usage' });
+    await card.getByText('of 5 optimizations').waitFor();
+    await expect.poll(() => card.getByText('Consider upgrading').count()).toBe(0);
+    await expect.poll(() => card.getByText('nearly used up').count()).toBe(0);
   });
 
   it('says Unlimited and shows no bar without a limit', async () => {

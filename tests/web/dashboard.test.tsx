@@ -5,7 +5,9 @@ import { agreementWords, runCredits } from '#web/features/runs/words.ts';
 
 describe('the monthly usage', () => {
   it('turns orange at 75 % and warns at 90 %, with the box from 80 %', () => {
-    const seen = [74, 75, 79, 80, 89, 90, 100].map((percentage) => nearnessOf({ percentage }));
+    const seen = [74, 75, 79, 80, 89, 90, 100].map((percentage) =>
+      nearnessOf({ percentage, can_block: true }),
+    );
     expect(seen.map(({ level }) => level)).toEqual([
       'calm',
       'attention',
@@ -27,7 +29,17 @@ describe('the monthly usage', () => {
   });
 
   it('has no warning without a limit', () => {
-    expect(nearnessOf({ percentage: null })).toEqual({ level: 'calm', isApproaching: false });
+    expect(nearnessOf({ percentage: null, can_block: false })).toEqual({
+      level: 'calm',
+      isApproaching: false,
+    });
+  });
+
+  it('has no warning for a person whose runs the limit cannot block', () => {
+    expect(nearnessOf({ percentage: 100, can_block: false })).toEqual({
+      level: 'calm',
+      isApproaching: false,
+    });
   });
 });
 

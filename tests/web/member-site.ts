@@ -75,7 +75,8 @@ export const usage: Usage = {
   percentage: 20,
   month: '2026-11',
   resets_at: '2026-12-01T00:00:00.000Z',
-  bonus_used: 0,
+  bonus_used: 1,
+  can_block: false,
   as_of: '2026-11-20T08:00:00.000Z',
 };
 
@@ -206,6 +207,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
       required_credits: 14,
       current_balance: 86,
       shortfall: 0,
+      refusal: null,
     }),
     'GET /api/optimizations': page([runOf(1)]),
     'GET /api/optimizations/usage': ok(usage),

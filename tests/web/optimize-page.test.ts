@@ -351,7 +351,11 @@ describe('a start', () => {
     const figures = { required_credits: 14, current_balance: 86, shortfall: 0 };
     const page = await open('/optimization', {
       api: startable({
-        'POST /api/credits/check-usage': ok({ has_sufficient_credits: false, ...figures }),
+        'POST /api/credits/check-usage': ok({
+          has_sufficient_credits: false,
+          ...figures,
+          refusal: { status: 402, code: 'debt', message: 'Your account owes 6 credits' },
+        }),
       }),
     });
     await fill(page);
@@ -367,7 +371,11 @@ describe('a start', () => {
     const figures = { required_credits: 14, current_balance: 10, shortfall: 4 };
     const page = await open('/optimization', {
       api: startable({
-        'POST /api/credits/check-usage': ok({ has_sufficient_credits: false, ...figures }),
+        'POST /api/credits/check-usage': ok({
+          has_sufficient_credits: false,
+          ...figures,
+          refusal: { status: 402, code: 'insufficient-credits', message: 'You need 14 credits' },
+        }),
       }),
     });
     await fill(page);

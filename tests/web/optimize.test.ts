@@ -281,6 +281,8 @@ describe('starting', () => {
     required_credits: 14,
     current_balance: 14 - shortfall,
     shortfall,
+    refusal:
+      shortfall === 0 ? null : { status: 402, code: 'insufficient-credits', message: 'Too few' },
   });
   const problem = (status: number, code: string, members: Record<string, unknown> = {}) =>
     new ApiProblem({ status, code, message: code, members });
@@ -368,12 +370,25 @@ describe('starting', () => {
 
   it('creates nothing for an account that owes credits, however many it has', async () => {
     const { calls, seen } = server();
-    const owing = { ...usage(0), has_sufficient_credits: false };
+    const debt = { status: 402, code: 'debt', message: 'Your account owes 6 credits' };
+    const owing = { ...usage(0), has_sufficient_credits: false, refusal: debt };
     const indebted = { ...calls, checkUsage: () => Promise.resolve(owing) };
     expect(await startRun({ request, price: 14, attempt }, () => {}, indebted)).toMatchObject({
       kind: 'insufficient',
       shortfall: 0,
     });
+    expect(seen).toEqual([]);
+  });
+
+  it('creates nothing for a run that the start would refuse for another reason', async () => {
+    const { calls, seen } = server();
+    const refusal = { status: 403, code: 'monthly-limit', message: 'Bonus credits can pay for 5' };
+    const limited = { ...usage(0), has_sufficient_credits: false, refusal };
+    const start = startRun({ request, price: 14, attempt }, () => {}, {
+      ...calls,
+      checkUsage: () => Promise.resolve(limited),
+    });
+    await expect(start).rejects.toMatchObject(refusal);
     expect(seen).toEqual([]);
   });
 

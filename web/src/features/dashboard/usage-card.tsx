@@ -12,9 +12,9 @@ const colours: Readonly<Record<Nearness['level'], string>> = {
   warning: 'text-bad',
 };
 
-/** The month's runs against the plan's limit, and what that limit blocks. */
+/** The runs that the plan's limit counts, and what it blocks. */
 export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): ReactNode {
-  const { current_month: used, limit, percentage } = usage;
+  const { current_month: all, bonus_used: counted, limit, percentage } = usage;
   const { level, isApproaching } = nearnessOf(usage);
   const resets = new Intl.DateTimeFormat(undefined, {
     day: 'numeric',
@@ -25,7 +25,7 @@ export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): Rea
     <div className="space-y-4">
       <p className="flex flex-wrap items-baseline justify-between gap-x-4">
         <span>
-          <span className="text-2xl font-semibold">{used}</span>{' '}
+          <span className="text-2xl font-semibold">{percentage === null ? all : counted}</span>{' '}
           <span className="text-ink-2">
             {percentage === null ? 'optimizations, Unlimited' : `of ${limit} optimizations`}
           </span>
@@ -36,7 +36,7 @@ export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): Rea
       <p className="text-sm text-ink-2">
         {percentage === null
           ? 'Nothing is blocked, whatever credits pay for a run.'
-          : `Counted by UTC month; begins anew on ${resets}. The limit only blocks runs that bonus credits would pay for. Runs paid with other credits go on.`}
+          : `${runs(all)} this month, ${counted} of them with bonus credits. The limit only blocks runs that bonus credits would pay for. The count starts again on ${resets} (UTC).`}
       </p>
       {isApproaching ? (
         <Notice tone="warn" title="Approaching Usage Limit">
@@ -56,6 +56,10 @@ export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): Rea
       ) : null}
     </div>
   );
+}
+
+function runs(count: number): string {
+  return `${count} ${count === 1 ? 'optimization' : 'optimizations'}`;
 }
 
 /** Who is there is known from the session; their figures are not, and are never guessed. */

@@ -54,7 +54,7 @@ export async function startRun(
   // A run that exists may hold its credits already, and the balance then lacks exactly those.
   if (attempt.runId === null) {
     const usage = await repeated(() => calls.checkUsage(price), calls);
-    if (!usage.has_sufficient_credits) return insufficient(usage);
+    if (usage.refusal !== null) return refusedBefore(usage, usage.refusal);
   }
   const run = await repeated(() => calls.createRun(request, attempt.createKey), calls);
   onCreated(run.id);
@@ -70,7 +70,13 @@ export async function startRun(
   return { kind: 'started', id: run.id };
 }
 
-function insufficient(usage: CheckUsageReply): Started {
+/** Credits that lack are shown with their figures; any other refusal in its own words. */
+function refusedBefore(
+  usage: CheckUsageReply,
+  refusal: NonNullable<CheckUsageReply['refusal']>,
+): Started {
+  if (refusal.code !== 'insufficient-credits' && refusal.code !== 'debt')
+    throw new ApiProblem(refusal);
   return {
     kind: 'insufficient',
     required: usage.required_credits,
