@@ -212,7 +212,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
     requireEmailConfirmation: env.requireEmailConfirmation,
     signupDisclosesAccounts: env.signupDisclosesAccounts,
     afterwards,
-    slowDown: createSlowDown(),
+    slowDown: createSlowDown(pool),
     monthlyLimits: env.monthlyLimits,
     monthlyLimitOf: async (userId) => {
       const account = await findUser(sql, userId);

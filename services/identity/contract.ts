@@ -21,7 +21,7 @@ const identityLengths = {
  * Date of the terms and the privacy policy that are current. The pages show it, the form sends it,
  * sign-up accepts no other, and what was accepted is stored with the account.
  */
-export const policyVersion = '2026-11-20';
+export const policyVersion = '2026-11-20' as const;
 
 /** The sentences beside a field that have a refusal of their own in `identityProblems`. */
 export const fieldSentences = {

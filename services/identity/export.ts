@@ -90,7 +90,13 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'voided_at',
       'session_id',
     ],
-    without: { user_id: whose, token_hash: secret, browser_hash: secret, code_challenge: secret },
+    without: {
+      user_id: whose,
+      token_hash: secret,
+      browser_hash: secret,
+      opened_by: secret,
+      code_challenge: secret,
+    },
     order: 'created_at, id',
   },
   mail: {

@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 import { inTransaction } from '#db/transaction.ts';
-import { callerOfAddress, networkOf } from '#services/platform/client-address.ts';
+import { networkOf } from '#services/platform/client-address.ts';
 import { answer, bodyOf } from '#services/platform/endpoints.ts';
 import { createRouter, notFound } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
@@ -15,6 +15,7 @@ import {
   CodeReplayed,
   findLink,
   holdAccount,
+  noteOpened,
   noteReplay,
   noteSession,
   takeExchange,
@@ -58,8 +59,7 @@ export function linkRoutes(dependencies: LinkDependencies) {
 }
 
 async function limitTries({ rateLimits }: LinkDependencies, context: HttpContext): Promise<void> {
-  const address = context.get('address');
-  await rateLimits.take('link-use', callerOfAddress(address), { address });
+  await rateLimits.takeFrom('link-use', context.get('address'));
 }
 
 // --- the use of a link ---
@@ -101,13 +101,15 @@ async function useLink(
     // The address that the account has now, also after one of the links that change it.
     return { redirect, email: link.email };
   } catch (error) {
-    if (error instanceof Problem)
+    if (error instanceof Problem) {
+      await noteOpened(pool, token, browserNonce(context, publicUrl), now);
       await audit({
         actor: 'anonymous',
         action: 'link.refused',
         subject: 'unknown',
         detail: { kind, reason: error.code, network: networkOf(context.get('address')) },
       });
+    }
     throw error;
   }
 }

@@ -183,6 +183,79 @@ export async function findLink(
 }
 
 /**
+ * How a browser that names an account stands to the links of one kind that were mailed in the last hour.
+ * `quietMs` is for how long another mail is withheld from browsers that nothing is known of.
+ */
+export type AskedBefore = {
+  /** One that is younger than `quietMs` still works. */
+  isOut: boolean;
+  /** This browser asked for one of those. */
+  isOwn: boolean;
+  /** This browser has opened a mailed link of the account. */
+  hasOpened: boolean;
+  /** Of the last hour: all, and those that this browser asked for. */
+  mails: number;
+  ownMails: number;
+};
+
+/** The account is held. */
+export async function askedBefore(
+  client: Queryable,
+  { userId, kind, nonce }: { userId: string; kind: TokenKind; nonce: Buffer },
+  { now, quietMs }: { now: Date; quietMs: number },
+): Promise<AskedBefore> {
+  const { rows } = await client.query<AskedBefore>(
+    `with mailed as (
+       select kind, created_at, opened_by, browser_hash = $3 is true as is_own,
+         used_at is null and voided_at is null and expires_at > $4
+           and created_at > $4::timestamptz - $5::interval as is_out
+       from auth_link where user_id = $1 and kind = any ($6)
+         and created_at > $4::timestamptz - interval '1 day')
+     select coalesce(bool_or(is_out) filter (where kind = $2), false) as "isOut",
+       coalesce(bool_or(is_out and is_own) filter (where kind = $2), false) as "isOwn",
+       coalesce(bool_or(opened_by = $3), false) as "hasOpened",
+       count(*) filter (where kind = $2 and created_at > $4::timestamptz - interval '1 hour')::int
+         as mails,
+       count(*) filter (where kind = $2 and is_own
+         and created_at > $4::timestamptz - interval '1 hour')::int as "ownMails"
+     from mailed`,
+    [userId, kind, nonce, now, `${quietMs} milliseconds`, askedByAnyone],
+  );
+  const [before] = rows;
+  if (!before) throw new Error('An aggregate has one row');
+  return before;
+}
+
+/** A browser other than the one that asked has the link, so its user reads the mailbox. */
+export async function noteOpened(
+  pool: Queryable,
+  token: string,
+  browser: Buffer,
+  now: Date,
+): Promise<void> {
+  await pool.query(
+    `update auth_link set opened_by = $2
+     where token_hash = $1 and kind = any ($3) and expires_at > $4`,
+    [hashOf(token), browser, askedByAnyone, now],
+  );
+}
+
+/** Whether a change to this address, asked for here, has a link that still works. */
+export async function changeIsOut(
+  client: Queryable,
+  { userId, email, browser }: { userId: string; email: string; browser: Buffer },
+  { now, quietMs }: { now: Date; quietMs: number },
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from auth_link where user_id = $1 and kind = 'email' and email = $2
+       and browser_hash = $3 and used_at is null and voided_at is null and expires_at > $4
+       and created_at > $4::timestamptz - $5::interval`,
+    [userId, email, browser, now, `${quietMs} milliseconds`],
+  );
+  return rowCount !== 0;
+}
+
+/**
  * Takes a link, for good once the transaction commits. Its account is held already.
  *
  * @throws Problem as `findLink`; then nothing is used up

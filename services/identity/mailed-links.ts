@@ -11,7 +11,7 @@ import {
   resetLetter,
 } from './letters.ts';
 import type { LetterHead } from './letters.ts';
-import { holdAccount, issueLink } from './links.ts';
+import { askedBefore, changeIsOut, holdAccount, isSameBrowser, issueLink } from './links.ts';
 import type { NewLink } from './links.ts';
 import { changedAt } from './users.ts';
 import type { Account } from './users.ts';
@@ -35,16 +35,34 @@ const letters: Readonly<Record<AskedLink['kind'], (head: LetterHead, token: stri
   reset: resetLetter,
 };
 
-/** Mails a link to an account's own address. Nothing for an account that has no use for it. */
+/** Bounds on what a stranger can have us mail, and on what they can keep an owner from. */
+const mailedLimits = {
+  /** So long a mail of one kind that still works is the only one for browsers that nobody knows. */
+  quietMs: 600_000,
+  /** Repeats for the browser that asked first end when an hour has seen so many of the kind. */
+  perHour: 10,
+  /** Mails an hour for one browser that has opened a link of the account. */
+  perReader: 5,
+} as const;
+
+/** Who names the account. A known browser's turns are counted before (`mail-device`). */
+export type Asker = { nonce: Buffer; isKnown: boolean };
+
+/**
+ * Mails a link to an account's own address. Nothing for an account that has no use for it, and for an
+ * asker whom nothing distinguishes from a stranger nothing while another mail of the kind is out.
+ */
 export async function mailLink(
   dependencies: MailedLinkDependencies,
   userId: string,
   ask: AskedLink,
+  asker?: Asker,
 ): Promise<void> {
   const now = new Date(dependencies.clock());
   await inTransaction(dependencies.pool, async (client) => {
     const account = await holdAccount(client, userId);
     if (!account || (ask.kind === 'confirm' && account.email_confirmed_at !== null)) return;
+    if (asker && !(await mayHaveMail(client, account, ask, asker, now))) return;
     const link = await issueLink(client, { ...ask, userId, email: account.email }, now);
     await dependencies.queueMail(
       {
@@ -58,6 +76,27 @@ export async function mailLink(
     );
     await noteAsked(dependencies, client, userId, link.id, ask.kind);
   });
+}
+
+/**
+ * A stranger who asks first keeps others' mails back for `quietMs`, and for no longer. The mailbox's owner
+ * need not wait: opening the stranger's mail in their own browser lets that browser ask.
+ */
+async function mayHaveMail(
+  client: pg.ClientBase,
+  account: Account,
+  { kind }: AskedLink,
+  { nonce, isKnown }: Asker,
+  now: Date,
+): Promise<boolean> {
+  if (isKnown) return true;
+  const { quietMs, perHour, perReader } = mailedLimits;
+  const of = { userId: account.id, kind, nonce };
+  const before = await askedBefore(client, of, { now, quietMs });
+  if (!before.isOut) return true;
+  const signedUpHere = kind === 'confirm' && isSameBrowser(account.signup_browser, nonce);
+  if (before.hasOpened || signedUpHere) return before.ownMails < perReader;
+  return before.isOwn && before.mails < perHour;
 }
 
 /**
@@ -76,6 +115,8 @@ export async function mailChange(
   await inTransaction(dependencies.pool, async (client) => {
     const held = await holdAccount(client, userId);
     if (!held || changedAt(held) !== changedAt(account)) return;
+    const { quietMs } = mailedLimits;
+    if (await changeIsOut(client, { userId, email, browser }, { now, quietMs })) return;
     const link = await issueLink(client, { userId, kind: 'email', email, browser }, now);
     await noteAsked(dependencies, client, userId, link.id, 'email');
     if (owner !== null) return;

@@ -3,7 +3,6 @@ import type postgres from 'postgres';
 import { inTransaction } from '#db/transaction.ts';
 import { requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
-import { callerOfAddress } from '#services/platform/client-address.ts';
 import { answer } from '#services/platform/endpoints.ts';
 import { createRouter } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
@@ -21,7 +20,7 @@ import { identityBodyOf, refuseCommonPassword } from './new-password.ts';
 import { hashPassword } from './passwords.ts';
 import { identityProblem } from './problems.ts';
 import { requirePassword } from './proof.ts';
-import { browserNonce, knownBrowser } from './session-cookie.ts';
+import { browserNonce, knownBrowser, setDeviceCookie } from './session-cookie.ts';
 import type { SignInDependencies } from './session-cookie.ts';
 import { endSessionsOf, markAuthenticated } from './sessions.ts';
 import { signIn } from './sign-in.ts';
@@ -70,8 +69,7 @@ async function resetPassword(
     context,
     identityEndpoints['POST /auth/password/reset'],
   );
-  const address = context.get('address');
-  await rateLimits.take('link-use', callerOfAddress(address), { address });
+  await rateLimits.takeFrom('link-use', context.get('address'));
   const browser = knownBrowser(context, publicUrl);
   const now = new Date(clock());
   const link = await findLink(pool, 'set_password', token, browser, now);
@@ -116,6 +114,7 @@ async function changePassword(
     await setPassword(dependencies, client, held, { passwordHash, action, now, except: sessionId });
     await markAuthenticated(client, sessionId, now);
   });
+  await setDeviceCookie(dependencies, context, { id: account.id, password_changed_at: now });
 }
 
 /** Nothing is changed before the new address has proved itself, and nobody is told whose it is. */
@@ -133,9 +132,9 @@ async function changeAddress(
       errors: [{ field: 'email', message: 'This is the address that you have already.' }],
     });
   const address = context.get('address');
-  await rateLimits.take('mail-address', callerOfAddress(address), { address, userId });
+  await rateLimits.takeFrom('mail-address', address, { userId });
   await rateLimits.take('link', userId, { address, userId });
-  // Also of the mailbox that is written to: it may be a stranger's, and people may have many accounts.
+  // Also of the mailbox that is written to: it may be a stranger's, and a person may have many accounts.
   await rateLimits.take('mail-account', email, { address, userId });
   const browser = browserNonce(context, publicUrl);
   await markAuthenticated(pool, context.get('sessionId'), new Date(clock()));

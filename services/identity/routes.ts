@@ -1,5 +1,5 @@
 import type { Authenticate } from '#services/platform/auth.ts';
-import { callerOfAddress, networkOf } from '#services/platform/client-address.ts';
+import { networkOf } from '#services/platform/client-address.ts';
 import { answer, bodyOf } from '#services/platform/endpoints.ts';
 import { createRouter } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
@@ -17,10 +17,10 @@ import { passwordRoutes } from './password-routes.ts';
 import type { PasswordDependencies } from './password-routes.ts';
 import { hashPassword, needsRehash, verifyPassword } from './passwords.ts';
 import { identityProblem } from './problems.ts';
-import { browserNonce } from './session-cookie.ts';
+import { browserNonce, deviceOfCookie } from './session-cookie.ts';
 import { signIn } from './sign-in.ts';
 import type { SlowDown } from './slow-down.ts';
-import { createUser, findUserByEmail, insertUser, normalizedEmail } from './users.ts';
+import { changedAt, createUser, findUserByEmail, insertUser, normalizedEmail } from './users.ts';
 import type { Account, NewAccount } from './users.ts';
 
 export type IdentityDependencies = LinkDependencies &
@@ -83,8 +83,7 @@ async function signUp(
   const { pool, rateLimits, publicUrl, productName, tokens } = dependencies;
   const request = await identityBodyOf(context, identityEndpoints['POST /auth/signup']);
   refuseCommonPassword(request.password, request, { productName, field: 'password' });
-  const address = context.get('address');
-  await rateLimits.take('signup', callerOfAddress(address), { address });
+  await rateLimits.takeFrom('signup', context.get('address'));
   const isNeutral = !dependencies.signupDisclosesAccounts;
   const browser = browserNonce(context, publicUrl);
   const confirm = {
@@ -196,15 +195,36 @@ function refusalOf(
 }
 
 async function limitLogin(
-  { rateLimits, slowDown }: IdentityDependencies,
+  dependencies: IdentityDependencies,
   context: HttpContext,
   email: string,
 ): Promise<void> {
+  if (await isKnownHere(dependencies, context, email, 'login-device')) return;
+  const { rateLimits, slowDown } = dependencies;
   const address = context.get('address');
-  const caller = callerOfAddress(address);
-  await rateLimits.take('login-address', caller, { address });
-  await rateLimits.take('login', `${caller} ${email}`, { address });
-  await slowDown.wait(await rateLimits.count('login-account', email, { address }));
+  await rateLimits.takeFrom('login-address', address);
+  await rateLimits.takeFrom('login', address, { of: email });
+  await slowDown.wait(email, await rateLimits.count('login-account', email, { address }));
+}
+
+/**
+ * Whether this browser has had a session of the account since its password was last changed. Others'
+ * tries then do not count against it; its own do, and beyond them it is like any other browser. An
+ * account is looked up for holders of such a cookie only, who know that there is one.
+ */
+async function isKnownHere(
+  dependencies: IdentityDependencies,
+  context: HttpContext,
+  email: string,
+  limit: 'login-device' | 'mail-device',
+): Promise<boolean> {
+  const device = await deviceOfCookie(dependencies, context);
+  if (device === null) return false;
+  const account = await findUserByEmail(dependencies.sql, email);
+  if (account?.id !== device.userId || (changedAt(account) ?? 0) !== device.passwordAt)
+    return false;
+  const about = { userId: account.id, address: context.get('address') };
+  return (await dependencies.rateLimits.count(limit, device.id, about)) === 0;
 }
 
 /** Parameters are raised over time; the password is at hand only now. */
@@ -238,7 +258,8 @@ async function noteRefused(
 
 /**
  * The same for every address: limits, a nonce for the browser, an answer. Whether there is an account
- * to write to is looked up after the answer, so that the time it takes tells nothing.
+ * to write to, and whether a mail of this kind is out already, is looked up after the answer, so that
+ * the time it takes tells nothing.
  */
 async function askForLink(
   dependencies: IdentityDependencies,
@@ -249,18 +270,17 @@ async function askForLink(
 ): Promise<void> {
   const { sql, rateLimits, publicUrl, afterwards } = dependencies;
   const address = context.get('address');
-  const caller = callerOfAddress(address);
-  await rateLimits.take('mail-address', caller, { address });
-  if (email !== null) {
-    const mailbox = normalizedEmail(email);
-    await rateLimits.take(limit, `${caller} ${mailbox}`, { address });
-    await rateLimits.take('mail-account', mailbox, { address });
+  const isKnown =
+    email !== null && (await isKnownHere(dependencies, context, email, 'mail-device'));
+  if (!isKnown) {
+    await rateLimits.takeFrom('mail-address', address);
+    if (email !== null) await rateLimits.takeFrom(limit, address, { of: normalizedEmail(email) });
   }
   const nonce = browserNonce(context, publicUrl);
   // The holder of a verifier needs no nonce: the link then gives nothing to anybody else.
   const browser = typeof ask.code_challenge === 'string' ? null : nonce;
   afterwards.begin(async () => {
     const account = email === null ? null : await findUserByEmail(sql, email);
-    if (account) await mailLink(dependencies, account.id, { ...ask, browser });
+    if (account) await mailLink(dependencies, account.id, { ...ask, browser }, { nonce, isKnown });
   });
 }

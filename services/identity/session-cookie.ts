@@ -6,8 +6,9 @@ import type { HttpContext } from '#services/platform/http.ts';
 import type { SessionReply, User } from './contract.ts';
 import { beginSession, endSessionOfToken } from './sessions.ts';
 import type { CookieContent, SessionMethod } from './sessions.ts';
-import type { Tokens } from './tokens.ts';
-import { describeUser } from './users.ts';
+import { deviceSeconds } from './tokens.ts';
+import type { KnownDevice, Tokens } from './tokens.ts';
+import { changedAt, describeUser } from './users.ts';
 import type { Account } from './users.ts';
 
 /**
@@ -58,6 +59,7 @@ export async function answerSignedIn(
     detail: how,
   });
   setSessionCookie(context, publicUrl, begun);
+  await setDeviceCookie(dependencies, context, account);
   context.set('userId', account.id);
   context.set('sessionId', begun.sessionId);
   return describeSession(dependencies, account, begun.sessionId);
@@ -122,6 +124,31 @@ export function clearSessionCookie(context: HttpContext, publicUrl: string): voi
   deleteCookie(context, cookieName('refresh', publicUrl), attributes(publicUrl));
 }
 
+// --- the account that was last signed in here ---
+
+/** Outlives the session, so that others' guesses and requests cannot keep the owner out. */
+export async function setDeviceCookie(
+  { tokens, publicUrl }: Pick<SignInDependencies, 'tokens' | 'publicUrl'>,
+  context: HttpContext,
+  account: Pick<Account, 'id' | 'password_changed_at'>,
+): Promise<void> {
+  const passwordAt = changedAt(account) ?? 0;
+  const token = await tokens.signDevice({ userId: account.id, passwordAt });
+  setCookie(context, cookieName('device', publicUrl), token, {
+    ...attributes(publicUrl),
+    maxAge: deviceSeconds,
+  });
+}
+
+/** What the cookie says; whether it is of this account, and of its present password, is yet to be asked. */
+export async function deviceOfCookie(
+  { tokens, publicUrl }: Pick<SignInDependencies, 'tokens' | 'publicUrl'>,
+  context: HttpContext,
+): Promise<KnownDevice | null> {
+  const token = getCookie(context, cookieName('device', publicUrl));
+  return token === undefined ? null : tokens.verifyDevice(token);
+}
+
 // --- the nonce of the browser that asks for a link ---
 
 /** As long as the longest link that is bound to it. */
@@ -154,7 +181,7 @@ function nonceOf(context: HttpContext, publicUrl: string): string | null {
 // --- names and attributes ---
 
 /** What a cookie is called: `__Host-` needs https; over http, which is loopback only, browsers refuse it. */
-export function cookieName(what: 'refresh' | 'nonce', publicUrl: string): string {
+export function cookieName(what: 'refresh' | 'nonce' | 'device', publicUrl: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${what}` : `sf_${what}`;
 }
 

@@ -1,7 +1,6 @@
 import type postgres from 'postgres';
 import { bearerOf, requireUser } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
-import { callerOfAddress } from '#services/platform/client-address.ts';
 import { refuseCrossSite } from '#services/platform/csrf.ts';
 import { answer, bodyOf } from '#services/platform/endpoints.ts';
 import { createRouter, notFound, requireNoFields } from '#services/platform/http.ts';
@@ -57,8 +56,7 @@ export function sessionRoutes(dependencies: SessionRouteDependencies, authentica
   return createRouter()
     .post('/auth/refresh', async (context) => {
       await requireNoFields(context);
-      const address = context.get('address');
-      await rateLimits.take('refresh', callerOfAddress(address), { address });
+      await rateLimits.takeFrom('refresh', context.get('address'));
       const token = sessionToken(context, publicUrl);
       const refreshed =
         token === undefined ? null : await refreshSession(dependencies, token, now());

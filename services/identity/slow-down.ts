@@ -1,33 +1,78 @@
+import type { Queryable } from '#db/connect.ts';
+import { keptKey, tooMany } from '#services/platform/rate-limits.ts';
+
 /**
- * Makes guessers of one account's password wait without locking its owner out: a try beyond the limit
- * is answered like any other, only later. Those who wait are bounded; when there is no place left,
- * whoever has waited longest goes on, so that a flood never leads to a refusal either.
+ * Beyond the limit, guesses of one account's password take turns over all processes. Each guess reserves
+ * the time after the one before it, and the pauses between them grow. A guess whose turn is too far away
+ * is refused and reserves nothing, so the account is never locked: its next turn is less than
+ * `longestMs` and `waitMs` away. An account that does not exist has the same turns.
  */
 export type SlowDown = {
-  /** `over`: tries beyond the limit, this one included; 0 waits for nothing. */
-  wait: (over: number) => Promise<void>;
+  /**
+   * `over`: guesses beyond the limit, this one included; 0 waits for nothing.
+   * @throws Problem 429 `rate-limited` with Retry-After
+   */
+  wait: (account: string, over: number) => Promise<void>;
 };
 
-const slowDownLimits = { stepMs: 250, longestMs: 4_000, places: 256 } as const;
+const slowDownLimits = {
+  /** The pause after the first guess beyond the limit; each further one doubles it. */
+  firstMs: 1_000,
+  longestMs: 30_000,
+  /** A turn further away is refused. */
+  waitMs: 5_000,
+  /** Guesses that wait in this process, of all accounts. */
+  places: 256,
+} as const;
 
 export function createSlowDown(
+  pool: Queryable,
   limits: { readonly [Name in keyof typeof slowDownLimits]: number } = slowDownLimits,
 ): SlowDown {
-  const waiting = new Set<() => void>();
+  const { firstMs, longestMs, waitMs, places } = limits;
+  let waiting = 0;
   return {
-    async wait(over) {
+    async wait(account, over) {
       if (over <= 0) return;
-      const [longest] = waiting;
-      if (longest && waiting.size >= limits.places) longest();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(goOn, Math.min(limits.longestMs, over * limits.stepMs));
-      function goOn(): void {
-        clearTimeout(timer);
-        waiting.delete(goOn);
-        resolve();
+      if (waiting >= places) throw tooMany(Math.ceil(waitMs / 1000));
+      const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.min(over - 1, 30));
+      waiting += 1;
+      try {
+        await sleep(await reserveTurn(pool, account, { pauseMs, waitMs }));
+      } finally {
+        waiting -= 1;
       }
-      waiting.add(goOn);
-      await promise;
     },
   };
+}
+
+const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+/**
+ * Milliseconds until the turn that is reserved. `expire` is when the turn after it may begin; the row is
+ * thrown away with the other counters once that is past.
+ */
+async function reserveTurn(
+  pool: Queryable,
+  account: string,
+  { pauseMs, waitMs }: { pauseMs: number; waitMs: number },
+): Promise<number> {
+  const key = `login-turn:${keptKey(account)}`;
+  const { rows: reserved } = await pool.query<{ ms: number }>(
+    `insert into rate_limit as turn (key, points, expire) values ($1, 1, ${nowMs} + $2)
+     on conflict (key) do update set expire = greatest(turn.expire, ${nowMs}) + $2
+       where turn.expire <= ${nowMs} + $3
+     returning (turn.expire - $2 - ${nowMs})::float8 as ms`,
+    [key, pauseMs, waitMs],
+  );
+  if (reserved[0]) return Math.max(0, reserved[0].ms);
+  const { rows } = await pool.query<{ ms: number }>(
+    `select (expire - ${nowMs})::float8 as ms from rate_limit where key = $1`,
+    [key],
+  );
+  throw tooMany(Math.max(1, Math.ceil(((rows[0]?.ms ?? 0) - waitMs) / 1000)));
+}
+
+async function sleep(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }

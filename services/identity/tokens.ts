@@ -22,12 +22,21 @@ export type Tokens = {
   /** Stands for an address that waits to be confirmed, and gives no right to anything else. */
   signPending(email: string): Promise<string>;
   verifyPending(token: string): Promise<string | null>;
+  /** Makes a browser known to an account that was signed in there, until the password changes. */
+  signDevice(device: Omit<KnownDevice, 'id'>): Promise<string>;
+  verifyDevice(token: string): Promise<KnownDevice | null>;
   /** The public halves of all keys that verify, for others who check our tokens. */
   jwks(): { keys: JWK[] };
 };
 
 /** A row of `auth_link` and the person it signs in. */
 export type LinkTicket = { id: string; userId: string };
+
+/** `passwordAt`: when the account's password was last changed, as the session began; 0 for never. */
+export type KnownDevice = { id: string; userId: string; passwordAt: number };
+
+/** Seconds that a browser stays known to an account. */
+export const deviceSeconds = 180 * 86_400;
 
 /** One kind of token: what its header and its audience say, and how long it lasts. */
 type Kind = { typ: string; path: string; seconds: number; claims: readonly string[] };
@@ -50,6 +59,12 @@ const pending: Kind = {
   path: '/auth/resend-confirmation',
   seconds: 86_400,
   claims: ['email'],
+};
+const device: Kind = {
+  typ: 'device+jwt',
+  path: '/auth/login',
+  seconds: deviceSeconds,
+  claims: ['sub', 'pwd'],
 };
 
 /** Machines that sign and verify may differ by so much; a token from further ahead is refused. */
@@ -160,6 +175,14 @@ export function createTokens(options: {
     async verifyPending(token) {
       const email = (await verify(pending, token))?.['email'];
       return typeof email === 'string' ? email : null;
+    },
+    async signDevice({ userId, passwordAt }) {
+      return (await sign(device, { sub: userId, pwd: passwordAt })).token;
+    },
+    async verifyDevice(token) {
+      const { jti, sub, pwd } = (await verify(device, token)) ?? {};
+      if (jti === undefined || sub === undefined || typeof pwd !== 'number') return null;
+      return { id: jti, userId: sub, passwordAt: pwd };
     },
     jwks: () => ({ keys: pairs.map(publicJwk) }),
   };

@@ -43,7 +43,9 @@ export function normalizedEmail(email: string): string {
 }
 
 /** When the password was changed or removed, to tell whether it still is the one that was proved. */
-export function changedAt({ password_changed_at: at }: Account): number | null {
+export function changedAt({
+  password_changed_at: at,
+}: Pick<Account, 'password_changed_at'>): number | null {
   return at === null ? null : at.getTime();
 }
 

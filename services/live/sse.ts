@@ -4,7 +4,6 @@ import { compareCursors, endOfLog } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
 import { callerOf } from '#services/platform/auth.ts';
 import type { Authenticate } from '#services/platform/auth.ts';
-import { callerOfAddress } from '#services/platform/client-address.ts';
 import { queryOf } from '#services/platform/endpoints.ts';
 import { createRouter, notFound } from '#services/platform/http.ts';
 import type { HttpContext } from '#services/platform/http.ts';
@@ -47,7 +46,7 @@ export function streamRoutes(dependencies: StreamDependencies, authenticate: Aut
   const pulse = createPulse(liveLimits.pingEveryMs, liveLimits.pingGroups);
   return createRouter().get('/stream', async (context) => {
     const address = context.get('address');
-    await rateLimits.take('streams-address', callerOfAddress(address));
+    await rateLimits.takeFrom('streams-address', address);
     const caller = await callerOf(authenticate, context.req.header('authorization'));
     await rateLimits.take('streams', caller.userId);
     const watching = queryOf(context, liveEndpoints['GET /stream']).optimization ?? null;

@@ -113,7 +113,7 @@ function groupsOf(address: string): number[] {
 export function networkOf(address: string): string {
   if (isIP(address) === 0) return unknownAddress;
   if (isIPv4(address)) return `${address.split('.').slice(0, 3).join('.')}.0/24`;
-  return prefixOf(address, 3, 48);
+  return prefixOf(address, 48);
 }
 
 /**
@@ -121,10 +121,20 @@ export function networkOf(address: string): string {
  * one with every call.
  */
 export function callerOfAddress(address: string): string {
-  return isIP(address) === 6 ? prefixOf(address, 4, 64) : address;
+  return isIP(address) === 6 ? prefixOf(address, 64) : address;
 }
 
-function prefixOf(address: string, groupCount: number, bits: number): string {
-  const groups = groupsOf(address).slice(0, groupCount);
+/**
+ * Everything that one customer may hold, smallest first: providers hand out a /64, a /56 or a /48 of
+ * IPv6. An IPv4 address stands for itself.
+ */
+export function networksOf(address: string): readonly string[] {
+  return isIP(address) === 6 ? [64, 56, 48].map((bits) => prefixOf(address, bits)) : [address];
+}
+
+function prefixOf(address: string, bits: number): string {
+  const groups = groupsOf(address)
+    .slice(0, Math.ceil(bits / 16))
+    .map((group, index) => group & (0xffff << Math.max(0, (index + 1) * 16 - bits)));
   return `${groups.map((group) => group.toString(16)).join(':')}::/${bits}`;
 }

@@ -190,8 +190,10 @@ export const rateLimits = {
   login: { production: [5, 60], local: [30, 60], store: 'postgres', isAudited: true },
   /** All accounts of one address. */
   'login-address': { production: [30, 60], local: [300, 60], store: 'postgres', isAudited: true },
-  /** One account from anywhere: beyond it tries wait, and none is refused. */
+  /** One account from anywhere: beyond it guesses take turns (`identity/slow-down.ts`). */
   'login-account': { production: [20, 900], local: [100, 900], store: 'postgres', isAudited: true },
+  /** Guesses from a browser that has had a session of the account; beyond it it is like any other. */
+  'login-device': { production: [10, 900], local: [30, 900], store: 'postgres', isAudited: true },
   /** Passwords given by somebody who is signed in. */
   password: { production: [5, 60], local: [30, 60], store: 'postgres', isAudited: true },
   signup: { production: [3, 3_600], local: [100, 3_600], store: 'postgres', isAudited: true },
@@ -199,13 +201,17 @@ export const rateLimits = {
   reset: { production: [3, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
   /** Sign-in and confirmation links, in the same way. */
   link: { production: [5, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
-  /**
-   * Mails that anybody asks for to one mailbox. Several times what one address may ask for, since
-   * whoever uses it up keeps its owner from a reset for the rest of the hour.
-   */
+  /** Changes of address to one mailbox; other mails to it are bounded by `identity/mailed-links.ts`. */
   'mail-account': {
     production: [20, 3_600],
     local: [300, 3_600],
+    store: 'postgres',
+    isAudited: true,
+  },
+  /** Mails for a browser that has had a session of the account; others' requests count for none. */
+  'mail-device': {
+    production: [10, 3_600],
+    local: [60, 3_600],
     store: 'postgres',
     isAudited: true,
   },

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Queryable } from '#db/connect.ts';
 import type { Audit } from './audit.ts';
-import { callerOfAddress, networkOf } from './client-address.ts';
+import { networkOf, networksOf } from './client-address.ts';
 import type { Env, Mode, RateLimitRule } from './env.ts';
 import type { HttpEnv } from './http.ts';
 import { perProcess, rateLimitKeeping, rateLimits } from './limits.ts';
@@ -20,6 +20,15 @@ import { Problem } from './problem.ts';
 export type RateLimits = {
   /** Takes one turn. @throws Problem 429 `rate-limited` with Retry-After when there is none left */
   take(limit: RateLimitName, key: string, about?: TakenBy): Promise<void>;
+  /**
+   * Takes one turn of an address and of the wider networks of IPv6 around it, which have more turns.
+   * `of` narrows it, such as to one account. @throws as `take`; then no wider network is counted
+   */
+  takeFrom(
+    limit: RateLimitName,
+    address: string,
+    about?: { userId?: string; of?: string },
+  ): Promise<void>;
   /** Takes one turn and tells how many are over the limit (0 while within it); never refuses. */
   count(limit: RateLimitName, key: string, about?: TakenBy): Promise<number>;
 };
@@ -39,14 +48,25 @@ export type RateLimitDependencies = {
 
 export function createRateLimits(dependencies: RateLimitDependencies): RateLimits {
   const { mode, overrides, log } = dependencies;
-  const limiters = new Map<RateLimitName, Limiter>();
+  const limiters = new Map<RateLimitName, readonly Limiter[]>();
   for (const name of limitNames) {
     const rule = ruleOf(name, mode, overrides);
-    if (rule !== 'off') limiters.set(name, createLimiter(name, rule, dependencies));
+    if (rule === 'off') continue;
+    const wider = widths.map((width) => ({ ...rule, limit: rule.limit * width }));
+    limiters.set(
+      name,
+      wider.map((one) => createLimiter(name, one, dependencies)),
+    );
   }
   const purge = createPurge(dependencies);
-  const turn = async (name: RateLimitName, key: string, about: TakenBy, way: Way) => {
-    const limiter = limiters.get(name);
+  const turn = async (
+    name: RateLimitName,
+    key: string,
+    about: TakenBy,
+    way: Way,
+    width: number = 0,
+  ) => {
+    const limiter = limiters.get(name)?.[width];
     if (limiter === undefined) return null;
     if (limiter.isShared) await purge();
     const turnTaken = await limiter.turn(keptKey(key), way);
@@ -59,14 +79,25 @@ export function createRateLimits(dependencies: RateLimitDependencies): RateLimit
       const turnTaken = await turn(name, key, about, 'consume');
       if (turnTaken && turnTaken.over > 0) throw tooMany(turnTaken.retryAfterSeconds);
     },
+    async takeFrom(name, address, { userId, of } = {}) {
+      const about = { address, ...(userId === undefined ? {} : { userId }) };
+      for (const [width, network] of networksOf(address).entries()) {
+        const key = of === undefined ? network : `${network} ${of}`;
+        const turnTaken = await turn(name, key, about, 'consume', width);
+        if (turnTaken && turnTaken.over > 0) throw tooMany(turnTaken.retryAfterSeconds);
+      }
+    },
     async count(name, key, about = {}) {
       return (await turn(name, key, about, 'penalty'))?.over ?? 0;
     },
   };
 }
 
+/** Turns of an address, of its /56 and of its /48, as multiples of the limit. */
+const widths = [1, 4, 16];
+
 /** As which a key is stored: some are the address of a mailbox. */
-function keptKey(key: string): string {
+export function keptKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }
 
@@ -83,7 +114,7 @@ export function limitByAddress(
   limit: 'address' | 'pages',
 ): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    await limits.take(limit, callerOfAddress(context.get('address')));
+    await limits.takeFrom(limit, context.get('address'));
     await next();
   };
 }
@@ -106,7 +137,7 @@ function ruleOf(name: RateLimitName, mode: Mode, overrides: Env['rateLimits']): 
 }
 
 /** The words that clients read; `message` also holds what older ones look for. */
-function tooMany(retryAfterSeconds: number): Problem {
+export function tooMany(retryAfterSeconds: number): Problem {
   return new Problem(
     429,
     'rate-limited',

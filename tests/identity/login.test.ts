@@ -1,12 +1,11 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LoginForm } from '#services/identity/contract.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
 import { hashPassword, needsRehash, verifyPassword } from '#services/identity/passwords.ts';
 import { answerSignedIn } from '#services/identity/session-cookie.ts';
 import type * as SessionCookie from '#services/identity/session-cookie.ts';
-import { createSlowDown } from '#services/identity/slow-down.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
@@ -277,34 +276,5 @@ describe('the limits of logging in', () => {
     expect(await from('198.51.101.1', 'Wrong-pass-1')).toBe(401);
     expect(await from('198.51.102.1', testPassword)).toBe(200);
     await limited.close();
-  });
-});
-
-describe('waiting beyond the limit of an account', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  test('lasts longer with each try, and a few seconds at most', async () => {
-    const { wait } = createSlowDown();
-    await wait(0);
-    const went: number[] = [];
-    for (const over of [1, 2, 1_000]) void wait(over).then(() => went.push(over));
-    await vi.advanceTimersByTimeAsync(250);
-    expect(went).toEqual([1]);
-    await vi.advanceTimersByTimeAsync(250);
-    expect(went).toEqual([1, 2]);
-    await vi.advanceTimersByTimeAsync(3_500);
-    expect(went).toEqual([1, 2, 1_000]);
-  });
-
-  test('is bounded: whoever has waited longest makes room, and nobody is refused', async () => {
-    const { wait } = createSlowDown({ stepMs: 1_000, longestMs: 1_000, places: 2 });
-    const went: string[] = [];
-    for (const name of ['first', 'second', 'third']) void wait(1).then(() => went.push(name));
-    await vi.advanceTimersByTimeAsync(0);
-    expect(went).toEqual(['first']);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(went).toEqual(['first', 'second', 'third']);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });

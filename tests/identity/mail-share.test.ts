@@ -13,7 +13,8 @@ let now = Date.now();
 let app: TestApp;
 beforeAll(async () => {
   app = await createTestApp({
-    clock: () => now,
+    // No two mails are of the same moment.
+    clock: () => (now += 1),
     env: {
       RATE_LIMITS: 'mail-device=2/h,reset=3/h,link=3/h',
       REQUIRE_EMAIL_CONFIRMATION: 'true',
@@ -37,7 +38,9 @@ const asked = {
 type Kind = keyof typeof asked;
 
 async function ask(browser: TestBrowser, kind: Kind, email: string): Promise<number> {
-  return (await browser.post(`/auth/${asked[kind]}`, { email })).status;
+  const { status } = await browser.post(`/auth/${asked[kind]}`, { email });
+  await app.settled();
+  return status;
 }
 
 async function signUp(browser: TestBrowser): Promise<string> {

@@ -75,6 +75,11 @@ const sections: readonly PolicySection[] = [
           have signed up or asked for a link, so that the link signs you in here and nowhere else.
         </li>
         <li>
+          <strong>A cookie for your account on this device</strong> is set when you sign in and kept
+          for 180 days, also after you sign out. It lets you sign in here while somebody else
+          guesses your password. It is worthless once the password has been changed elsewhere.
+        </li>
+        <li>
           <strong>sf_theme</strong> remembers light or dark for a year, once you have chosen.
         </li>
         <li>
