@@ -119,18 +119,11 @@ function watchReadiness(): AsyncDisposable & { checks(): number; failures(): rea
 }
 
 /** What a status says of failures or of things set aside, wherever in it that stands. */
-function troubles(value: unknown, key = ''): string[] {
+function troubles(value: unknown, path = ''): string[] {
   if (typeof value === 'object' && value !== null)
-    return Array.isArray(value) && value.length > 0 && /aside/i.test(key)
-      ? [`${key}: ${JSON.stringify(value)}`]
-      : Object.entries(value).flatMap(([name, inner]) => troubles(inner, name));
-  const isTrouble =
-    /fail|aside|error/i.test(key) &&
-    value !== null &&
-    value !== 0 &&
-    value !== false &&
-    value !== '';
-  return isTrouble || value === 'failed' ? [`${key}: ${String(value)}`] : [];
+    return Object.entries(value).flatMap(([name, inner]) => troubles(inner, `${path}.${name}`));
+  const isTrouble = value === 'failed' || (/fail|aside|error/i.test(path) && Boolean(value));
+  return isTrouble ? [`${path}: ${String(value)}`] : [];
 }
 
 test(`${runs} runs cancelled at random moments leave every run ended and every read model working`, async () => {
