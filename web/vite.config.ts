@@ -100,12 +100,13 @@ export default defineConfig({
           groups: [
             { name: 'base', tags: ['$initial'], priority: 2 },
             { name: 'contracts', test: /services\/(credits|payments)\/contract/, priority: 2 },
-            { name: 'runs', test: /services\/optimizations\//, priority: 2 },
             {
               name: 'figures',
-              test: /web\/src\/ui\/(figures|status)\.|react-router\/dist\/esm\/useLocation/,
+              test: /web\/src\/ui\/(figures|status)\.|platform\/numbers\.|react-router\/dist\/esm\/useLocation/,
               priority: 2,
             },
+            // After 'figures', from which it would take what writes numbers.
+            { name: 'runs', test: /services\/optimizations\//, priority: 2 },
             { name: 'parts', test: /web\/src\/ui\/(card|hydrated)\./, priority: 2 },
             { name: 'member', test: memberParts, priority: 1 },
             {

@@ -30,7 +30,7 @@ export function magicLetter(head: LetterHead, token: string): Letter {
       'It works once, within 10 minutes, and signs you in only in the browser where you asked for it.',
     ],
     action: { label: 'Sign in', url: linkUrl(head, 'magic', token) },
-    closing: ['If it was not you, do nothing. Without this mail nobody gets in.'],
+    closing: ['If it was not you, do nothing. Without the link nobody can sign in this way.'],
   };
 }
 
@@ -89,7 +89,7 @@ export function accountErasingLetter(head: LetterHead): Letter {
   return {
     subject: 'Your account is being deleted',
     paragraphs: [
-      `You or the operator asked to delete your ${head.productName} account. It is closed, everyone is signed out, and everything in it is being removed. This cannot be undone.`,
+      `You or the operator asked to delete your ${head.productName} account. It is closed, everyone is signed out, and your name, address, questions and answers are being removed. Amounts stay in our books without your name. This cannot be undone.`,
       'Credits that you bought in the last 30 days and have not used are refunded to where you paid from, without your asking; banks usually take 5 to 10 days to show it. Other credits are lost.',
       'If that was you, there is nothing to do. When something is refunded, one more mail names the amounts; there is no other about the account.',
       'If it was not you, somebody else knew your password or used a device on which you were signed in. Change that password wherever else you use it, and tell the operator.',

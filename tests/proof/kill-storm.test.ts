@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
 import { expectEndsWell, expectVerified } from '#tests/processes/check.ts';
 import { follow } from '#tests/processes/follow.ts';
 import type { Follower } from '#tests/processes/follow.ts';
@@ -20,27 +20,24 @@ import {
 } from '#tests/support/processes.ts';
 import type { Application, Client } from '#tests/support/processes.ts';
 import { testPassword } from '#tests/support/password.ts';
+import { countsInWords, randomOf } from './random.ts';
 
 /**
- * People start and cancel runs without a pause while parts of the application are killed at random,
- * one after another and all at once. Afterwards every run has ended, every credit is where the events
- * say, and nobody's client missed anything. The seed and the number of blows may be given.
+ * People start and cancel runs without a pause while parts of the application and the simulated
+ * providers are killed at random. Afterwards every run has ended, every credit is where the events say,
+ * and nobody's client missed anything. No run failed because providers were away for a moment.
+ * It goes on until it has made so many kills and started so many runs.
  */
 const seed = Number(process.env['STORM_SEED'] ?? randomInt(2 ** 31));
 const blows = Number(process.env['STORM_BLOWS'] ?? 40);
-const people = 4;
+const leastRuns = Number(process.env['STORM_RUNS'] ?? 100);
+const people = 10;
+const strategies = ['ultra-economy', 'fast', 'economy', 'balanced'];
+/** A run has to outlast providers that are unavailable for less. */
+const bearableOutageMs = 20_000;
+/** Between two outages, so that calls are answered in between. */
+const calmMs = 30_000;
 const creditsEach = 2_000;
-
-/** mulberry32: the same numbers for the same seed, on every machine. */
-function randomOf(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const folder = temporaryFolder();
 const dataDir = join(folder.path, 'data');
@@ -63,8 +60,9 @@ async function start(port: number): Promise<void> {
     settings: {
       API_PROCESSES: '2',
       WORKER_PROCESSES: '2',
-      // Some runs are long enough to be hit twice, some seats fail by themselves.
-      SANDBOX_PERSONAS: 'mistral-medium-2604=slow,gemini-3.8-flash=429-then-ok',
+      // Runs take half a minute, long enough to be hit twice. Some seats have to try twice anyway.
+      SANDBOX_PROFILE: 'realistic',
+      SANDBOX_PERSONAS: 'gemini-3.8-flash=429-then-ok',
     },
   });
 }
@@ -118,9 +116,10 @@ async function live(someone: Someone, isOver: () => boolean): Promise<void> {
   const { random, runs } = someone;
   for (let number = 0; !isOver(); number += 1) {
     const key = `run-${number}`;
+    const strategy = strategies[Math.floor(random() * strategies.length)]!;
     const created = await insist(someone, '/optimizations', {
       key,
-      body: { challenge: `Rent or buy workshop ${number}?`, strategy: 'balanced' },
+      body: { challenge: `Rent or buy workshop ${number}?`, strategy },
     });
     const runId = created.id;
     if (runId === null) throw new Error(`Creating answered ${created.status}`);
@@ -129,18 +128,45 @@ async function live(someone: Someone, isOver: () => boolean): Promise<void> {
     const processed = await insist(someone, `${path}/process`, { method: 'POST' });
     if (processed.status === 402) return;
     if (processed.status !== 202) throw new Error(`Processing answered ${processed.status}`);
-    await sleep(random() * 6000);
     if (random() < 0.2) {
+      await sleep(random() * 20_000);
       const cancelled = await insist(someone, `${path}/cancel`, { method: 'POST' });
       if (cancelled.status !== 202 && cancelled.status !== 409)
         throw new Error(`Cancelling answered ${cancelled.status}`);
     }
+    await untilEnded(someone, runId);
   }
+}
+
+async function untilEnded(someone: Someone, runId: string): Promise<void> {
+  await eventually(
+    `the end of ${runId}`,
+    async () => {
+      await sleep(1_000);
+      const { token } = someone;
+      const signal = AbortSignal.timeout(15_000);
+      const response = await client.call('/optimizations?limit=1', { token, signal });
+      if (response.status === 401) await signIn(someone);
+      if (!response.ok) return false;
+      const { data } = (await response.json()) as { data: OptimizationSummary[] };
+      return data[0]?.id === runId && data[0].status !== 'processing';
+    },
+    900_000,
+  );
 }
 
 // --- blows ---
 
-const targets = ['worker', 'workers', 'api', 'postgres', 'backend', 'supervisor', 'everything'];
+const targets = [
+  'worker',
+  'workers',
+  'api',
+  'sandbox',
+  'postgres',
+  'backend',
+  'supervisor',
+  'everything',
+];
 
 async function strike(target: string, random: () => number): Promise<void> {
   const one = (pids: readonly number[]) => pids[Math.floor(random() * pids.length)];
@@ -151,6 +177,8 @@ async function strike(target: string, random: () => number): Promise<void> {
       return kill(...(await app.pids('worker')));
     case 'api':
       return kill(one(await app.pids('api')));
+    case 'sandbox':
+      return kill(...(await app.pids('sandbox')));
     case 'postgres':
       return kill(one(await app.pids('postgres')));
     case 'backend':
@@ -195,6 +223,61 @@ async function startAgainWhenEnded(port: number): Promise<void> {
 }
 
 // --- afterwards ---
+
+type Outage = { from: number; to: number };
+
+/** When the simulated providers were unavailable to workers that were running, and since when they are up. */
+function outagesOf(log: string): { outages: Outage[]; upSince: number | null } {
+  const outages: Outage[] = [];
+  let from: number | null = null;
+  let upSince: number | null = null;
+  for (const line of log.split('\n')) {
+    const time = Date.parse(/"time":"([^"]+)"/.exec(line)?.[1] ?? '');
+    if (line.includes('"child":"sandbox"') && line.includes('ended; again')) {
+      from ??= time;
+      upSince = null;
+    }
+    if (!line.includes('sandbox listening')) continue;
+    upSince = time;
+    if (from !== null) outages.push({ from, to: time });
+    from = null;
+  }
+  return { outages, upSince };
+}
+
+function hasBeenCalm(): boolean {
+  const { upSince } = outagesOf(app.output());
+  return upSince !== null && Date.now() - upSince >= calmMs;
+}
+
+const lengthOf = ({ from, to }: Outage): number => to - from;
+
+/**
+ * Why a run failed, and which of its calls were given up because a provider could not be reached;
+ * those that overlap an outage which nobody has to bear do not count.
+ */
+async function failureOf(
+  someone: Someone,
+  { id, created_at: createdAt, ended_at: endedAt }: OptimizationSummary,
+  outages: readonly Outage[],
+): Promise<{ because: string; unreached: string[] }> {
+  const { token } = someone;
+  const run = await client.data<Optimization>(`/optimizations/${id}`, { token });
+  const isExcused = outages.some(
+    (outage) =>
+      lengthOf(outage) >= bearableOutageMs &&
+      outage.to > Date.parse(createdAt) &&
+      outage.from < Date.parse(endedAt ?? ''),
+  );
+  const unreached = Object.entries(run.council.calls).flatMap(([slot, { attempts }]) =>
+    Object.values(attempts)
+      .filter(
+        ({ final, failure }) => final && ['connection', 'unavailable'].includes(failure ?? ''),
+      )
+      .map(({ failure }) => `${id} ${slot} ${failure}`),
+  );
+  return { because: run.ended_because ?? 'unknown', unreached: isExcused ? [] : unreached };
+}
 
 async function runsOf(someone: Someone): Promise<OptimizationSummary[]> {
   const found: OptimizationSummary[] = [];
@@ -242,8 +325,9 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
   expect(follower.snapshots()).toBe(1);
 }
 
-test(`a storm of ${blows} kills over a stream of runs leaves every run ended and every credit in its place`, async () => {
+test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run ended and every credit in its place`, async () => {
   console.info(`seed ${seed}`);
+  const began = performance.now();
   const port = await freePort();
   await start(port);
   client = createClient(app.url, settings);
@@ -256,44 +340,67 @@ test(`a storm of ${blows} kills over a stream of runs leaves every run ended and
   await eventually('every snapshot', () => following.every((one) => one.snapshots() === 1));
 
   let over = false;
+  let haveLeft = false;
   const living = Promise.all(everyone.map(async (someone) => live(someone, () => over)));
-  const struck = new Map<string, number>();
-  for (let blow = 0; blow < blows; blow += 1) {
+  const left = living.then(
+    () => (haveLeft = true),
+    () => (haveLeft = true),
+  );
+  const begunRuns = () => everyone.reduce((sum, { runs }) => sum + runs.size, 0);
+  const untilBegun = async (count: number) => {
+    while (begunRuns() < count && !haveLeft) await startAgainWhenEnded(port);
+  };
+  const struck: string[] = [];
+  for (let blow = 0; blow < blows && !haveLeft; blow += 1) {
+    // Spread over the whole storm.
+    await untilBegun((leastRuns * blow) / blows);
     await sleep(500 + random() * 6000);
     const target = targets[Math.floor(random() * targets.length)] ?? 'everything';
-    struck.set(target, (struck.get(target) ?? 0) + 1);
+    while (target === 'sandbox' && !hasBeenCalm() && !haveLeft) await startAgainWhenEnded(port);
+    struck.push(target);
     await strike(target, random);
     await startAgainWhenEnded(port);
   }
+  await untilBegun(leastRuns);
   over = true;
-  for (let calm = 0; calm < 20; calm += 1) {
-    await sleep(1000);
-    await startAgainWhenEnded(port);
-  }
+  while (!haveLeft) await startAgainWhenEnded(port);
+  await left;
   await living;
+  expect(struck).toHaveLength(blows);
+  expect(begunRuns()).toBeGreaterThanOrEqual(leastRuns);
   for (const [index, someone] of everyone.entries())
     await expectSettled(someone, following[index]!);
 
   await expectVerified(settings);
-  const runIds = everyone.flatMap(({ runs }) => [...runs]);
-  const statuses = new Map<string, number>();
+  outputs.push(app.output());
+  const outages = outputs.flatMap((output) => outagesOf(output).outages);
+  const statuses: string[] = [];
+  const reasons: string[] = [];
+  const unreached: string[] = [];
   for (const someone of everyone) {
     await signIn(someone);
-    for (const { id, status } of await runsOf(someone)) {
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      await expectEndsWell(settings, 'optimizations', 'verify', id);
+    for (const run of await runsOf(someone)) {
+      statuses.push(run.status);
+      await expectEndsWell(settings, 'optimizations', 'verify', run.id);
+      if (run.status !== 'failed') continue;
+      const failure = await failureOf(someone, run, outages);
+      reasons.push(failure.because);
+      unreached.push(...failure.unreached);
     }
   }
-  outputs.push(app.output());
-  expect(outputs.filter((output) => output.includes('nobody handled'))).toEqual([]);
-  const ends = new Map<string, number>();
-  for (const [, name, reason] of outputs
-    .join('\n')
-    .matchAll(/"child":"(\w+)[^"]*","reason":"([^"]+)".*"ended; again"/g))
-    ends.set(`${name} by ${reason}`, (ends.get(`${name} by ${reason}`) ?? 0) + 1);
-  const words = (counts: ReadonlyMap<string, number>) =>
-    [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
+  const ends = [
+    ...outputs.join('\n').matchAll(/"child":"(\w+)[^"]*","reason":"([^"]+)".*"ended; again"/g),
+  ].map(([, name, reason]) => `${name} by ${reason}`);
+  const longestMs = Math.max(0, ...outages.map(lengthOf));
   console.info(
-    `${blows} kills (${words(struck)}), ${starts} starts, ${runIds.length} runs (${words(statuses)}); started again: ${words(ends)}`,
+    [
+      `${blows} kills (${countsInWords(struck)}), ${starts} starts, ${Math.round((performance.now() - began) / 60_000)} minutes`,
+      `${statuses.length} runs (${countsInWords(statuses)})`,
+      `failed: ${countsInWords(reasons)}`,
+      `providers unavailable ${outages.length} times, at most ${longestMs} ms`,
+      `started again: ${countsInWords(ends)}`,
+    ].join('\n'),
   );
+  expect(unreached).toEqual([]);
+  expect(outputs.filter((output) => output.includes('nobody handled'))).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { policyVersion } from '#services/identity/contract.ts';
+import { mailLimits } from '#services/platform/limits.ts';
 import { launchBrowser } from './browser.ts';
 import { faultsInEveryLook, violations } from './member-site.ts';
 import { settled, watchRequests } from './settled.ts';
@@ -235,6 +236,36 @@ describe('going from page to page', () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Menu');
+  });
+});
+
+describe('the legal pages', () => {
+  const wordsOf = async (path: string): Promise<string> => {
+    const page = await open(path);
+    return (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
+  };
+
+  it('promise nothing for the operator, and name everything that is kept and who receives it', async () => {
+    const words = await wordsOf('/privacy');
+    expect(words).not.toMatch(/Backups are kept|bookkeeping law|each by yourself and at once/);
+    for (const fact of [
+      'This software makes no backups',
+      'Stripe receives your name, email address, the ID of your account and the package',
+      'Your recipes',
+      'the providers of the models that work on it, not only of its panel',
+      'can be restored for 30 days',
+      `the rest for ${mailLimits.keptDays} days`,
+      'Nothing removes them automatically',
+      'The operator of this site announces changes to this policy at least 30 days before',
+    ])
+      expect(words).toContain(fact);
+  });
+
+  it('describe the credit history and taxes as they are', async () => {
+    const words = await wordsOf('/terms');
+    expect(words).not.toContain('Every purchase, reservation, charge');
+    expect(words).toContain('Every purchase, charge and return is a line of your credit history');
+    expect(words).toContain('If this site adds tax, the payment page');
   });
 });
 

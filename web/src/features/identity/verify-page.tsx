@@ -47,7 +47,7 @@ export function VerifyPage({ redirect }: Onward): ReactNode {
         <ol className="list-decimal space-y-2 ps-5 text-ink-2">
           <li>
             <strong className="text-ink">Now: the confirmation.</strong> Its link works once, for 24
-            hours. Nothing else is sent before you open it.
+            hours. Until you open it, we send only links that somebody asks for.
           </li>
           <li>
             <strong className="text-ink">Afterwards: only about your account.</strong> Links that

@@ -30,8 +30,9 @@ export function Policy({
         </p>
         <Notice tone="warn" title="Draft">
           <p>
-            The operator of this installation has not yet replaced this text with a reviewed one. It
-            says what the product does and what it promises.
+            The operator of this site has not yet replaced this text with a reviewed version. It
+            describes what the software does. Promises about the operator’s own conduct are the
+            operator’s to keep.
           </p>
         </Notice>
       </div>

@@ -9,13 +9,18 @@ const sections: readonly PolicySection[] = [
     body: (
       <ul>
         <li>
-          <strong>Your account</strong>: name, e-mail address, a picture if you add one, a one-way
-          hash of your password, the version of the terms you accepted and when. Without it there is
-          no account.
+          <strong>Your account</strong>: name, email address, a picture if you add one, a one-way
+          hash of your password, your plan and settings, the version of the terms you accepted and
+          when. Without it there is no account.
         </li>
         <li>
-          <strong>Your runs</strong>: what you wrote, what the models answered, and the result. They
-          are stored encrypted, with a key of their own for each run.
+          <strong>Your runs</strong>: what you wrote, what the models answered, and the result. We
+          store these texts encrypted, with a key of its own for each run. Times, scores, costs and
+          the names of the models are not encrypted.
+        </li>
+        <li>
+          <strong>Your recipes</strong>: the questions you saved to start from, encrypted with the
+          key of your account.
         </li>
         <li>
           <strong>Your ledger</strong>: credits granted, reserved, charged and returned. It holds
@@ -23,23 +28,26 @@ const sections: readonly PolicySection[] = [
         </li>
         <li>
           <strong>Your purchases</strong>: what you bought, when, for how much, and whether it was
-          paid or given back. You type your card number on the page of our payment provider, Stripe,
-          and it never reaches us; Stripe gets your e-mail address and the package from us.
+          paid, refunded or disputed. You enter your card number on the page of our payment
+          provider, Stripe, and it never reaches us. Stripe receives your name, email address, the
+          ID of your account and the package from us.
         </li>
         <li>
-          <strong>Sign-ins</strong>: when a session began, with which browser, and the address it
-          came from. You see them in your account settings; a week after its end a session is
-          forgotten.
+          <strong>Sign-ins</strong>: when a session began and was last used, in which browser, and
+          from which network address. You see them in your account settings. We delete a session a
+          week after it ends.
         </li>
         <li>
-          <strong>Links and mails</strong>: which kind was sent and when. What a mail says is kept
-          until it is sent, the rest for 30 days, and links until a week after they have expired.
+          <strong>Links and emails</strong>: which kind we sent and when. We keep what an email
+          says, encrypted, until it is sent or given up, the rest for 30 days, and links until a
+          week after they expire.
         </li>
         <li>
           <strong>A log of security events and technical logs</strong>: sign-ins, changes of
-          password and address, refused tries, errors. They name accounts by a number, hold no mail
-          address and none of your text, and of the network a try came from only a part. They keep
-          the service safe.
+          password and address, refused attempts, errors. They identify accounts by an ID, and
+          contain no email address and none of your text. They record only part of the network
+          address an attempt came from. They keep the service safe. The operator of this site
+          decides how long technical logs are kept.
         </li>
       </ul>
     ),
@@ -51,11 +59,13 @@ const sections: readonly PolicySection[] = [
       <>
         <p>
           A run sends the question, context, objectives and constraints you wrote to the providers
-          of the models on its panel. The strategy you choose names them before you start.
+          of the models that work on it, not only of its panel: other models compare the answers and
+          write the recommendation. They also receive the answers of the panel. The strategy you
+          choose names the panel before you start.
         </p>
         <p>
-          They do not receive your name, e-mail address or any identifier of your account from us.
-          What you write yourself is sent as it stands, so leave out what they should not read.
+          We do not send them your name, email address or any identifier of your account. What you
+          write is sent as it is, so leave out what they should not read.
         </p>
       </>
     ),
@@ -95,14 +105,27 @@ const sections: readonly PolicySection[] = [
     id: 'how-long',
     title: 'How long',
     body: (
-      <p>
-        Account and runs stay until you delete them; an account whose address was never confirmed is
-        deleted after 30 days. Your name, address and picture are then removed, and the keys are
-        destroyed that your text is encrypted with: it can no longer be read by anyone. Backups are
-        kept for at most 35 days, and when one is used, deletions are repeated on it. Amounts stay,
-        without your name, as long as bookkeeping law demands, and so does the log of security
-        events, with the number of an account that is no more.
-      </p>
+      <>
+        <p>
+          Your account and your runs stay until you delete them. A run that you delete can be
+          restored for 30 days; then we destroy the key to its text. If this site requires a
+          confirmed address, an account that was never confirmed or used is deleted after 30 days.
+        </p>
+        <p>
+          When you delete your account, we refund what is refundable, then remove your name, address
+          and picture and destroy the keys that encrypt your text. What is left of the text in our
+          database can no longer be read.
+        </p>
+        <p>
+          This software makes no backups. The operator of this site may make some and decides how
+          long they are kept; until then they hold what was deleted after they were made. When a
+          backup is restored, the deletions that the operator kept a list of are repeated.
+        </p>
+        <p>
+          Amounts stay, without your name, and so does the log of security events, with the ID of
+          the deleted account. Nothing removes them automatically.
+        </p>
+      </>
     ),
   },
   {
@@ -110,9 +133,10 @@ const sections: readonly PolicySection[] = [
     title: 'Your rights',
     body: (
       <p>
-        In your account settings you download everything that is stored about you, correct your name
-        and address, and delete the account, each by yourself and at once. You may also ask us for
-        it, object to the use of your data, and complain to a data protection authority.
+        In your account settings you can download the data we keep about you, correct your name and
+        address, and delete your account. A deletion starts at once; it ends when open runs and
+        refunds have been dealt with. You can also ask us to do so, object to the use of your data,
+        and complain to a data protection authority.
       </p>
     ),
   },
@@ -122,7 +146,8 @@ const sections: readonly PolicySection[] = [
     body: (
       <>
         <p>
-          Changes to this policy are announced <strong>at least 30 days before</strong> they apply.
+          The operator of this site announces changes to this policy{' '}
+          <strong>at least 30 days before</strong> they apply.
         </p>
         <p>Version 2026-11-20: the first one.</p>
       </>

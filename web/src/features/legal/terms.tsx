@@ -44,8 +44,8 @@ const sections: readonly PolicySection[] = [
       <>
         <p>Runs are paid with credits. The price of a run is shown, and fixed, before it starts.</p>
         <p>
-          <strong>Credits never expire.</strong> Every purchase, reservation, charge and return is
-          an entry in a ledger that you can read in your account, and your balance is the sum of it.
+          <strong>Credits never expire.</strong> Every purchase, charge and return is a line of your
+          credit history, which you can read in your account, and the lines add up to your credits.
         </p>
         <p>
           Credits are bought in packages: some once, some as a plan that adds its credits every
@@ -54,8 +54,9 @@ const sections: readonly PolicySection[] = [
           renews. One account has one plan.
         </p>
         <p>
-          Prices are in US dollars. Where tax applies it is added on the payment page, which shows
-          the total before you pay. Payments are taken by Stripe; your card number never reaches us.
+          Prices are in US dollars. If this site adds tax, the payment page shows it and the total
+          before you pay. Payments are taken by Stripe; your card number never reaches us. Where a
+          site uses test payments, no money moves.
         </p>
         <p>
           When a payment is taken back by your bank, the credits it bought are taken back, too. What
@@ -132,8 +133,9 @@ const sections: readonly PolicySection[] = [
     body: (
       <>
         <p>
-          Changes to these terms are announced <strong>at least 30 days before</strong> they apply.
-          Credits bought before a change keep the promises under which they were bought.
+          The operator of this site announces changes to these terms{' '}
+          <strong>at least 30 days before</strong> they apply. Credits bought before a change keep
+          the terms under which you bought them.
         </p>
         <p>Version 2026-11-20: the first one.</p>
       </>

@@ -39,7 +39,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
   return (
     <Section
       title="Your data"
-      about="Everything that is kept about you, in one file, and each table for a spreadsheet."
+      about="The data we keep about you, in one file, and each table for a spreadsheet. Secrets such as the hash of your password are left out."
     >
       {isAsked ? (
         <PasswordGate goOn={download} onCancel={() => setAsked(false)} />

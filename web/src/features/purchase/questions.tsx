@@ -11,10 +11,7 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
         Paying
       </h2>
       <ul className="list-disc space-y-2 ps-5 text-ink-2">
-        <li>
-          You pay by card on the secure page of our payment provider. Your card number never reaches
-          us.
-        </li>
+        <li>You pay on the secure page of our payment provider. Card numbers never reach us.</li>
         <li>
           Credits are on your account the moment the payment is confirmed; with most cards at once.
         </li>
@@ -78,8 +75,8 @@ export function Questions(): ReactNode {
           higher limit.
         </Question>
         <Question id="faq-taxes" asks="Are taxes included?">
-          Prices are in US dollars, without tax. Where tax applies, the payment page adds it and
-          shows the total before you pay.
+          Prices are in US dollars, without tax. If this site adds tax, the payment page shows it
+          and the total before you pay.
         </Question>
         <Question id="faq-receipts" asks="Where are my receipts?">
           Every payment on the credits page links to its receipt. We also email you one if your
