@@ -50,7 +50,7 @@ const deadlineMs = 20_000;
 
 /** Eight streams whose events take turns in the log; three of them have a bad event among others. */
 async function writeWorld(): Promise<void> {
-  const streams = [...'abcdefgh'].map((letter) => `test-${letter}`);
+  const streams = 'a b c d e f g h'.split(' ').map((letter) => `test-${letter}`);
   const badAt: Record<string, number> = { 'test-b': 0, 'test-e': 3, 'test-h': 5 };
   for (let round = 0; round < 6; round += 1) {
     const entries = streams.map((streamId) => ({
