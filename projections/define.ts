@@ -9,6 +9,8 @@
  * - It is set-based. A relation may hold one event or 50,000, of one stream or of thousands.
  * - Events arrive in the order of their streams and never twice, but ranges follow each other: what
  *   adds up is added to the row that is there, what replaces is decided by `stream_position`.
+ * - The order between streams does not matter: an asynchronous one may apply a stream later than the
+ *   others (`set-aside.ts`).
  * - It reads nothing but `events` and its own table: no clock, no other table, no random value.
  *   Otherwise a rebuilt table could not equal the one that grew.
  * - A table with a CHECK on a sum is written by MERGE whose source is grouped by the key; an

@@ -139,7 +139,7 @@ export async function failureOf(client: ClientBase, statement: string): Promise<
   } catch (error) {
     const sqlstate = sqlState(error);
     if (sqlstate === undefined || isPassing(error) || endsTransaction.test(sqlstate)) throw error;
-    return { sqlstate, error: String((error as Error).message).slice(0, errorLength) };
+    return { sqlstate, error: (error as Error).message.slice(0, errorLength) };
   }
 }
 

@@ -75,10 +75,18 @@ await runProcess('worker', async (context) => {
     pool,
     projections,
     wake: listener.onWake,
-    onSetAside: (setAside) =>
+    // Without the error's text, which may quote the event.
+    onSetAside: ({ projection, streamId, event, sqlstate }) =>
       log.error(
-        setAside,
-        'A read model failed at an event; later events of its stream wait for `projections retry`',
+        {
+          projection,
+          stream: streamId,
+          event_id: event.id,
+          event_type: event.type,
+          position: event.position,
+          code: sqlstate,
+        },
+        'A read model failed at an event; the rest of its stream waits (see `projections status`)',
       ),
     onError: (error) => log.warn({ err: error }, 'A read model could not advance; it retries'),
   });

@@ -96,17 +96,17 @@ export async function createHub(options: {
   const owners = createOwners(sources);
   const stopping = new AbortController();
   const ids = createStreamIds({ keys, epoch: await readEpoch(pool) });
-  let cursor = await endOfLog(pool);
+  let place = await endOfLog(pool);
 
   const reading = tail({
     pool,
     wake,
-    cursor,
+    cursor: place,
     signal: stopping.signal,
     onError: (error) => log.warn({ err: error }, 'The log could not be read; trying again'),
     async onPage(page) {
       for (const event of page.events) await deliver(event);
-      ({ cursor } = page);
+      place = page.cursor;
     },
   }).catch((error: unknown) => {
     // Without its reader a hub would show a frozen picture: everyone is sent to another process.
@@ -188,7 +188,7 @@ export async function createHub(options: {
         offer(subscriber, { bytes, cursor: null, fact: null });
     },
     drain,
-    lagMs: async () => (await lagSeconds(pool, cursor)) * 1000,
+    lagMs: async () => (await lagSeconds(pool, place)) * 1000,
     async close() {
       stopping.abort();
       for (const subscriber of subscribers.all()) endWith(subscriber, null);
