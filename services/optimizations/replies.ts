@@ -42,14 +42,14 @@ const list = <Item extends v.GenericSchema>(item: Item, limit: number, descripti
   v.pipe(
     v.array(item),
     v.description(`${description} At most ${limit}.`),
-    v.transform((items) => items.filter((item) => item !== '').slice(0, limit)),
+    v.transform((items) => items.filter((entry) => entry !== '').slice(0, limit)),
   );
 
 const filledList = <Item extends v.GenericSchema>(item: Item, limit: number, description: string) =>
   v.pipe(
     v.array(item),
     v.description(`${description} At least 1, at most ${limit}.`),
-    v.transform((items) => items.filter((item) => item !== '').slice(0, limit)),
+    v.transform((items) => items.filter((entry) => entry !== '').slice(0, limit)),
     v.minLength(1),
   );
 
