@@ -26,7 +26,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     await eventually(
       'the end of every process',
       async () => (await app.family()).length === 0,
-      20_000,
+      60_000,
     );
   },
 );
