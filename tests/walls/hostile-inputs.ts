@@ -165,6 +165,87 @@ export const counts: readonly Hostile<string>[] = named({
   'an object': '{"a":7}',
 });
 
+/** Places in a list, ids, months and pages as nobody has them; sent in addresses, escaped or as they are. */
+export const cursors: readonly Hostile<string>[] = named({
+  'a negative number': '-1',
+  nought: '0',
+  'a number in powers': '1e308',
+  'no number': 'NaN',
+  'more than Postgres counts': '9223372036854775808',
+  '400 digits': '9'.repeat(400),
+  'a fraction of a page': '1.5',
+  'Arabic digits': '\u0661\u0662',
+  'the character that no database holds': '%00',
+  'bytes that are no text': '%ff%fe',
+  'half of an escape': '%e0%a4',
+  'a way out': '..%2f..%2fetc%2fpasswd',
+  'an override of direction': '%E2%80%AEabc',
+  'a list': '1,2,3',
+  'an object': '{"$gt":""}',
+  'a month that is none': '2026-13',
+  'a day before all days': '-271821-04-20',
+  'a prototype': '__proto__',
+  'base 64 of nothing': 'AAAA====',
+  'a long word': 'a'.repeat(4000),
+});
+
+/** Headers as they go over the wire. What must be true of every call with them: an answer below 500. */
+export const headers: readonly Hostile<string>[] = named({
+  'an event id that is negative': 'Last-Event-ID: -1',
+  'an event id in powers': 'Last-Event-ID: 1e308',
+  'an event id of 400 digits': `Last-Event-ID: ${'9'.repeat(400)}`,
+  'an event id beyond all integers': 'Last-Event-ID: 9223372036854775808',
+  'an event id with a sign of its own': 'Last-Event-ID: 1-2-3-4',
+  'an event id of other digits': 'Last-Event-ID: \u0661',
+  'an empty event id': 'Last-Event-ID:',
+  'two event ids': 'Last-Event-ID: 1\r\nLast-Event-ID: 2',
+  'a bearer without a token': 'Authorization: Bearer',
+  'a token of no parts': `Authorization: Bearer ${'.'.repeat(3000)}`,
+  'a token that is not signed': 'Authorization: Bearer eyJhbGciOiJub25lIn0.e30.',
+  'a scheme that is none': 'Authorization: \u00ff\u00fe \u0001',
+  'a password in place of a token': 'Authorization: Basic OjpOg==',
+  'a thousand cookies': `Cookie: ${Array.from({ length: 1000 }, (_, at) => `a${at}=1`).join('; ')}`,
+  'a cookie of escapes': 'Cookie: sf_refresh=%ff%00%; sf_nonce==;;=',
+  'a range that is none': 'Range: bytes=9-1,-5,a-b',
+  'an endless list of tags': `If-None-Match: ${'"a",'.repeat(1000)}`,
+  'a date before all days': 'If-Modified-Since: Mon, 99 Foo -001 99:99:99',
+  'an encoding of no quality': 'Accept-Encoding: gzip;q=NaN, br;q=-1, *;q=1e999',
+  'a language of no end': `Accept-Language: ${'a-'.repeat(2000)}`,
+  'an origin that is none': 'Origin: \u202e//::1',
+  'a forwarded address that is none': 'X-Forwarded-For: ::::, 999.1.1.1, "',
+  'a request id of a script': 'X-Request-Id: <script>alert(1)</script>',
+  'a length that is none': 'Content-Length: 1e3',
+  'an upgrade to nothing': 'Connection: Upgrade\r\nUpgrade: h2c',
+  'an expectation': 'Expect: 200-maybe',
+  'a header of 20 kB': `X-Long: ${'a'.repeat(20_000)}`,
+  'a prototype': '__proto__: constructor',
+});
+
+/** Paths as they go over the wire. What must be true of each: an answer below 500 that echoes nothing. */
+export const paths: readonly Hostile<string>[] = named({
+  'slashes alone': '/'.repeat(2000),
+  'slashes with a word behind': `${'/'.repeat(2000)}api/health`,
+  'dots alone': '/.'.repeat(2000),
+  'ways up': '/../'.repeat(500),
+  'escaped ways up': `/assets/${'%2e%2e%2f'.repeat(50)}etc/passwd`,
+  'ways up escaped twice': '/assets/%252e%252e%252fetc%252fpasswd',
+  backslashes: '/assets/..\\..\\etc\\passwd',
+  'the character that no file has': '/assets/a%00.js',
+  'bytes that are no text': '/%ff%fe',
+  'half of an escape': '/optimizations/%e0%a4',
+  'a lone percent sign': '/%',
+  'a long word': `/${'a'.repeat(8000)}`,
+  'a long id': `/api/optimizations/opt_${'a'.repeat(8000)}`,
+  'an id with nothing in it': '/api/optimizations/%00',
+  'an id that turns direction': '/api/optimizations/%E2%80%AE',
+  'a prototype': '/__proto__/constructor',
+  'a query of a thousand names': `/?${Array.from({ length: 1000 }, (_, at) => `a${at}=1`).join('&')}`,
+  'a query of escapes': '/api/optimizations?q=%ff%00%',
+  'a script': '/<script>alert(1)</script>',
+  'a picture that is none': '/api/avatars/..%2f..%2f',
+  'the sandbox of nothing': '/dev/stripe/%2e%2e/%2e%2e',
+});
+
 /** Waits as a broken provider asks for them, and the milliseconds that are left of each. */
 export const waits: readonly (Hostile<Readonly<Record<string, string>>> & {
   left: number | null;
