@@ -156,8 +156,8 @@ test('the check of a usage says of every account what the start of a run then an
     }),
     { numRuns: 10, examples: eachRefusal.map((steps): [Step[]] => [steps]) },
   );
-  expect([...seen].toSorted()).toEqual(
-    ['account-closed', 'debt', 'insufficient-credits', 'monthly-limit', undefined].toSorted(),
+  expect(seen).toEqual(
+    new Set(['account-closed', 'debt', 'insufficient-credits', 'monthly-limit', undefined]),
   );
 });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createGiveCredits } from '#services/credits/grants.ts';
+import { creditStream } from '#services/credits/streams.ts';
 import { newId } from '#services/platform/ids.ts';
 import { openHttp } from '#services/wiring.ts';
 import { callsOf, createTestApp } from '#tests/support/app.ts';
@@ -79,6 +80,12 @@ test('a stream resumes only from an id that was issued to this user', async () =
     Object.entries(notIssued).map(async ([what, one]) => [what, await returned(ann, one)]),
   );
   expect(first).toEqual(Object.keys(notIssued).map((what) => [what, 'snapshot']));
+
+  await app.database.ownerPool.query(
+    `update emt_messages set created = created - interval '25 hours' where stream_id = $1`,
+    [creditStream(ann.userId)],
+  );
+  expect(await returned(ann, id)).toBe('snapshot');
 });
 
 test('an id is good at every process, after a restart, and until its key is removed', async () => {

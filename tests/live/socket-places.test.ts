@@ -406,7 +406,12 @@ test(
     const refuseAll = { authenticate: async () => null };
     const hanging = { authenticate: async () => new Promise<null>(() => {}) };
     const connects = '40/optimization,{"token":"nobody"}';
-    const polls = async ({ url }: Served, begin: (path: string) => void = () => {}) => {
+    const port = await openPort(app);
+    resources.defer(async () => port[Symbol.asyncDispose]());
+    const polls = async (
+      { url }: Pick<Served, 'url'>,
+      begin: (path: string) => void = () => {},
+    ) => {
       const path = '/socket.io/?EIO=4&transport=polling';
       const opened = await (await fetch(`${url}${path}`)).text();
       const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
@@ -465,21 +470,20 @@ test(
           const raw = await rawConnection(served, null, await polls(served));
           await raw.closed;
         },
-        'a change to a websocket that stops halfway': async () => {
-          const served = await serve();
-          const raw = await rawConnection(served, null, await polls(served));
+        'a change to a websocket that stops halfway, at the port of the application': async () => {
+          const raw = await rawConnection(port, null, await polls(port));
           raw.send('2probe');
           await raw.closed;
         },
       }).map(async ([what, until]) => [what, await seconds(until)] as const),
     );
-    const tooLong = lasted.filter(([, time]) => time < 4.5 || time > 7);
-    expect(tooLong).toEqual([]);
+    // The libraries would wait 35 seconds; a busy machine may take one or two more than 6.
+    expect(lasted.filter(([, time]) => time < 4.5 || time > 12)).toEqual([]);
   },
 );
 
 /** Without a client of socket.io, which reads all that it is told and answers when it should. */
-async function rawConnection({ url }: Served, userId: string | null, sid?: string) {
+async function rawConnection({ url }: Pick<Served, 'url'>, userId: string | null, sid?: string) {
   const { port } = new URL(url);
   const socket = connectTo({ port: Number(port), host: '127.0.0.1' });
   resources.defer(() => void socket.destroy());
