@@ -28,6 +28,7 @@ export const refusalCodes: Readonly<Record<number, readonly string[]>> = {
     'reauthentication-required',
     'scope-missing',
     'service-token-required',
+    'spending-frozen',
     'wrong-password',
   ],
   404: ['not-found', 'unknown-lot', 'unknown-refund'],

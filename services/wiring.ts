@@ -116,6 +116,7 @@ export async function openCore(
     noticeAddress: async (userId: string) => noticeAddress(sql, userId),
     publicUrl: env.publicUrl,
     productName: env.productName,
+    contactEmail: env.contactEmail,
     bus,
     registry,
     readStream: read,

@@ -54,6 +54,12 @@ export const Balance = v.object({
       'Credits taken back after they were used; the next purchase settles them, and no run starts before',
     ),
   ),
+  spending_frozen: v.pipe(
+    v.boolean(),
+    v.description(
+      'A payment was refunded and then also taken back by the bank; nothing can be spent until the operator lifts it',
+    ),
+  ),
   total_purchased: v.pipe(Count, v.description('Credits bought so far, without bonus')),
   total_consumed: v.pipe(
     Count,
@@ -239,8 +245,9 @@ export type CheckUsageRequest = v.InferOutput<typeof CheckUsageRequest>;
 export const CheckUsageReply = v.object({
   has_sufficient_credits: v.pipe(
     v.boolean(),
-    v.description('Debt makes any balance insufficient, as it does for a run'),
+    v.description('Debt and frozen spending make any balance insufficient, as they do for a run'),
   ),
+  spending_frozen: v.pipe(v.boolean(), v.description('As in the balance')),
   required_credits: v.pipe(Count, v.description('Credits, as asked')),
   current_balance: v.pipe(Count, v.description('Credits that a run can be paid from now')),
   shortfall: v.pipe(Count, v.description('Credits that are missing; 0 when there are enough')),
@@ -273,19 +280,24 @@ export const ConsumeReply = v.object({
 });
 export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
 
-/** The answer to a usage check. Debt makes any balance insufficient, as it does for a run. */
+/** The answer to a usage check, by the rules of a run. */
 export function checkUsage(
   required: number,
-  balance: Pick<Balance, 'available_credits' | 'debt_credits'>,
+  balance: Pick<Balance, 'available_credits' | 'debt_credits' | 'spending_frozen'>,
 ): CheckUsageReply {
-  const { available_credits: available, debt_credits: debt } = balance;
+  const { available_credits: available, debt_credits: debt, spending_frozen: frozen } = balance;
   return {
-    has_sufficient_credits: debt === 0 && available >= required,
+    has_sufficient_credits: !frozen && debt === 0 && available >= required,
+    spending_frozen: frozen,
     required_credits: required,
     current_balance: available,
     shortfall: Math.max(0, required - available),
   };
 }
+
+/** What a person is told who may spend nothing, by the API and on the screen. */
+export const spendingFrozenSentence =
+  'Your credits cannot be spent: a payment was refunded to you, and then your bank took it back as well. Write to us to settle it.';
 
 /** The words of the insufficient-credits panel and of the 402 behind it. */
 export function insufficientCreditsSentence(of: {

@@ -16,6 +16,8 @@ export type PaymentDependencies = {
   queueMail: QueueMail;
   /** Where notices to a person go; null when no address of theirs is proved. */
   noticeAddress: (userId: string) => Promise<string | null>;
+  /** Where notices to the operator go; null where none is set. */
+  contactEmail: string | null;
   /** As the provider is told who pays; null for nobody and for whoever is being erased. */
   billedPerson: (userId: string) => Promise<{ email: string; name: string } | null>;
   /** False with test keys: whatever is bought, nobody pays. Mails about money say so. */

@@ -39,9 +39,14 @@ describe('a usage check', () => {
     [14, 10, 0, false, 4],
     [14, 20, 1, false, 0],
   ])('of %i on %i with a debt of %i', (required, available, debt, sufficient, shortfall) => {
-    const reply = checkUsage(required, { available_credits: available, debt_credits: debt });
+    const reply = checkUsage(required, {
+      available_credits: available,
+      debt_credits: debt,
+      spending_frozen: false,
+    });
     expect(v.parse(CheckUsageReply, reply)).toEqual({
       has_sufficient_credits: sufficient,
+      spending_frozen: false,
       required_credits: required,
       current_balance: available,
       shortfall,

@@ -37,6 +37,7 @@ export const balance: Balance = {
   available_credits: 86,
   reserved_credits: 0,
   debt_credits: 0,
+  spending_frozen: false,
   total_purchased: 100,
   total_consumed: 14,
   total_credits: 100,
@@ -203,6 +204,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
     'GET /api/credits/statements': ok([]),
     'POST /api/credits/check-usage': ok({
       has_sufficient_credits: true,
+      spending_frozen: false,
       required_credits: 14,
       current_balance: 86,
       shortfall: 0,

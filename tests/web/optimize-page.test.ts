@@ -297,6 +297,7 @@ describe('a start', () => {
           available_credits: 10,
           reserved_credits: 0,
           debt_credits: 0,
+          spending_frozen: false,
           total_purchased: 10,
           total_consumed: 0,
           total_credits: 10,
@@ -351,7 +352,11 @@ describe('a start', () => {
     const figures = { required_credits: 14, current_balance: 86, shortfall: 0 };
     const page = await open('/optimization', {
       api: startable({
-        'POST /api/credits/check-usage': ok({ has_sufficient_credits: false, ...figures }),
+        'POST /api/credits/check-usage': ok({
+          has_sufficient_credits: false,
+          spending_frozen: false,
+          ...figures,
+        }),
       }),
     });
     await fill(page);
@@ -367,7 +372,11 @@ describe('a start', () => {
     const figures = { required_credits: 14, current_balance: 10, shortfall: 4 };
     const page = await open('/optimization', {
       api: startable({
-        'POST /api/credits/check-usage': ok({ has_sufficient_credits: false, ...figures }),
+        'POST /api/credits/check-usage': ok({
+          has_sufficient_credits: false,
+          spending_frozen: false,
+          ...figures,
+        }),
       }),
     });
     await fill(page);

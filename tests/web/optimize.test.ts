@@ -1,3 +1,4 @@
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Optimization, optimizationLimits } from '#services/optimizations/contract.ts';
@@ -278,6 +279,7 @@ describe('starting', () => {
   const attempt = { createKey: 'create-1', processKey: 'process-1', runId: null };
   const usage = (shortfall: number) => ({
     has_sufficient_credits: shortfall === 0,
+    spending_frozen: false,
     required_credits: 14,
     current_balance: 14 - shortfall,
     shortfall,
@@ -363,6 +365,16 @@ describe('starting', () => {
       balance: 10,
       shortfall: 4,
     });
+    expect(seen).toEqual([]);
+  });
+
+  it('creates nothing for an account whose spending is frozen, and says why', async () => {
+    const { calls, seen } = server();
+    const frozen = { ...usage(0), has_sufficient_credits: false, spending_frozen: true };
+    const refused = { ...calls, checkUsage: () => Promise.resolve(frozen) };
+    await expect(
+      startRun({ request, price: 14, attempt }, () => {}, refused),
+    ).rejects.toMatchObject({ code: 'spending-frozen', message: spendingFrozenSentence });
     expect(seen).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import type { CheckUsageReply } from '#services/credits/contract.ts';
 import type { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
 import { ApiProblem, isTransient } from '#web/api.ts';
@@ -54,6 +55,12 @@ export async function startRun(
   // A run that exists may hold its credits already, and the balance then lacks exactly those.
   if (attempt.runId === null) {
     const usage = await repeated(() => calls.checkUsage(price), calls);
+    if (usage.spending_frozen)
+      throw new ApiProblem({
+        code: 'spending-frozen',
+        status: 403,
+        message: spendingFrozenSentence,
+      });
     if (!usage.has_sufficient_credits) return insufficient(usage);
   }
   const run = await repeated(() => calls.createRun(request, attempt.createKey), calls);
