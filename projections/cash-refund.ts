@@ -27,6 +27,8 @@ export const cashRefund = defineProjection<CreditEventType>({
     CashRefundRequested: 'used',
     CashRefundConfirmed: 'used',
     CashRefundFailed: 'used',
+    SpendingFrozen: 'ignored',
+    SpendingUnfrozen: 'ignored',
     AccountClosed: 'ignored',
   },
   key: ['refund_id'],

@@ -32,6 +32,8 @@ export const creditAccountTable = defineProjection<CreditEventType>({
     CashRefundConfirmed: 'used',
     CashRefundFailed: 'used',
     CreditsConsumed: 'used',
+    SpendingFrozen: 'used',
+    SpendingUnfrozen: 'used',
     AccountClosed: 'used',
   },
   key: ['user_id'],
@@ -47,6 +49,7 @@ export const creditAccountTable = defineProjection<CreditEventType>({
     refund_pending bigint not null check (refund_pending >= 0),
     refunded bigint not null check (refunded >= 0),
     revoked bigint not null check (revoked >= 0),
+    freezes bigint not null check (freezes >= 0),
     version bigint not null,
     check (purchased + bonus + other = available + held + consumed
       + refund_pending + refunded + revoked)
@@ -99,13 +102,18 @@ export const creditAccountTable = defineProjection<CreditEventType>({
           when 'DebtSettled' then moved.credits
           when 'DebtSettlementReversed' then -moved.credits
           when 'LotReinstated' then -moved.credits
-          else 0 end)::bigint as revoked
+          else 0 end)::bigint as revoked,
+        sum(case moved.type
+          when 'SpendingFrozen' then 1
+          when 'SpendingUnfrozen' then -moved.freezes
+          else 0 end)::bigint as freezes
       from (
         select substr(e.stream_id, 9) as user_id, e.stream_position as position,
           e.message_type as type, (e.message_data ->> 'credits')::bigint as credits,
           case e.message_type when 'CreditsGranted' then e.message_data ->> 'source' end as source,
           -- Of the end of a refund: where its credits were.
-          e.message_data ->> 'from' as origin
+          e.message_data ->> 'from' as origin,
+          (e.message_data ->> 'freezes')::bigint as freezes
         from ${events} e
       ) moved
       group by moved.user_id
@@ -121,13 +129,14 @@ export const creditAccountTable = defineProjection<CreditEventType>({
       refund_pending = account.refund_pending + change.refund_pending,
       refunded = account.refunded + change.refunded,
       revoked = account.revoked + change.revoked,
+      freezes = account.freezes + change.freezes,
       version = change.version
     when not matched then insert
       (user_id, available, held, debt, purchased, bonus, other, consumed, refund_pending, refunded,
-        revoked, version)
+        revoked, freezes, version)
       values (change.user_id, change.available, change.held, change.debt, change.purchased,
         change.bonus, change.other, change.consumed, change.refund_pending, change.refunded,
-        change.revoked, change.version)`,
+        change.revoked, change.freezes, change.version)`,
 });
 
 export type AccountRow = AccountBalance & { version: number };
@@ -137,7 +146,7 @@ export async function readAccount(client: Queryable, userId: string): Promise<Ac
   const { rows } = await client.query<AccountRow>(
     `select available::float8, held::float8, debt::float8, purchased::float8, bonus::float8,
        other::float8, consumed::float8, refund_pending::float8 as "refundPending",
-       refunded::float8, revoked::float8, version::float8
+       refunded::float8, revoked::float8, freezes::float8, version::float8
      from credit_account where user_id = $1`,
     [userId],
   );
@@ -155,6 +164,7 @@ const noAccount: AccountRow = {
   refundPending: 0,
   refunded: 0,
   revoked: 0,
+  freezes: 0,
   version: 0,
 };
 
@@ -177,11 +187,12 @@ export async function readAccountIds(
 
 /** An account's figures in the words of the contract; of an event's `balance`, too. */
 export function balanceOf(account: AccountBalance): Balance {
-  const { available, held, debt, purchased, bonus, other, consumed } = account;
+  const { available, held, debt, purchased, bonus, other, consumed, freezes } = account;
   return {
     available_credits: available,
     reserved_credits: held,
     debt_credits: debt,
+    spending_frozen: freezes > 0,
     total_purchased: purchased,
     total_consumed: consumed,
     total_credits: purchased + bonus + other,

@@ -30,6 +30,8 @@ export const creditHistory = defineProjection<CreditEventType>({
     CashRefundConfirmed: 'ignored',
     CashRefundFailed: 'used',
     CreditsConsumed: 'used',
+    SpendingFrozen: 'ignored',
+    SpendingUnfrozen: 'ignored',
     AccountClosed: 'ignored',
   },
   key: ['user_id', 'position'],

@@ -27,6 +27,8 @@ export const paidLot = defineProjection<CreditEventType>({
     CashRefundRequested: 'ignored',
     CashRefundConfirmed: 'ignored',
     CashRefundFailed: 'ignored',
+    SpendingFrozen: 'ignored',
+    SpendingUnfrozen: 'ignored',
     AccountClosed: 'ignored',
   },
   key: ['lot_id'],

@@ -28,6 +28,8 @@ export const runUsage = defineProjection<CreditEventType>({
     CashRefundRequested: 'ignored',
     CashRefundConfirmed: 'ignored',
     CashRefundFailed: 'ignored',
+    SpendingFrozen: 'ignored',
+    SpendingUnfrozen: 'ignored',
     AccountClosed: 'ignored',
   },
   key: ['user_id', 'run_id'],

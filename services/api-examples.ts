@@ -15,6 +15,7 @@ export const apiExamples: Readonly<
       available_credits: 86,
       reserved_credits: 14,
       debt_credits: 0,
+      spending_frozen: false,
       total_purchased: 100,
       total_consumed: 0,
       total_credits: 100,

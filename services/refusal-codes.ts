@@ -28,6 +28,7 @@ export const refusalCodes = {
     'reauthentication-required',
     'scope-missing',
     'service-token-required',
+    'spending-frozen',
     'wrong-password',
   ],
   404: ['not-found', 'unknown-lot', 'unknown-refund'],

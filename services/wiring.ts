@@ -118,6 +118,7 @@ export async function openCore(
     sendsMail: env.smtpUrl !== null,
     publicUrl: env.publicUrl,
     productName: env.productName,
+    contactEmail: env.contactEmail,
     bus,
     registry,
     readStream: read,

@@ -8,6 +8,7 @@ import { newId } from '#services/platform/ids.ts';
 import { paymentsOf } from '#services/wiring.ts';
 import { operatorName, printResult, required, table, text, UsageError } from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
+import { personNamed } from './database.ts';
 import { reasonOf } from './users.ts';
 
 /** What operators do with payments. Each use is written to the audit log, with the operator's name. */
@@ -154,4 +155,33 @@ async function paidOtherwise(
   return 0;
 }
 
-export const creditRefundCommands: readonly CliCommand[] = [warnings, refund];
+const unfreeze: CliCommand = {
+  noun: 'credits',
+  verb: 'unfreeze',
+  arguments: '<email|user id>',
+  summary: 'Lets an account spend again to which a payment went back twice.',
+  options: {
+    reason: { type: 'string', help: 'Why; stands in the audit log, so it names nobody' },
+  },
+  async run(call) {
+    const { database } = call;
+    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
+    const given = text(call, 'reason')?.trim();
+    if (!given) throw new UsageError('--reason is missing');
+    const reason = reasonOf(given, person);
+    const actor = operatorName();
+    const lifted = await database.paid.unfreezeSpending({ userId: person.id, actor });
+    if (lifted === 0) throw new UsageError('This account is not frozen');
+    await database.audit({
+      actor,
+      action: 'credits.unfrozen',
+      subject: person.id,
+      userId: person.id,
+      detail: { lifted, reason },
+    });
+    printResult(call, { user_id: person.id, lifted }, ['Credits can be spent again.']);
+    return 0;
+  },
+};
+
+export const creditRefundCommands: readonly CliCommand[] = [warnings, refund, unfreeze];

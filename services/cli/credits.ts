@@ -113,7 +113,12 @@ async function showBalance(call: CliCall, userId: string): Promise<number> {
   printResult(
     call,
     { user_id: userId, ...found },
-    table(Object.entries(found).map(([name, credits]) => [name.replaceAll('_', ' '), credits])),
+    table(
+      Object.entries(found).map(([name, figure]) => [
+        name.replaceAll('_', ' '),
+        typeof figure === 'boolean' ? (figure ? 'yes' : 'no') : figure,
+      ]),
+    ),
   );
   return 0;
 }

@@ -37,6 +37,8 @@ export type AccountBalance = {
   /** Given back in money; absent, and 0, in events of earlier versions. */
   refunded: number;
   revoked: number;
+  /** Payments that went back twice and freeze all spending; absent, and 0, in earlier events. */
+  freezes: number;
 };
 
 type Event<Type extends string, Data extends Record<string, unknown>> = Readonly<{
@@ -170,6 +172,13 @@ export type CreditEvent =
         sealed: { note: string };
       }
     >
+  /**
+   * A payment was refunded and then also taken back by the bank, so more went back than was paid. Moves
+   * nothing; while a freeze stands, nothing is reserved or consumed. `ref` is the lost dispute.
+   */
+  | Event<'SpendingFrozen', { ref: string; lotId: string; overpaidMinor: number; currency: string }>
+  /** An operator ended all freezes that stood. */
+  | Event<'SpendingUnfrozen', { freezes: number }>
   /** Moves nothing. What is still here stays where it is; what is held settles as it would have. */
   | Event<'AccountClosed', { reason: ClosingReason }>;
 
@@ -227,6 +236,8 @@ export type AccountState = {
   refunds: Readonly<Record<string, CashRefund>>;
   /** Runs of the latest month that bonus credits paid for, wholly or partly. */
   month: { month: string; count: number };
+  /** Disputes that have frozen spending, lifted or not: none does so twice. */
+  frozenBy: readonly string[];
   /** For good: the person has been erased, or is about to be. */
   closed: boolean;
   balance: AccountBalance;
@@ -246,6 +257,7 @@ export const initialState = (): AccountState => ({
   settlements: [],
   refunds: {},
   month: { month: '', count: 0 },
+  frozenBy: [],
   closed: false,
   balance: noCredits,
 });
@@ -261,6 +273,7 @@ export const noCredits: AccountBalance = {
   refundPending: 0,
   refunded: 0,
   revoked: 0,
+  freezes: 0,
 };
 
 /** Ignores the event's own `balance`: replay compares the two. */
@@ -437,6 +450,10 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
         ...moved,
         lots: moveShares(state.lots, event.data.byLot, { available: -1, consumed: 1 }),
       };
+    case 'SpendingFrozen':
+      return { ...moved, frozenBy: [...state.frozenBy, event.data.ref] };
+    case 'SpendingUnfrozen':
+      return moved;
     case 'AccountClosed':
       return { ...moved, closed: true };
   }
@@ -553,6 +570,10 @@ export function balanceChange(event: CreditFact): AccountBalance {
     }
     case 'CreditsConsumed':
       return { ...noCredits, available: -event.data.credits, consumed: event.data.credits };
+    case 'SpendingFrozen':
+      return { ...noCredits, freezes: 1 };
+    case 'SpendingUnfrozen':
+      return { ...noCredits, freezes: -event.data.freezes };
     case 'AccountClosed':
       return noCredits;
   }
@@ -579,6 +600,7 @@ function addBalances(left: AccountBalance, right: AccountBalance): AccountBalanc
     refundPending: left.refundPending + right.refundPending,
     refunded: left.refunded + right.refunded,
     revoked: left.revoked + right.revoked,
+    freezes: left.freezes + right.freezes,
   };
 }
 

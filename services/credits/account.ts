@@ -17,7 +17,7 @@ import type {
 import { refundDaysAfter, refundOffer, refundRefusals } from './cash-refunds.ts';
 import type { RefundReason, RefundRefusal } from './cash-refunds.ts';
 import { claimsDue, eventsWaiting, nextGivenBack, unpaidClaims } from './claims.ts';
-import { insufficientCreditsSentence } from './contract.ts';
+import { insufficientCreditsSentence, spendingFrozenSentence } from './contract.ts';
 import { draw, drawOrder, sumOf, takeFrom } from './lots.ts';
 import type { Lot } from './lots.ts';
 import { reactions } from './reactions.ts';
@@ -83,6 +83,16 @@ export type CreditCommand =
       at: string;
     }
   | { type: 'Consume'; consumptionId: string; credits: number; sealed: { note: string } }
+  | {
+      type: 'FreezeSpending';
+      /** The lost dispute; each freezes once. */
+      ref: string;
+      lotId: string;
+      /** What went back beyond what was paid. */
+      overpaidMinor: number;
+      currency: string;
+    }
+  | { type: 'UnfreezeSpending' }
   | { type: 'CloseAccount'; reason: ClosingReason };
 
 type Command<Type extends CreditCommand['type']> = Extract<CreditCommand, { type: Type }>;
@@ -103,7 +113,7 @@ const maxClaims = 20;
 
 /**
  * Throws a `Problem` when the command is refused: 402 `insufficient-credits` or `debt`, 403
- * `monthly-limit`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
+ * `monthly-limit` or `spending-frozen`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
  * `refund-changed` and for what contradicts the account, 400 `invalid-amount`.
  * No events: the same was done before.
  */
@@ -127,6 +137,12 @@ function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
       return endRefund(command, state);
     case 'Consume':
       return consume(command, state);
+    case 'FreezeSpending':
+      return freeze(command, state);
+    case 'UnfreezeSpending': {
+      const { freezes } = state.balance;
+      return freezes === 0 ? [] : [{ type: 'SpendingUnfrozen', data: { freezes } }];
+    }
     case 'CloseAccount':
       return state.closed ? [] : [{ type: 'AccountClosed', data: { reason: command.reason } }];
   }
@@ -232,7 +248,17 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   ];
 }
 
-function requireSpendable(credits: number, { available, debt }: AccountBalance): void {
+/** Also of a closed account, which spends nothing anyway: the operator is to know. */
+function freeze(command: Command<'FreezeSpending'>, state: AccountState): CreditFact[] {
+  const { type: _, ...frozen } = command;
+  if (!state.lots.some(({ lotId }) => lotId === frozen.lotId))
+    throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  if (state.frozenBy.includes(frozen.ref)) return [];
+  return [{ type: 'SpendingFrozen', data: frozen }];
+}
+
+function requireSpendable(credits: number, { available, debt, freezes }: AccountBalance): void {
+  if (freezes > 0) throw new Problem(403, 'spending-frozen', spendingFrozenSentence);
   if (debt > 0) throw indebted(debt, credits, available);
   if (available < credits) throw insufficientCredits(credits, available);
 }
@@ -463,7 +489,7 @@ function later(left: string, right: string): string {
 /** `version` changes whenever the shape of the state does; snapshots of another are not read. */
 export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = {
   name: 'credits',
-  version: 3,
+  version: 4,
   initialState,
   decide,
   evolve,

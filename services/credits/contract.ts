@@ -54,6 +54,12 @@ export const Balance = v.object({
       'Credits taken back after they were used; the next purchase settles them, and no run starts before',
     ),
   ),
+  spending_frozen: v.pipe(
+    v.boolean(),
+    v.description(
+      'A payment was refunded and then also taken back by the bank; nothing can be spent until the operator lifts it',
+    ),
+  ),
   total_purchased: v.pipe(Count, v.description('Credits bought so far, without bonus')),
   total_consumed: v.pipe(
     Count,
@@ -287,6 +293,10 @@ export const ConsumeReply = v.object({
   balance: Balance,
 });
 export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
+
+/** What a person is told who may spend nothing, by the API and on the screen. */
+export const spendingFrozenSentence =
+  'Your credits cannot be spent: a payment was refunded to you, and then your bank took it back as well. Write to us to settle it.';
 
 /** The words of the insufficient-credits panel and of the 402 behind it. */
 export function insufficientCreditsSentence(of: {

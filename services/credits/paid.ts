@@ -19,6 +19,7 @@ import {
   creditStream,
   endRefundCommandId,
   fingerprintOf,
+  freezeCommandId,
   grantCommandId,
   refundCommandId,
 } from './streams.ts';
@@ -91,6 +92,21 @@ export type PaidCredits = {
     at: string;
     actor: string;
   }): Promise<AccountState>;
+  /**
+   * Freezes all spending because more of a payment went back than was paid. A dispute does so once,
+   * also when an operator has lifted it since.
+   */
+  freezeSpending(freeze: {
+    userId: string;
+    /** The lost dispute, `dp_…`. */
+    ref: string;
+    lotId: string;
+    overpaidMinor: number;
+    currency: string;
+    actor: string;
+  }): Promise<void>;
+  /** Lifts every freeze that stands; how many there were. */
+  unfreezeSpending(lift: { userId: string; actor: string }): Promise<number>;
   /** The account as its stream says now; lots, claims, refunds and debts. */
   readAccount(userId: string): Promise<AccountState>;
   /** A closed one, with what is owed of it in money; null for one that is open. */
@@ -187,6 +203,27 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
             wanted: 0,
             owes: true,
           });
+    },
+    async freezeSpending({ userId, actor, ...freeze }) {
+      await send(dependencies, {
+        userId,
+        actor,
+        command: { type: 'FreezeSpending', ...freeze },
+        commandId: freezeCommandId(freeze.ref),
+        correlationId: freeze.ref,
+      });
+    },
+    async unfreezeSpending({ userId, actor }) {
+      const commandId = randomUUID();
+      const { events } = await send(dependencies, {
+        userId,
+        actor,
+        command: { type: 'UnfreezeSpending' },
+        commandId,
+        correlationId: commandId,
+      });
+      const [lifted] = events;
+      return lifted?.type === 'SpendingUnfrozen' ? lifted.data.freezes : 0;
     },
     readAccount: async (userId) => readState(dependencies, userId),
     readClosedAccount: async (userId) => closedAccount(await readEvents(dependencies, userId)),

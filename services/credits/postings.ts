@@ -92,6 +92,8 @@ const routes = {
   CashRefundConfirmed: { from: 'sys:cash_pending', to: 'sys:cash_refunded' },
   LotClaimed: null,
   RevocationDeferred: null,
+  SpendingFrozen: null,
+  SpendingUnfrozen: null,
   AccountClosed: null,
 } as const satisfies Record<
   Exclude<CreditEventType, 'CreditsGranted' | 'CashRefundFailed'>,

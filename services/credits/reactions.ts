@@ -26,6 +26,8 @@ export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
       return [refundMailJob(userId, event.data.refundId, 'confirmed')];
     case 'CashRefundFailed':
       return [refundMailJob(userId, event.data.refundId, 'failed')];
+    case 'SpendingFrozen':
+      return [frozenMailJob(userId, event.data.ref)];
     case 'CreditsReturned':
     case 'CreditsReleased':
     case 'LotClaimed':
@@ -36,6 +38,7 @@ export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
     case 'DebtCancelled':
     case 'DebtSettlementReversed':
     case 'LotReinstated':
+    case 'SpendingUnfrozen':
     case 'AccountClosed':
       return [];
   }
@@ -64,6 +67,10 @@ function refundMailJob(userId: string, refundId: string, outcome: string): JobSp
     payload: { userId, refundId, outcome },
     key: `${refundId}:mail:${outcome}`,
   };
+}
+
+function frozenMailJob(userId: string, ref: string): JobSpec {
+  return { task: 'mail-spending-frozen', payload: { userId, ref }, key: `${ref}:frozen` };
 }
 
 function lowBalanceJob(userId: string): JobSpec {

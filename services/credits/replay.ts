@@ -143,12 +143,12 @@ export function balanceDifferences(
     }));
 }
 
-/** Events are older than two of the figures, which were 0 then. */
+/** Events may be older than these figures, which were 0 then. */
 function figureOf(
   balance: Partial<AccountBalance>,
   part: keyof AccountBalance,
 ): number | undefined {
-  const isLater = part === 'refundPending' || part === 'refunded';
+  const isLater = part === 'refundPending' || part === 'refunded' || part === 'freezes';
   return balance[part] ?? (isLater ? 0 : undefined);
 }
 
@@ -243,6 +243,8 @@ const creditEventTypes: Readonly<Record<CreditEventType, true>> = {
   CashRefundConfirmed: true,
   CashRefundFailed: true,
   CreditsConsumed: true,
+  SpendingFrozen: true,
+  SpendingUnfrozen: true,
   AccountClosed: true,
 };
 
@@ -319,6 +321,10 @@ function causeOf(event: CreditFact): string {
       return event.data.refundId;
     case 'CreditsConsumed':
       return event.data.consumptionId;
+    case 'SpendingFrozen':
+      return event.data.ref;
+    case 'SpendingUnfrozen':
+      return 'operator';
     case 'AccountClosed':
       return event.data.reason;
   }
@@ -378,4 +384,5 @@ const balanceParts = [
   'refundPending',
   'refunded',
   'revoked',
+  'freezes',
 ] as const satisfies readonly (keyof AccountBalance)[];

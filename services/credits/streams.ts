@@ -35,6 +35,11 @@ export function endRefundCommandId(refundId: string, outcome: string, ends: numb
   return uuidV5(refundId, outcome, ends);
 }
 
+/** A lost dispute freezes spending once. */
+export function freezeCommandId(disputeId: string): string {
+  return uuidV5(disputeId, 'freeze-spending');
+}
+
 /** An account is closed once. */
 export function closeCommandId(userId: string): string {
   return uuidV5(userId, 'close-account');
@@ -62,6 +67,10 @@ export function fingerprintOf(command: CreditCommand): string {
       return `end-refund ${command.refundId} ${command.outcome}`;
     case 'Consume':
       return `consume ${command.credits}`;
+    case 'FreezeSpending':
+      return `freeze ${command.ref} ${command.lotId}`;
+    case 'UnfreezeSpending':
+      return 'unfreeze';
     case 'CloseAccount':
       return `close ${command.reason}`;
   }

@@ -33,6 +33,8 @@ const factTypes = [
   'CashRefundConfirmed',
   'CashRefundFailed',
   'CreditsConsumed',
+  'SpendingFrozen',
+  'SpendingUnfrozen',
   'AccountClosed',
   'OptimizationCreated',
   'ProcessingStarted',

@@ -18,6 +18,8 @@ export type PaymentDependencies = {
   noticeAddress: (userId: string) => Promise<string | null>;
   /** False while no mail server is set: emails wait until there is one. */
   sendsMail: boolean;
+  /** Where notices to the operator go; null where none is set. */
+  contactEmail: string | null;
   /** As the provider is told who pays; null for nobody and for whoever is being erased. */
   billedPerson: (userId: string) => Promise<{ email: string; name: string } | null>;
   /** False with test keys: whatever is bought, nobody pays. Mails about money say so. */

@@ -2,6 +2,7 @@ import type { PaymentDependencies } from './dependencies.ts';
 import { tellOfDispute } from './dispute-mail.ts';
 import { creditsFor, findPaymentOf } from './granted-payment.ts';
 import type { GrantedPayment } from './granted-payment.ts';
+import { freezeIfPaidTwice } from './paid-twice.ts';
 import { endPlanTakenBack } from './plans.ts';
 import type { DisputeView } from './provider.ts';
 
@@ -35,6 +36,7 @@ export async function bookDispute(
     await claim(dependencies, view, payment);
     await tellOfDispute(dependencies, view, payment);
     if (isAway(view)) await endPlanTakenBack(dependencies, payment);
+    if (view.stage === 'lost') await freezeIfPaidTwice(dependencies, payment);
     // Last, so that whoever is killed before it leaves one that is still asked about.
     if (isOver(view)) await closeDispute(dependencies, disputeId);
     written = view;

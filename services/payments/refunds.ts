@@ -5,6 +5,7 @@ import type { PaymentDependencies } from './dependencies.ts';
 import { keepBankRefunds } from './bank-refunds.ts';
 import { creditsFor, paymentOfLot } from './granted-payment.ts';
 import type { GrantedPayment } from './granted-payment.ts';
+import { freezeIfPaidTwice } from './paid-twice.ts';
 import { endPlanOf, endPlanTakenBack } from './plans.ts';
 import { ProviderRefused } from './provider.ts';
 import type { PaymentProvider, RefundView } from './provider.ts';
@@ -174,7 +175,8 @@ async function end(
  * Brings the ledger's claim on a lot to what was refunded of its payment without us: of the credits
  * that all refunds paid for, those that are not on their way out already. It is computed anew from all
  * of them each time, until what has been written is what is read, so it comes to the same in any order.
- * A plan whose present period was paid by what has all gone back ends.
+ * A plan whose present period was paid by what has all gone back ends, and an account to which a payment
+ * went back twice is frozen.
  *
  * @throws Problem 503 while the provider is away
  */
@@ -187,6 +189,7 @@ export async function bookBankRefunds(
     keepBankRefunds(pool, payment, banks, new Date(clock())),
   );
   await endPlanTakenBack(dependencies, payment);
+  await freezeIfPaidTwice(dependencies, payment);
   return outcome;
 }
 

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { checkPayment } from './check-payment.ts';
 import type { DeliveryHandlers, PaymentDependencies } from './dependencies.ts';
 import { mend } from './mend.ts';
+import { mailSpendingFrozen } from './paid-twice.ts';
 import { createPlanHandlers } from './plan-deliveries.ts';
 import { planTasks } from './plan-tasks.ts';
 import { mailReceipt } from './receipts.ts';
@@ -17,6 +18,8 @@ export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record
     'work-delivery': async (payload) =>
       workDelivery(dependencies, handlers, v.parse(DeliveryPayload, payload).eventId),
     'mail-receipt': async (payload) => mailReceipt(dependencies, v.parse(LotPayload, payload)),
+    'mail-spending-frozen': async (payload) =>
+      mailSpendingFrozen(dependencies, v.parse(FreezePayload, payload)),
     'check-payment': async (payload) => checkPayment(dependencies, v.parse(LotPayload, payload)),
     'mend-difference': async (payload) =>
       mend(dependencies, v.parse(DifferencePayload, payload).object),
@@ -36,4 +39,5 @@ function deliveryHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
 
 const DeliveryPayload = v.object({ eventId: v.string() });
 const DifferencePayload = v.object({ object: v.string() });
+const FreezePayload = v.object({ userId: v.string(), ref: v.string() });
 const LotPayload = v.object({ userId: v.string(), lotId: v.string() });

@@ -100,6 +100,7 @@ const sample = {
     other: 2,
     consumed: 0,
     refundPending: 0,
+    freezes: 0,
     refunded: 0,
     revoked: 0,
   },

@@ -125,6 +125,7 @@ const fact = {
     available_credits: 1,
     reserved_credits: 0,
     debt_credits: 0,
+    spending_frozen: false,
     total_purchased: 0,
     total_consumed: 0,
     total_credits: 1,

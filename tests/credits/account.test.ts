@@ -128,6 +128,7 @@ describe('granting', () => {
       other: 0,
       consumed: 0,
       refundPending: 0,
+      freezes: 0,
       refunded: 0,
       revoked: 0,
     });

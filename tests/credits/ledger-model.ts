@@ -404,7 +404,10 @@ function tampered(command: CreditCommand): CreditCommand {
       return { ...command, reason: command.reason === 'operator' ? 'customer' : 'operator' };
     case 'EndRefund':
       return { ...command, outcome: command.outcome === 'failed' ? 'confirmed' : 'failed' };
-    // There is no other way to close an account.
+    case 'FreezeSpending':
+      return { ...command, lotId: `${command.lotId}x` };
+    // There is no other way to do these.
+    case 'UnfreezeSpending':
     case 'CloseAccount':
       return command;
     case 'Settle':

@@ -136,6 +136,7 @@ describe('replay', () => {
         other: 0,
         consumed: 7,
         refundPending: 0,
+        freezes: 0,
         refunded: 0,
         revoked: 20,
       },

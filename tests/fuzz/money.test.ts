@@ -67,6 +67,7 @@ test.each([0, 1, 2])(
           available_credits: model.bought - model.held - model.returned,
           reserved_credits: model.held,
           debt_credits: 0,
+          spending_frozen: false,
         },
       ]);
     }

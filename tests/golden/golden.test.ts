@@ -21,7 +21,7 @@ import type { TestDatabase } from '#tests/support/database.ts';
  * Streams as earlier releases stored them. An event is a file format: whatever the code becomes, it
  * reads these to the same end. The files are never changed; a new shape gets a file of its own.
  */
-const accounts = ['credits-1', 'credits-2', 'credits-3'] as const;
+const accounts = ['credits-1', 'credits-2', 'credits-3', 'credits-4'] as const;
 const runs = [
   'optimization-completed-1',
   'optimization-cancelled-1',

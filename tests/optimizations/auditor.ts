@@ -367,6 +367,8 @@ export function createAuditor(): Auditor {
       case 'CashRefundConfirmed':
       case 'CashRefundFailed':
       case 'CreditsConsumed':
+      case 'SpendingFrozen':
+      case 'SpendingUnfrozen':
       case 'AccountClosed':
         return;
     }

@@ -92,7 +92,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     const usage = { required_credits: 3 };
     expect(await shop.data('/credits/check-usage', { token, body: usage })).toMatchObject({
       has_sufficient_credits: false,
-      spending_frozen: true,
+      refusal: { status: 403, code: 'spending-frozen' },
     });
     await expect(hold(shop, one.person, 3)).rejects.toMatchObject({
       status: 403,

@@ -240,6 +240,7 @@ describe('accounts that the command bus writes', () => {
       available_credits: 0,
       reserved_credits: 140,
       debt_credits: 0,
+      spending_frozen: false,
       total_purchased: 0,
       total_consumed: 0,
       total_credits: 140,

@@ -310,6 +310,7 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
   expect(await client.data<Balance>('/credits/balance', { token: someone.token })).toMatchObject({
     reserved_credits: 0,
     debt_credits: 0,
+    spending_frozen: false,
     total_consumed: charged,
     available_credits: creditsEach - charged,
   });

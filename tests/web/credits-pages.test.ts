@@ -33,6 +33,7 @@ const empty = member({
     available_credits: 0,
     reserved_credits: 0,
     debt_credits: 0,
+    spending_frozen: false,
     total_purchased: 0,
     total_consumed: 0,
     total_credits: 0,

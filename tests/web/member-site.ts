@@ -37,6 +37,7 @@ export const balance: Balance = {
   available_credits: 86,
   reserved_credits: 0,
   debt_credits: 0,
+  spending_frozen: false,
   total_purchased: 100,
   total_consumed: 14,
   total_credits: 100,

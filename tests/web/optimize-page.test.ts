@@ -297,6 +297,7 @@ describe('a start', () => {
           available_credits: 10,
           reserved_credits: 0,
           debt_credits: 0,
+          spending_frozen: false,
           total_purchased: 10,
           total_consumed: 0,
           total_credits: 10,

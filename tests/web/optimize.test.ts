@@ -1,3 +1,4 @@
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Optimization, optimizationLimits } from '#services/optimizations/contract.ts';
@@ -365,6 +366,17 @@ describe('starting', () => {
       balance: 10,
       shortfall: 4,
     });
+    expect(seen).toEqual([]);
+  });
+
+  it('creates nothing for an account whose spending is frozen, and says why', async () => {
+    const { calls, seen } = server();
+    const frozen = { status: 403, code: 'spending-frozen', message: spendingFrozenSentence };
+    const answer = { ...usage(0), has_sufficient_credits: false, refusal: frozen };
+    const refused = { ...calls, checkUsage: () => Promise.resolve(answer) };
+    await expect(
+      startRun({ request, price: 14, attempt }, () => {}, refused),
+    ).rejects.toMatchObject({ code: 'spending-frozen', message: spendingFrozenSentence });
     expect(seen).toEqual([]);
   });
 

@@ -31,6 +31,7 @@ export const balance: Balance = {
   available_credits: 86,
   reserved_credits: 14,
   debt_credits: 0,
+  spending_frozen: false,
   total_purchased: 0,
   total_consumed: 0,
   total_credits: 100,

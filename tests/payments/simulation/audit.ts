@@ -77,6 +77,7 @@ export async function audit(world: World): Promise<void> {
   requirePayments(world);
   requireRefunds(world);
   requireClaims(world);
+  requireFrozen(world);
   await requirePlans(world);
   await requirePurchases(world);
   await requireGone(world);
@@ -330,6 +331,25 @@ function isForSomebody(world: World, { kind, object, userId }: Difference): bool
   return [...account.lots.values()].some(
     (lot) => lot.claims.has(object) && wentBack(world, lot) > lot.paidMinor,
   );
+}
+
+/** Whoever got a payment back twice was frozen for it, once, whatever an operator has lifted since. */
+function requireFrozen({ watch, truth, count }: World): void {
+  for (const account of watch.accounts.values())
+    for (const lot of account.lots.values()) {
+      if (watch.overpaidOf(lot) === 0) continue;
+      const payment = truth.paymentByKey(lot.paymentKey ?? '');
+      requireThat(
+        truth
+          .disputes()
+          .some(
+            (one) => truth.idOf(one.charge) === payment?.chargeId && account.frozenBy.has(one.id),
+          ),
+        'A payment went back twice and freezes nothing',
+        { userId: account.userId, lotId: lot.lotId },
+      );
+      count('freezes');
+    }
 }
 
 /** All money of a payment that is no longer with us. */

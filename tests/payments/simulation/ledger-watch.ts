@@ -52,6 +52,9 @@ export type WatchedAccount = {
   refunds: Map<string, WatchedRefund>;
   /** By name; the lot is in the name. */
   debts: Map<string, number>;
+  /** Lost disputes that froze spending, and how many of the freezes stand. */
+  frozenBy: Set<string>;
+  freezes: number;
   /** Runs that bonus credits paid for, by month. */
   bonusRuns: Map<string, number>;
   /** When it was, and what was available then. */
@@ -88,6 +91,8 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       refunds: new Map(),
       debts: new Map(),
       bonusRuns: new Map(),
+      frozenBy: new Set(),
+      freezes: 0,
       closed: null,
       balance: null,
       version: 0,
@@ -196,6 +201,16 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       case 'CashRefundConfirmed':
       case 'CashRefundFailed':
         return refundEnded(account, event);
+      case 'SpendingFrozen':
+        return frozen(account, event.data);
+      case 'SpendingUnfrozen':
+        requireThat(
+          event.data.freezes === account.freezes && account.freezes > 0,
+          'A freeze is lifted that does not stand',
+          event,
+        );
+        account.freezes = 0;
+        return;
       case 'AccountClosed':
         account.closed = {
           at: now(),
@@ -205,6 +220,40 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       case 'RevocationDeferred':
         throw new SimulationFault('An event was written that is no longer written');
     }
+  }
+
+  /** Once for each lost dispute, of a payment of which more went back than was paid. */
+  function frozen(
+    account: WatchedAccount,
+    data: Extract<CreditEvent, { type: 'SpendingFrozen' }>['data'],
+  ): void {
+    requireThat(!account.frozenBy.has(data.ref), 'A dispute freezes twice', data);
+    account.frozenBy.add(data.ref);
+    account.freezes += 1;
+    const overpaid = overpaidOf(lotOf(account, data.lotId));
+    requireThat(truth.dispute(data.ref)?.status === 'lost', 'A freeze without a loss', data);
+    requireThat(
+      several || overpaid === data.overpaidMinor,
+      'A freeze names another amount than went back beyond what was paid',
+      { data, overpaid },
+    );
+  }
+
+  /** What of a refunded payment went back beyond what was paid, through lost disputes. */
+  function overpaidOf({ paymentKey }: WatchedLot): number {
+    const payment = paymentKey === null ? null : truth.paymentByKey(paymentKey);
+    if (payment === null) return 0;
+    const sum = (amounts: { amount: number }[]) =>
+      amounts.reduce((total, { amount }) => total + amount, 0);
+    const refunded = sum(
+      truth.refundsOf(payment.intentId).filter(({ status }) => status === 'succeeded'),
+    );
+    const lost = sum(
+      truth
+        .disputes()
+        .filter((one) => truth.idOf(one.charge) === payment.chargeId && one.status === 'lost'),
+    );
+    return refunded === 0 || lost === 0 ? 0 : Math.max(0, refunded + lost - payment.paidMinor);
   }
 
   function granted(
@@ -259,6 +308,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
   ): void {
     requireThat(account.closed === null, 'A closed account spends', { userId: account.userId });
     requireThat(debtOf(account) === 0, 'An account that owes spends', { userId: account.userId });
+    requireThat(account.freezes === 0, 'A frozen account spends', { userId: account.userId });
     requireThat(sumOf(shares) === credits, 'Shares do not add up', shares);
     const rank = { bonus: 0, other: 1, purchase: 2 } as const;
     const withBonus = shares.some(({ lotId }) => lotOf(account, lotId).source === 'bonus');
@@ -616,6 +666,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       refundPending: total.pending,
       refunded: total.refunded,
       revoked: total.revoked,
+      freezes: account.freezes,
     };
     const { balance } = event.data;
     const names = Object.keys(expected) as (keyof AccountBalance)[];
@@ -676,6 +727,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     counts,
     accountOf,
     debtOf,
+    overpaidOf,
     refundable,
     expectedClaim,
     byBanks,

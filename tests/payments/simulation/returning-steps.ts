@@ -135,6 +135,26 @@ export const returningSteps: readonly Step[] = [
     },
   },
   {
+    name: 'a refunded payment is lost to a dispute',
+    weight: 3,
+    run: async (world) => {
+      const disputed = new Set(world.truth.disputes().map((one) => world.truth.idOf(one.charge)));
+      const charge = world.chance.pick(
+        world.truth
+          .charges()
+          .filter((one) => one.amount_refunded > 0 && !disputed.has(one.id))
+          .slice(-30),
+      );
+      if (charge === undefined) return null;
+      const isDone = world.atProvider(() => {
+        const { id } = world.shop.stripe.openDispute(charge.id);
+        world.shop.stripe.moveDispute(id, 'lost');
+      });
+      if (isDone) world.count('refunded payments lost to a dispute');
+      return isDone ? charge.id : null;
+    },
+  },
+  {
     name: 'a warning of fraud',
     weight: 1,
     run: async (world) => {

@@ -56,12 +56,29 @@ export const spendingSteps: readonly Step[] = [
       const debt = world.watch.debtOf(world.accountOf(someone));
       const response = await world.api().call('/credits/consume', { token, key, body });
       const isDead = world.api().life.isDead();
-      const expected = debt > 0 || available < credits ? 402 : 201;
+      const { freezes } = world.accountOf(someone);
+      const expected = freezes > 0 ? 403 : debt > 0 || available < credits ? 402 : 201;
       requireThat(isDead || response.status === expected, 'Consuming was answered otherwise', {
         status: response.status,
         expected,
       });
       return `${someone.name} ${credits} ${response.status}`;
+    },
+  },
+  {
+    name: 'an operator lifts a freeze',
+    weight: 1,
+    run: async (world) => {
+      const someone = world.chance.pick(
+        world.livingPeople().filter((one) => world.accountOf(one).freezes > 0),
+      );
+      if (someone === undefined) return null;
+      const { freezes } = world.accountOf(someone);
+      const { userId } = someone;
+      const lifted = await world.shop.core.paid.unfreezeSpending({ userId, actor: 'operator:sim' });
+      requireThat(lifted === freezes, 'Not every freeze is lifted', { userId, lifted });
+      world.count('freezes lifted');
+      return someone.name;
     },
   },
   {
@@ -120,6 +137,12 @@ async function startRun(world: World): Promise<string | null> {
   requireThat([202, 402, 403, 0].includes(status), 'A run cannot be started', answered);
   const debt = world.watch.debtOf(account);
   if (status === 202) requireThat(debt === 0, 'Whoever owes starts a run', { runId });
+  if (status !== 0)
+    requireThat(
+      (code === 'spending-frozen') === account.freezes > 0,
+      'A frozen account is not refused, or another one is',
+      answered,
+    );
   if (status === 402) requireThat((code === 'debt') === debt > 0, 'A run is refused', answered);
   if (status === 202 || status === 0) world.runs.push({ runId, someone, texts: 'real' });
   if (status === 202) world.count('runs');

@@ -115,7 +115,12 @@ export function CreditsInFull(): ReactNode {
 }
 
 /** What is owed comes first: nothing starts before it is settled. */
-function stateWords({ available_credits: available, debt_credits: debt }: Balance): string {
+function stateWords({
+  available_credits: available,
+  debt_credits: debt,
+  spending_frozen: isFrozen,
+}: Balance): string {
+  if (isFrozen) return 'frozen';
   return debt > 0 ? `owes ${credits(debt)}` : tierWords[creditTier(available)];
 }
 

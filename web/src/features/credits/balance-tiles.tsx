@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import type { Balance } from '#services/credits/contract.ts';
+import { contactEmail } from '#web/product.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { credits, creditsInWords } from '#web/ui/figures.ts';
@@ -46,6 +48,16 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
           ) : null}
         </TileRow>
       </Card>
+      {balance.spending_frozen ? (
+        <Notice tone="bad" title="Your credits are frozen">
+          <p>{spendingFrozenSentence}</p>
+          {contactEmail ? (
+            <p>
+              Our address is <a href={`mailto:${contactEmail}`}>{contactEmail}</a>.
+            </p>
+          ) : null}
+        </Notice>
+      ) : null}
       {balance.debt_credits > 0 ? (
         <Notice
           tone="warn"

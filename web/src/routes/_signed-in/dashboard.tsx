@@ -101,10 +101,16 @@ function Overview(): ReactNode {
       ))}
       <div className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4">
         <StatCard label="Credit Balance" answer={balance}>
-          {({ available_credits: available, reserved_credits: reserved, debt_credits: debt }) => ({
+          {({
+            available_credits: available,
+            reserved_credits: reserved,
+            debt_credits: debt,
+            spending_frozen: isFrozen,
+          }) => ({
             value: credits(available),
-            detail:
-              debt > 0
+            detail: isFrozen
+              ? 'frozen: no optimization can start'
+              : debt > 0
                 ? `owes ${credits(debt)}: no optimization can start`
                 : reserved > 0
                   ? `${stockWords(available)}, ${credits(reserved)} reserved`

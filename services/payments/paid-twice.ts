@@ -1,0 +1,84 @@
+import { derivedId } from '#services/platform/ids.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import type { PaymentDependencies } from './dependencies.ts';
+import type { GrantedPayment } from './granted-payment.ts';
+import { moneyText } from './money.ts';
+import { testPayments } from './payment-failed-letter.ts';
+
+/**
+ * A payment that was refunded and is then lost to a dispute went back twice. No credits are left to take
+ * for it, so all spending of the account is frozen until an operator has settled it.
+ *
+ * Called once a lost dispute is stored and once a refund is booked: whichever comes last sees both.
+ */
+export async function freezeIfPaidTwice(
+  { pool, provider, paid, log }: PaymentDependencies,
+  { userId, lotId, purchaseId, intentId, paidMinor }: GrantedPayment,
+): Promise<void> {
+  const { rows: lost } = await pool.query<{ id: string; minor: number; currency: string }>(
+    `select id, amount_minor::float8 as minor, currency from dispute
+     where lot_id = $1 and stage = 'lost' order by created_at, id`,
+    [lotId],
+  );
+  const last = lost.at(-1);
+  if (last === undefined) return;
+  const refundedMinor = (await provider.listRefunds(intentId))
+    .filter(({ status }) => status === 'succeeded')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+  const overpaidMinor = lost.reduce((sum, { minor }) => sum + minor, refundedMinor) - paidMinor;
+  if (refundedMinor === 0 || overpaidMinor <= 0) return;
+  const { id: ref, currency } = last;
+  const actor = 'system:payments';
+  await paid.freezeSpending({ userId, ref, lotId, overpaidMinor, currency, actor });
+  log.warn(
+    { user_id: userId, resource_id: purchaseId, reason: ref },
+    'A payment was refunded and lost to a dispute: spending is frozen until cli credits unfreeze',
+  );
+}
+
+/** One mail to the operator for each freeze; the event that freezes enqueues it. */
+export async function mailSpendingFrozen(
+  { paid, pool, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
+  { userId, ref }: { userId: string; ref: string },
+): Promise<void> {
+  const { rows } = await pool.query<{ lotId: string; overpaidMinor: number; currency: string }>(
+    `select message_data ->> 'lotId' as "lotId", message_data ->> 'currency' as currency,
+       (message_data ->> 'overpaidMinor')::float8 as "overpaidMinor"
+     from emt_messages
+     where stream_id = $1 and message_type = 'SpendingFrozen' and message_data ->> 'ref' = $2`,
+    [`credits-${userId}`, ref],
+  );
+  const [frozen] = rows;
+  if (frozen === undefined) throw new Error('A mail about a freeze that is not in the account');
+  if (contactEmail === null) {
+    log.warn({ user_id: userId, resource_id: ref }, 'CONTACT_EMAIL is not set: nobody is notified');
+    return;
+  }
+  const { lots } = await paid.readAccount(userId);
+  const purchaseId = lots.find(({ lotId }) => lotId === frozen.lotId)?.purchaseId ?? frozen.lotId;
+  const amount = moneyText(frozen.overpaidMinor, frozen.currency);
+  try {
+    await queueMail({
+      id: derivedId('mai', ref, 'spending-frozen'),
+      userId,
+      to: contactEmail,
+      kind: 'spending-frozen',
+      letter: {
+        subject: `An account is frozen: ${amount} went back twice`,
+        paragraphs: [
+          `A payment was refunded and then lost to a dispute. ${amount} more went back than was paid.`,
+          `Account ${userId}, purchase ${purchaseId}, dispute ${ref}.`,
+          'The account can spend no credits until you lift the freeze. Settle the matter with its owner or your bank first.',
+          `To lift it: npm run cli -- credits unfreeze ${userId} --reason "…"`,
+          ...(movesMoney ? [] : [testPayments]),
+        ],
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof ErasedKeyError)) throw error;
+    log.warn(
+      { user_id: userId, resource_id: ref },
+      'The frozen account was erased: no mail is sent',
+    );
+  }
+}
