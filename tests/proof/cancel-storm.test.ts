@@ -56,7 +56,8 @@ beforeAll(async () => {
   client = createClient(app.url, settings);
 });
 afterAll(async () => {
-  await app[Symbol.asyncDispose]();
+  // It may not have started.
+  await (app as Application | undefined)?.[Symbol.asyncDispose]();
   folder.remove();
 });
 

@@ -48,7 +48,8 @@ let client: Client;
 let starts = 0;
 
 afterAll(async () => {
-  await app[Symbol.asyncDispose]();
+  // It may not have started.
+  await (app as Application | undefined)?.[Symbol.asyncDispose]();
   folder.remove();
 });
 
