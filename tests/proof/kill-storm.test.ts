@@ -48,7 +48,8 @@ let client: Client;
 let starts = 0;
 
 afterAll(async () => {
-  await app[Symbol.asyncDispose]();
+  // It may not have started.
+  await (app as Application | undefined)?.[Symbol.asyncDispose]();
   folder.remove();
 });
 
@@ -143,9 +144,10 @@ async function untilEnded(someone: Someone, runId: string): Promise<void> {
     `the end of ${runId}`,
     async () => {
       await sleep(1_000);
-      const { token } = someone;
-      const signal = AbortSignal.timeout(15_000);
-      const response = await client.call('/optimizations?limit=1', { token, signal });
+      const response = await client.call('/optimizations?limit=1', {
+        token: someone.token,
+        signal: AbortSignal.timeout(15_000),
+      });
       if (response.status === 401) await signIn(someone);
       if (!response.ok) return false;
       const { data } = (await response.json()) as { data: OptimizationSummary[] };
@@ -341,30 +343,31 @@ test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run
   await eventually('every snapshot', () => following.every((one) => one.snapshots() === 1));
 
   let over = false;
-  let haveLeft = false;
+  const leaving = new AbortController();
   const living = Promise.all(everyone.map(async (someone) => live(someone, () => over)));
   const left = living.then(
-    () => (haveLeft = true),
-    () => (haveLeft = true),
+    () => leaving.abort(),
+    () => leaving.abort(),
   );
   const begunRuns = () => everyone.reduce((sum, { runs }) => sum + runs.size, 0);
-  const untilBegun = async (count: number) => {
-    while (begunRuns() < count && !haveLeft) await startAgainWhenEnded(port);
+  const haveLeft = () => leaving.signal.aborted;
+  const until = async (found: () => boolean) => {
+    while (!found() && !haveLeft()) await startAgainWhenEnded(port);
   };
   const struck: string[] = [];
-  for (let blow = 0; blow < blows && !haveLeft; blow += 1) {
+  for (let blow = 0; blow < blows && !haveLeft(); blow += 1) {
     // Spread over the whole storm.
-    await untilBegun((leastRuns * blow) / blows);
+    await until(() => begunRuns() >= (leastRuns * blow) / blows);
     await sleep(500 + random() * 6000);
     const target = targets[Math.floor(random() * targets.length)] ?? 'everything';
-    while (target === 'sandbox' && !hasBeenCalm() && !haveLeft) await startAgainWhenEnded(port);
+    if (target === 'sandbox') await until(hasBeenCalm);
     struck.push(target);
     await strike(target, random);
     await startAgainWhenEnded(port);
   }
-  await untilBegun(leastRuns);
+  await until(() => begunRuns() >= leastRuns);
   over = true;
-  while (!haveLeft) await startAgainWhenEnded(port);
+  await until(haveLeft);
   await left;
   await living;
   expect(struck).toHaveLength(blows);
