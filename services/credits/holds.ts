@@ -12,7 +12,8 @@ import { creditStream, fingerprintOf, reserveCommandId, settleCommandId } from '
 /** What a run asks of a person's credits: hold the price once, settle it once. */
 export type Holds = {
   /**
-   * @throws Problem 402 `insufficient-credits`, 402 `debt`, 403 `monthly-limit`, 409 `account-closed`
+   * @throws Problem 402 `insufficient-credits`, 402 `debt`, 403 `monthly-limit`,
+   * 403 `spending-frozen`, 409 `account-closed`
    */
   reserve(hold: Price & { runId: string; actor: string }): Promise<void>;
   /** What `reserve` would be refused with now, decided by the same function; null for nothing. */

@@ -81,7 +81,7 @@ async function advanceOnce(projection: (typeof projections)[number], limit: numb
     onSetAside: (setAside) => errors.push(setAside),
     onError: (error) => errors.push(error),
   })();
-  expect(errors, projection.name).toEqual([]);
+  expect({ [projection.name]: errors }).toEqual({ [projection.name]: [] });
   return step;
 }
 
