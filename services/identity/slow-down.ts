@@ -46,8 +46,6 @@ export function createSlowDown(
   };
 }
 
-const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
-
 /**
  * Milliseconds until the turn that is reserved. `expire` is when the turn after it may begin; the row is
  * thrown away with the other counters once that is past.
@@ -59,15 +57,18 @@ async function reserveTurn(
 ): Promise<number> {
   const key = `login-turn:${keptKey(account)}`;
   const { rows: reserved } = await pool.query<{ ms: number }>(
-    `insert into rate_limit as turn (key, points, expire) values ($1, 1, ${nowMs} + $2)
-     on conflict (key) do update set expire = greatest(turn.expire, ${nowMs}) + $2
-       where turn.expire <= ${nowMs} + $3
-     returning (turn.expire - $2 - ${nowMs})::float8 as ms`,
+    `insert into rate_limit as turn (key, points, expire)
+     values ($1, 1, (extract(epoch from clock_timestamp()) * 1000)::bigint + $2)
+     on conflict (key) do update set
+       expire = greatest(turn.expire, (extract(epoch from clock_timestamp()) * 1000)::bigint) + $2
+       where turn.expire <= (extract(epoch from clock_timestamp()) * 1000)::bigint + $3
+     returning (turn.expire - $2 - extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
     [key, pauseMs, waitMs],
   );
   if (reserved[0]) return Math.max(0, reserved[0].ms);
   const { rows } = await pool.query<{ ms: number }>(
-    `select (expire - ${nowMs})::float8 as ms from rate_limit where key = $1`,
+    `select (expire - extract(epoch from clock_timestamp()) * 1000)::float8 as ms
+     from rate_limit where key = $1`,
     [key],
   );
   throw tooMany(Math.max(1, Math.ceil(((rows[0]?.ms ?? 0) - waitMs) / 1000)));

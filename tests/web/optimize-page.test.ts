@@ -330,6 +330,7 @@ describe('a start', () => {
           available_credits: available,
           reserved_credits: 0,
           debt_credits: 6,
+          spending_frozen: false,
           total_purchased: 100,
           total_consumed: 14,
           total_credits: 100,
