@@ -59,9 +59,9 @@ export function normalizeSpace(text: string): string {
 }
 
 /**
- * Markdown and HTML taken away, the words kept; lists become one line per item. No parser: the one
- * that draws the pages takes 300 ms for 20,000 characters of prose, and many seconds for hostile ones.
- * Every expression here takes time that grows with the text, as `text-time.test.ts` measures.
+ * Markdown and HTML taken away, the words kept; lists become one line per item. A parser would take
+ * seconds over hostile text (`docs/decisions/0032-flattening-without-a-parser.md`); every expression
+ * here takes time that grows with the length, as `text-time.test.ts` measures.
  */
 export function flattenMarkdown(text: string): string {
   return withoutPairs(
