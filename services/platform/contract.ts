@@ -75,12 +75,16 @@ export const ReadyReply = v.object({
   set_aside: v.pipe(
     v.nullable(
       v.object({
-        total: v.number(),
+        total: v.pipe(v.number(), v.description('All of them, listed here or not')),
         streams: v.array(
           v.object({
             projection: v.string(),
             stream: v.string(),
-            event: v.object({ id: v.string(), type: v.string(), position: v.number() }),
+            event: v.object({
+              id: v.pipe(v.string(), v.description('Of the first event that waits')),
+              type: v.string(),
+              position: v.pipe(v.number(), v.description('In its stream, from 1')),
+            }),
             error: v.pipe(
               v.string(),
               v.description('The SQLSTATE; `projections status` says more'),

@@ -156,7 +156,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   'db/connect.ts': ['channel'],
   'db/event-store.ts': ['activeEvents', 'defaultPartition', 'eventColumns', 'functionName'],
   'db/reader.ts': ["tables.map((table) => client.escapeIdentifier(table)).join(', ')", 'wanted'],
-  'projections/checkpoint.ts': ['lock', 'withoutFault'],
+  'projections/checkpoint.ts': ['lock', 'waitingSince'],
   'projections/cash-refund.ts': ['columns', 'table'],
   'projections/credit-account.ts': ['table'],
   'projections/credit-analytics.ts': ['events', 'table'],
@@ -171,6 +171,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   ],
   'projections/paid-lot.ts': ['column', 'columns', 'events', 'table'],
   'projections/run-usage.ts': ['table'],
+  'projections/set-aside.ts': ['columns', 'eventRange(target, from, to)'],
   'services/identity/erasure.ts': ["leftBehind('e')"],
   'services/identity/export.ts': [
     'order',
