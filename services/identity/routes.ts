@@ -223,8 +223,9 @@ async function isKnownHere(
   const account = await findUserByEmail(dependencies.sql, email);
   if (account?.id !== device.userId || (changedAt(account) ?? 0) !== device.passwordAt)
     return false;
+  // Of the account: each sign-in brings a new cookie, which must not bring new turns.
   const about = { userId: account.id, address: context.get('address') };
-  return (await dependencies.rateLimits.count(limit, device.id, about)) === 0;
+  return (await dependencies.rateLimits.count(limit, account.id, about)) === 0;
 }
 
 /** Parameters are raised over time; the password is at hand only now. */

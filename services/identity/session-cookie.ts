@@ -199,11 +199,15 @@ function attributes(publicUrl: string) {
 /** Such as 'Firefox on Linux'; empty when the browser does not say. Known names only, never its text. */
 export function deviceOf(userAgent: string | undefined): string {
   if (userAgent === undefined) return '';
-  const browser = browsers.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const system = systems.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const start = userAgent.slice(0, userAgentCharacters);
+  const browser = browsers.find(([pattern]) => pattern.test(start))?.[1];
+  const system = systems.find(([pattern]) => pattern.test(start))?.[1];
   if (browser === undefined) return system ?? '';
   return system === undefined ? browser : `${browser} on ${system}`;
 }
+
+/** No browser's is longer; a header may hold 16 kB. */
+const userAgentCharacters = 500;
 
 // Each claims to be the ones below it, too.
 const browsers: readonly (readonly [RegExp, string])[] = [

@@ -23,7 +23,7 @@ export type Tokens = {
   signPending(email: string): Promise<string>;
   verifyPending(token: string): Promise<string | null>;
   /** Makes a browser known to an account that was signed in there, until the password changes. */
-  signDevice(device: Omit<KnownDevice, 'id'>): Promise<string>;
+  signDevice(device: KnownDevice): Promise<string>;
   verifyDevice(token: string): Promise<KnownDevice | null>;
   /** The public halves of all keys that verify, for others who check our tokens. */
   jwks(): { keys: JWK[] };
@@ -33,7 +33,7 @@ export type Tokens = {
 export type LinkTicket = { id: string; userId: string };
 
 /** `passwordAt`: when the account's password was last changed, as the session began; 0 for never. */
-export type KnownDevice = { id: string; userId: string; passwordAt: number };
+export type KnownDevice = { userId: string; passwordAt: number };
 
 /** Seconds that a browser stays known to an account. */
 export const deviceSeconds = 180 * 86_400;
@@ -180,9 +180,9 @@ export function createTokens(options: {
       return (await sign(device, { sub: userId, pwd: passwordAt })).token;
     },
     async verifyDevice(token) {
-      const { jti, sub, pwd } = (await verify(device, token)) ?? {};
-      if (jti === undefined || sub === undefined || typeof pwd !== 'number') return null;
-      return { id: jti, userId: sub, passwordAt: pwd };
+      const { sub, pwd } = (await verify(device, token)) ?? {};
+      if (sub === undefined || typeof pwd !== 'number') return null;
+      return { userId: sub, passwordAt: pwd };
     },
     jwks: () => ({ keys: pairs.map(publicJwk) }),
   };

@@ -291,7 +291,7 @@ function isClientEvent(event: string): event is keyof typeof clientEvents {
 }
 
 async function act(
-  { ownerOf, readRun, whileScored, cancelRun }: SocketDependencies,
+  { ownerOf, readRun, whileScored, cancelRun, rateLimits }: SocketDependencies,
   runs: Watches,
   { connection, userId }: Sender,
   event: keyof typeof clientEvents,
@@ -305,6 +305,7 @@ async function act(
   }
   if ((await ownerOf(runId)) !== userId) throw new Refusal(words.notFound);
   if (event === 'cancel-optimization') {
+    await rateLimits.take('run-changes', userId, { userId });
     if ((await readRun(runId)) === null) throw new Refusal(words.notFound);
     await cancelRun(runId);
     acknowledge();

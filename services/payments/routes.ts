@@ -94,8 +94,11 @@ async function buyByIntent(
   const body = await bodyOf(context, endpoint);
   const bought = requirePackage(body.package_id, 'one_time');
   const userId = context.get('userId');
-  const begin = async (purchaseId: string) =>
-    beginIntent(dependencies, { purchaseId, userId }, bought);
+  // A repeat asks the provider again, so it takes a turn, too.
+  const begin = async (purchaseId: string) => {
+    await dependencies.rateLimits.take('checkout', userId, { userId });
+    return beginIntent(dependencies, { purchaseId, userId }, bought);
+  };
   return answerOnce(
     context,
     endpoint,
@@ -106,10 +109,7 @@ async function buyByIntent(
       // Whoever has the client's secret can pay.
       remake: begin,
     },
-    async ({ resourceId }) => {
-      await dependencies.rateLimits.take('checkout', userId, { userId });
-      return begin(resourceId);
-    },
+    async ({ resourceId }) => begin(resourceId),
   );
 }
 
