@@ -61,13 +61,13 @@ export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOpt
  * browser is open. Everything else under /dev looks as if it did not exist.
  */
 function requireToken(token: string | null, publicUrl: string): MiddlewareHandler<HttpEnv> {
-  const isRight = (told: string | null | undefined): told is string =>
-    token !== null && typeof told === 'string' && timingSafeEqual(digest(told), digest(token));
+  const isRight = (given: string | null | undefined): given is string =>
+    token !== null && typeof given === 'string' && timingSafeEqual(digest(given), digest(token));
   return async (context, next) => {
     const url = new URL(context.req.url);
-    const told = url.searchParams.get('token');
-    if (context.req.method === 'GET' && isRight(told)) {
-      setCookie(context, tokenCookie, told, {
+    const given = url.searchParams.get('token');
+    if (context.req.method === 'GET' && isRight(given)) {
+      setCookie(context, tokenCookie, given, {
         path: '/dev',
         httpOnly: true,
         sameSite: 'Strict',
@@ -112,7 +112,7 @@ const passedOn = [
 /**
  * A link to the mailbox from elsewhere is a mistake, and a form or a script there is an attack. The
  * pages that a payment leads to are the exception: somebody may use another of our names than the one
- * that the provider was told, and comes by a link. What they change, they change by forms of their own.
+ * that the provider was given, and comes by a link. What they change, they change by forms of their own.
  */
 function mayCome(request: Request, url: URL, ours: ReadonlySet<string>): boolean {
   const site = request.headers.get('sec-fetch-site');

@@ -125,7 +125,7 @@ export async function openCore(
     readRun,
     readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),
     holds: createHolds(bus, pool),
-    paid: createPaidCredits({ bus, readStream: read, clock }),
+    paid: createPaidCredits({ bus, pool, readStream: read, clock }),
     /** Test keys begin otherwise, and so does the sandbox's. */
     movesMoney: /^[sr]k_live_/.test(env.stripe?.secretKey ?? ''),
     provider:

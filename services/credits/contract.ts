@@ -257,7 +257,7 @@ export const CheckUsageReply = v.object({
         code: v.pipe(
           v.string(),
           v.description(
-            '`insufficient-credits`, `debt`, `monthly-limit`, `account-closed` or `paused`',
+            '`insufficient-credits`, `debt`, `monthly-limit`, `spending-frozen`, `account-closed` or `paused`',
           ),
         ),
         message: v.pipe(v.string(), v.description('A sentence')),
@@ -294,7 +294,7 @@ export const ConsumeReply = v.object({
 });
 export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
 
-/** What a person is told who may spend nothing, by the API and on the screen. */
+/** Why a frozen account can spend nothing, in the API and on the pages. */
 export const spendingFrozenSentence =
   'Your credits cannot be spent: a payment was refunded to you, and then your bank took it back as well. Write to us to settle it.';
 

@@ -3,10 +3,9 @@ import { readState } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import type { Settlement } from '#services/optimizations/events.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { creditAccount, decide } from './account.ts';
+import { creditAccount } from './account.ts';
 import type { CreditEvent } from './account-state.ts';
 import type { CreditCommand } from './account.ts';
-import type { Lot } from './lots.ts';
 import { creditStream, fingerprintOf, reserveCommandId, settleCommandId } from './streams.ts';
 
 /** What a run asks of a person's credits: hold the price once, settle it once. */
@@ -59,7 +58,7 @@ export function createHolds(bus: CommandBus, queryable: Queryable): Holds {
     async refusal({ userId, ...price }) {
       const state = await readState(queryable, creditAccount, creditStream(userId));
       try {
-        decide({ type: 'Reserve', runId: '', ...price }, state);
+        creditAccount.decide({ type: 'Reserve', runId: '', ...price }, state);
         return null;
       } catch (error) {
         if (error instanceof Problem) return error;
@@ -67,9 +66,12 @@ export function createHolds(bus: CommandBus, queryable: Queryable): Holds {
       }
     },
     async available(userId) {
-      const { lots } = await readState(queryable, creditAccount, creditStream(userId));
-      const sum = (some: readonly Lot[]) => some.reduce((all, lot) => all + lot.available, 0);
-      return { credits: sum(lots), bonus: sum(lots.filter(({ source }) => source === 'bonus')) };
+      const { balance, lots } = await readState(queryable, creditAccount, creditStream(userId));
+      const bonus = lots.filter(({ source }) => source === 'bonus');
+      return {
+        credits: balance.available,
+        bonus: bonus.reduce((sum, { available }) => sum + available, 0),
+      };
     },
     async settle({ userId, runId, settlement, actor }) {
       const command: CreditCommand = { type: 'Settle', runId, settlement };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Queryable } from '#db/connect.ts';
 import type { StreamEvents } from '#db/event-store.ts';
-import { AppendError } from '#services/platform/command.ts';
+import { AppendError, readState } from '#services/platform/command.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -13,8 +14,7 @@ import { standsRight } from './claims.ts';
 import { closedAccount } from './closed-account.ts';
 import type { ClosedAccount } from './closed-account.ts';
 import type { Lot } from './lots.ts';
-import { recordedCreditEvents, stateOf } from './replay.ts';
-import type { RecordedCreditEvent } from './replay.ts';
+import { recordedCreditEvents } from './replay.ts';
 import {
   creditStream,
   endRefundCommandId,
@@ -125,13 +125,16 @@ export type RequestedRefund = {
 
 export type PaidCreditsDependencies = {
   bus: CommandBus;
+  pool: Queryable;
   readStream: (streamId: string) => Promise<StreamEvents>;
   /** Milliseconds since 1970. */
   clock: () => number;
 };
 
 export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCredits {
-  const { clock } = dependencies;
+  const { clock, pool, readStream } = dependencies;
+  const readAccount = async (userId: string) =>
+    readState(pool, creditAccount, creditStream(userId));
   return {
     async grantPurchase({ userId, paymentKey, packageId, paidAt, actor, ...paid }) {
       const lotId = derivedId('lot', paymentKey);
@@ -181,7 +184,7 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
       return requestedIn(state, refund.refundId);
     },
     async endRefund({ userId, actor, ...ended }) {
-      const { refunds } = await readState(dependencies, userId);
+      const { refunds } = await readAccount(userId);
       const { refundId, outcome } = ended;
       const { state } = await send(dependencies, {
         userId,
@@ -225,8 +228,9 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
       const [lifted] = events;
       return lifted?.type === 'SpendingUnfrozen' ? lifted.data.freezes : 0;
     },
-    readAccount: async (userId) => readState(dependencies, userId),
-    readClosedAccount: async (userId) => closedAccount(await readEvents(dependencies, userId)),
+    readAccount,
+    readClosedAccount: async (userId) =>
+      closedAccount(recordedCreditEvents((await readStream(creditStream(userId))).events)),
     refundOffer,
   };
 }
@@ -291,21 +295,6 @@ async function grant(dependencies: PaidCreditsDependencies, sent: Sent): Promise
       throw new Problem(409, 'lot-exists', 'This payment was granted to another account.');
     throw error;
   }
-}
-
-async function readState(
-  dependencies: PaidCreditsDependencies,
-  userId: string,
-): Promise<AccountState> {
-  return stateOf(await readEvents(dependencies, userId));
-}
-
-async function readEvents(
-  { readStream }: PaidCreditsDependencies,
-  userId: string,
-): Promise<RecordedCreditEvent[]> {
-  const { events } = await readStream(creditStream(userId));
-  return recordedCreditEvents(events);
 }
 
 function requestedIn(state: AccountState, refundId: string): RequestedRefund {

@@ -27,7 +27,7 @@ export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
     case 'CashRefundFailed':
       return [refundMailJob(userId, event.data.refundId, 'failed')];
     case 'SpendingFrozen':
-      return [frozenMailJob(userId, event.data.ref)];
+      return [frozenMailJob(userId, event.data)];
     case 'CreditsReturned':
     case 'CreditsReleased':
     case 'LotClaimed':
@@ -69,8 +69,13 @@ function refundMailJob(userId: string, refundId: string, outcome: string): JobSp
   };
 }
 
-function frozenMailJob(userId: string, ref: string): JobSpec {
-  return { task: 'mail-spending-frozen', payload: { userId, ref }, key: `${ref}:frozen` };
+function frozenMailJob(
+  userId: string,
+  frozen: Extract<CreditEvent, { type: 'SpendingFrozen' }>['data'],
+): JobSpec {
+  const { ref, lotId, overpaidMinor, currency } = frozen;
+  const payload = { userId, ref, lotId, overpaidMinor, currency };
+  return { task: 'mail-spending-frozen', payload, key: `${ref}:frozen` };
 }
 
 function lowBalanceJob(userId: string): JobSpec {

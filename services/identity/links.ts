@@ -183,8 +183,8 @@ export async function findLink(
 }
 
 /**
- * How a browser that names an account stands to the links of one kind that were mailed in the last hour.
- * `quietMs` is for how long another mail is withheld from browsers that nothing is known of.
+ * What was mailed to an account lately, and what of it this browser asked for or opened. `quietMs`:
+ * for how long another mail is withheld from unknown browsers.
  */
 export type AskedBefore = {
   /** One that is younger than `quietMs` still works. */

@@ -37,7 +37,7 @@ const letters: Readonly<Record<AskedLink['kind'], (head: LetterHead, token: stri
 
 /** Bounds on what a stranger can have us mail, and on what they can keep an owner from. */
 const mailedLimits = {
-  /** So long a mail of one kind that still works is the only one for browsers that nobody knows. */
+  /** For so long, unknown browsers get no second mail of a kind while the first one still works. */
   quietMs: 600_000,
   /** Repeats for the browser that asked first end when an hour has seen so many of the kind. */
   perHour: 10,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '#db/connect.ts';
 import { keptKey, tooMany } from '#services/platform/rate-limits.ts';
 
@@ -72,8 +73,4 @@ async function reserveTurn(
     [key],
   );
   throw tooMany(Math.max(1, Math.ceil(((rows[0]?.ms ?? 0) - waitMs) / 1000)));
-}
-
-async function sleep(ms: number): Promise<void> {
-  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -64,7 +64,7 @@ type Raw = Connection['conn'];
 type Watch = {
   runId: string;
   subscription: Subscription;
-  /** Each with whether it has been told of the scores; null before it was told anything. */
+  /** Whether each has received the scores; null before it has received anything. */
   connections: Map<Connection, boolean | null>;
   /** Begins after it was asked for, and is shared by all who ask before it begins. */
   read(): Promise<Optimization | null>;

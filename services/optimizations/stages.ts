@@ -313,28 +313,12 @@ export function conclude(
   const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
+  const { price } = state;
+  const due = { price, outcome, heading, callsStarted, missing, seats, answeredUnusable };
+  const bestSeat = state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null;
   return {
     type: 'RunConcluded',
-    data: {
-      outcome,
-      heading,
-      reason,
-      bestSeat: state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null,
-      callsStarted,
-      missing,
-      seats,
-      answeredUnusable,
-      price: state.price,
-      settlement: settlement({
-        price: state.price,
-        outcome,
-        heading,
-        callsStarted,
-        missing,
-        seats,
-        answeredUnusable,
-      }),
-    },
+    data: { ...due, reason, bestSeat, settlement: settlement(due) },
   };
 }
 

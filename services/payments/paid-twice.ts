@@ -38,25 +38,17 @@ export async function freezeIfPaidTwice(
 
 /** One mail to the operator for each freeze; the event that freezes enqueues it. */
 export async function mailSpendingFrozen(
-  { paid, pool, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
-  { userId, ref }: { userId: string; ref: string },
+  { paid, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
+  frozen: Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>,
 ): Promise<void> {
-  const { rows } = await pool.query<{ lotId: string; overpaidMinor: number; currency: string }>(
-    `select message_data ->> 'lotId' as "lotId", message_data ->> 'currency' as currency,
-       (message_data ->> 'overpaidMinor')::float8 as "overpaidMinor"
-     from emt_messages
-     where stream_id = $1 and message_type = 'SpendingFrozen' and message_data ->> 'ref' = $2`,
-    [`credits-${userId}`, ref],
-  );
-  const [frozen] = rows;
-  if (frozen === undefined) throw new Error('A mail about a freeze that is not in the account');
+  const { userId, ref, lotId, overpaidMinor, currency } = frozen;
   if (contactEmail === null) {
     log.warn({ user_id: userId, resource_id: ref }, 'CONTACT_EMAIL is not set: nobody is notified');
     return;
   }
   const { lots } = await paid.readAccount(userId);
-  const purchaseId = lots.find(({ lotId }) => lotId === frozen.lotId)?.purchaseId ?? frozen.lotId;
-  const amount = moneyText(frozen.overpaidMinor, frozen.currency);
+  const purchaseId = lots.find((lot) => lot.lotId === lotId)?.purchaseId ?? lotId;
+  const amount = moneyText(overpaidMinor, currency);
   try {
     await queueMail({
       id: derivedId('mai', ref, 'spending-frozen'),

@@ -4,6 +4,7 @@ import { beginReading, inTransaction } from '#db/transaction.ts';
 import { inquiryOfLine, reasonOfLine, transactionOf } from '#projections/credit-history.ts';
 import type { HistoryRow } from '#projections/credit-history.ts';
 import { csvLine } from '#services/platform/export.ts';
+import { majorUnits } from '#services/platform/numbers.ts';
 import { readTakenMoney } from './bank-refunds.ts';
 import type { TakenMoney } from './bank-refunds.ts';
 import { packageName } from './catalogue.ts';
@@ -233,18 +234,9 @@ function cellsOf(line: Line): Cells {
     lot_ids: lots.map((lot) => lot.lot_id).join(' '),
     lot_credits: lots.map((lot) => lot.credits).join(' '),
     purchase_ids: [...new Set(lots.flatMap((lot) => lot.purchase_id ?? []))].join(' '),
-    payment_amount: payment === null ? null : inMajorUnits(payment.amount_cents, payment.currency),
+    payment_amount: payment === null ? null : majorUnits(payment.amount_cents, payment.currency),
     payment_currency: payment?.currency ?? null,
     receipt_url: payment?.receipt_url ?? null,
     transaction_id: line.id,
   };
-}
-
-/** A number for spreadsheets, such as 25 or -7.5; exact, since amounts have few digits. */
-function inMajorUnits(minor: number, currency: string): number {
-  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en-US', {
-    style: 'currency',
-    currency: currency.toUpperCase(),
-  }).resolvedOptions();
-  return minor / 10 ** digits;
 }

@@ -39,5 +39,11 @@ function deliveryHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
 
 const DeliveryPayload = v.object({ eventId: v.string() });
 const DifferencePayload = v.object({ object: v.string() });
-const FreezePayload = v.object({ userId: v.string(), ref: v.string() });
+const FreezePayload = v.object({
+  userId: v.string(),
+  ref: v.string(),
+  lotId: v.string(),
+  overpaidMinor: v.number(),
+  currency: v.string(),
+});
 const LotPayload = v.object({ userId: v.string(), lotId: v.string() });

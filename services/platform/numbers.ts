@@ -14,3 +14,12 @@ export function formatNumber(
     .format(value)
     .replace('-', '−');
 }
+
+/** An amount in minor units, in the units that people name: 1250 cents are 12.5. */
+export function majorUnits(minor: number, currency: string): number {
+  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en-US', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  return minor / 10 ** digits;
+}

@@ -34,6 +34,7 @@ beforeAll(async () => {
   });
   paid = createPaidCredits({
     bus,
+    pool: db.pool,
     readStream: async (streamId) => readStream(db.pool, streamId),
     clock: () => now,
   });

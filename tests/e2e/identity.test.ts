@@ -349,8 +349,9 @@ describe('a refused login', () => {
 
   test('of an address that is not confirmed leads to another mail', async () => {
     const email = newAddress();
-    await signUp(await newPage('/signup'), email);
-    const page = await newPage('/login');
+    const context = await newBrowser();
+    await signUp(await newPage('/signup', context), email);
+    const page = await newPage('/login', context);
     await logIn(page, email, password);
     await page.waitForURL('**/auth/verify-email');
     await page.getByText('This address is not confirmed yet').waitFor();

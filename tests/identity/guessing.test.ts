@@ -132,6 +132,16 @@ describe('a browser that has been signed in to an account', () => {
     expect(statuses).toEqual([401, 401, 401, 429]);
   });
 
+  test('gets no new tries by signing in again', async () => {
+    const person = await app.signUp();
+    const browser = await knownBrowser(person);
+    await guessedLately(person.email);
+    const statuses = [];
+    for (let time = 0; time < 4; time += 1)
+      statuses.push(await logIn(browser, person, testPassword));
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+
   test('is known no longer once the password has been changed elsewhere; where it was changed it is', async () => {
     const person = await app.signUp();
     const old = await knownBrowser(person);

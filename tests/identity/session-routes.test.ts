@@ -566,6 +566,8 @@ test.each([
     'Chrome on Android',
   ],
   ['curl/8.14.1', 'curl'],
+  // What stands further on is not read.
+  [`${'Version/1.'.repeat(50)} Safari/1 Firefox/1`, ''],
   ['<script>alert(1)</script>', ''],
   ['', ''],
   [undefined, ''],

@@ -375,6 +375,23 @@ test('in the application streams and sockets of a person share twenty places', a
   await expect.poll(async () => (await stream()).status).toBe(200);
 });
 
+test('cancelling over a socket takes the turns that cancelling by a call takes', async () => {
+  const limited = await createTestApp({ env: { RATE_LIMITS: 'run-changes=1/h' } });
+  resources.defer(async () => limited.close());
+  const port = await openPort(limited);
+  resources.defer(async () => port[Symbol.asyncDispose]());
+  const { token } = await limited.signUp();
+  const draft = { challenge: 'Should we open a second shop?', strategy: 'ultra-economy' };
+  const { id } = await limited.data<{ id: string }>('/optimizations', { token, body: draft });
+  const one = connect(port.url, token, { transports: ['websocket'], reconnection: false });
+  expect(await outcomeOf(one)).toBe('connected');
+  expect(await one.send('cancel-optimization', id)).toEqual({ ok: true });
+  expect(await one.send('cancel-optimization', id)).toEqual({
+    error: expect.stringContaining('rate limit') as string,
+  });
+  one.socket.disconnect();
+});
+
 describe('a connection is cut that', () => {
   test('is told more and more while it takes nothing', async () => {
     // Each packet comes in a second of its own.

@@ -82,13 +82,13 @@ describe('with models that answer', () => {
 });
 
 describe('with models that fail', () => {
-  test('providers that are unavailable for ten seconds cost a run no seat and no credit', async () => {
+  test('providers that are unavailable for five seconds cost a run no seat and no credit', async () => {
     const council = await createTestCouncil();
     try {
       const person = await rich(council);
       const [run] = await Promise.all([
         council.ask(person, { ...question, strategy: 'balanced' }),
-        council.outage(10_000),
+        council.outage(5_000),
       ]);
       expect(run).toMatchObject({
         status: 'completed',

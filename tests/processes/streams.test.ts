@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact } from '#services/live/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
+import { randomOf } from '#tests/proof/random.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import { operateJson } from '#tests/support/operator.ts';
 import {
@@ -49,17 +50,6 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(async () => started.disposeAsync(), 300_000);
 
-/** The same numbers for the same seed (mulberry32), 0 to 1. */
-function numbersOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 const cuts = 50;
 const ofRun = ({ entity }: Fact) => entity.kind === 'run';
 const ofAccount = ({ entity }: Fact) => entity.kind === 'account';
@@ -80,7 +70,7 @@ test(
       body: { challenge: 'Rent or buy the workshop?', strategy: 'balanced' },
     });
     const common = { token: () => token, watching };
-    const random = numbersOf(2611);
+    const random = randomOf(2611);
     let killed = false;
     let connects = 0;
     await using steady = follow({ ...common, url: () => urls[1] ?? '' });

@@ -33,11 +33,9 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await db.ownerPool.query(
-    `truncate emt_messages, emt_streams, stream_snapshot, projection_checkpoint, test_line, test_total`,
+    `truncate emt_messages, emt_streams, stream_snapshot, projection_checkpoint,
+       projection_set_aside, test_line, test_total`,
   );
-  await db.ownerPool.query(`do $$ begin
-    if to_regclass('projection_set_aside') is not null then truncate projection_set_aside; end if;
-  end $$`);
 });
 afterEach(() => {
   for (const child of processes) child.kill('SIGKILL');
@@ -391,7 +389,6 @@ test('figures are complete up to the first waiting event, for the person whose s
   const until = async (projection: Projection, userId: string | null) =>
     (await readUntil(db.pool, [projection], userId)).getFullYear();
   const now = new Date().getFullYear();
-  expect(now).toBeGreaterThan(2020);
   expect(await until(usage, 'usr_credits-1-a')).toBe(2020);
   expect(await until(usage, 'usr_credits-1-b')).toBe(now);
   expect(await until(costs, null)).toBe(2020);

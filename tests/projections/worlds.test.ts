@@ -7,6 +7,7 @@ import { creditStream } from '#services/credits/streams.ts';
 import { anyLimit, anySteps, logOf } from '#tests/credits/ledger-model.ts';
 import { live } from '#tests/optimizations/world.ts';
 import type { Append } from '#tests/optimizations/world.ts';
+import { randomOf } from '#tests/proof/random.ts';
 import { appendBatch } from '#tests/support/append.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
@@ -91,14 +92,6 @@ async function expectEqualToRebuild(): Promise<void> {
       name: projection.name,
       differences: [],
     });
-}
-
-function randomOf(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 /** A part of the runs that every property gets. */

@@ -1,4 +1,4 @@
-import { formatNumber } from '#services/platform/numbers.ts';
+import { formatNumber, majorUnits } from '#services/platform/numbers.ts';
 
 /** How figures are written. Null means unknown, which is never shown as nought. */
 const unknownFigure = '--';
@@ -37,11 +37,7 @@ export function price(cents: number, locale?: string): string {
  */
 export function money(minor: number, currency: string, locale?: string): string {
   const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
-  const { maximumFractionDigits: decimals = 2 } = new Intl.NumberFormat(
-    locale,
-    style,
-  ).resolvedOptions();
-  return formatNumber(minor / 10 ** decimals, style, locale);
+  return formatNumber(majorUnits(minor, currency), style, locale);
 }
 
 function dollarAmount(dollars: number, decimals: number, locale: string | undefined): string {
