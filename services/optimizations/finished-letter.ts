@@ -65,7 +65,7 @@ function creditSentence({ charged, returned }: FinishedRun): string {
   if (charged === 0 && returned === 0) return 'Nothing was charged.';
   if (charged === 0) return `Nothing was charged: ${were(returned)} returned.`;
   if (returned === 0) return `${sentenceStart(were(charged))} charged.`;
-  return `${sentenceStart(were(charged))} charged, and ${were(returned)} returned.`;
+  return `${charged.toLocaleString('en-US')} of ${were(charged + returned)} charged, and ${returned.toLocaleString('en-US')} came back.`;
 }
 
 /** A simulated run is marked wherever it is shown. */

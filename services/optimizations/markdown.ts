@@ -165,7 +165,7 @@ function money({ cost, cost_is_minimum: isMinimum, credits }: Optimization): str
   const charged =
     credits.charged === null
       ? ''
-      : ` ${credits.charged} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
+      : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
   return `The models cost ${dollars}.${charged}`;
 }
 

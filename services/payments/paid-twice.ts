@@ -1,3 +1,4 @@
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { PaymentDependencies } from './dependencies.ts';
@@ -36,41 +37,76 @@ export async function freezeIfPaidTwice(
   );
 }
 
-/** One mail to the operator for each freeze; the event that freezes enqueues it. */
+type Frozen = Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>;
+
+/** One mail to the operator and one to the customer for each freeze; the event that freezes enqueues them. */
 export async function mailSpendingFrozen(
-  { paid, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
-  frozen: Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>,
+  dependencies: PaymentDependencies,
+  frozen: Frozen,
 ): Promise<void> {
-  const { userId, ref, lotId, overpaidMinor, currency } = frozen;
+  try {
+    await mailOperator(dependencies, frozen);
+    await mailCustomer(dependencies, frozen);
+  } catch (error) {
+    if (!(error instanceof ErasedKeyError)) throw error;
+    dependencies.log.warn(
+      { user_id: frozen.userId, resource_id: frozen.ref },
+      'The frozen account was erased: no mail is sent',
+    );
+  }
+}
+
+async function mailCustomer(
+  { queueMail, noticeAddress, contactEmail, publicUrl, movesMoney }: PaymentDependencies,
+  { userId, ref }: Frozen,
+): Promise<void> {
+  const to = await noticeAddress(userId);
+  if (to === null) return;
+  await queueMail({
+    id: derivedId('mai', ref, 'credits-frozen'),
+    userId,
+    to,
+    kind: 'credits-frozen',
+    letter: {
+      subject: 'Your credits are frozen',
+      paragraphs: [
+        spendingFrozenSentence,
+        ...(contactEmail === null ? [] : [`Our address is ${contactEmail}.`]),
+        ...(movesMoney ? [] : [testPayments]),
+      ],
+      action: { label: 'See your credits', url: `${publicUrl}/credits` },
+    },
+  });
+}
+
+async function mailOperator(
+  { paid, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
+  { userId, ref, lotId, overpaidMinor, currency }: Frozen,
+): Promise<void> {
   if (contactEmail === null) {
-    log.warn({ user_id: userId, resource_id: ref }, 'CONTACT_EMAIL is not set: nobody is notified');
+    log.warn(
+      { user_id: userId, resource_id: ref },
+      'CONTACT_EMAIL is not set: no operator is notified of the frozen account',
+    );
     return;
   }
   const { lots } = await paid.readAccount(userId);
   const purchaseId = lots.find((lot) => lot.lotId === lotId)?.purchaseId ?? lotId;
   const amount = moneyText(overpaidMinor, currency);
-  try {
-    await queueMail({
-      id: derivedId('mai', ref, 'spending-frozen'),
-      userId,
-      to: contactEmail,
-      kind: 'spending-frozen',
-      letter: {
-        subject: `An account is frozen: ${amount} went back twice`,
-        paragraphs: [
-          `A payment was refunded and then lost to a dispute. ${amount} more went back than was paid.`,
-          `Account ${userId}, purchase ${purchaseId}, dispute ${ref}.`,
-          'The account can spend no credits until you lift the freeze. Settle the matter with its owner or your bank first.',
-          `To lift it: npm run cli -- credits unfreeze ${userId} --reason "…"`,
-          ...(movesMoney ? [] : [testPayments]),
-        ],
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof ErasedKeyError)) throw error;
-    log.warn(
-      { user_id: userId, resource_id: ref },
-      'The frozen account was erased: no mail is sent',
-    );
-  }
+  await queueMail({
+    id: derivedId('mai', ref, 'spending-frozen'),
+    userId,
+    to: contactEmail,
+    kind: 'spending-frozen',
+    letter: {
+      subject: `An account is frozen: ${amount} went back twice`,
+      paragraphs: [
+        `A payment was refunded and then lost to a dispute. ${amount} more went back than was paid.`,
+        `Account ${userId}, purchase ${purchaseId}, dispute ${ref}.`,
+        'The account can spend no credits until you lift the freeze. Settle the matter with its owner or your bank first.',
+        `To lift it: npm run cli -- credits unfreeze ${userId} --reason "…"`,
+        ...(movesMoney ? [] : [testPayments]),
+      ],
+    },
+  });
 }

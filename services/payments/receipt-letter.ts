@@ -20,6 +20,8 @@ export type Receipt = {
   /** Credits that can be spent now. */
   available: number;
   debt: number;
+  /** No credits can be spent until the operator lifts it. */
+  frozen: boolean;
   productName: string;
   publicUrl: string;
   movesMoney: boolean;
@@ -63,8 +65,10 @@ function renewalSentences({ renewal, currency, publicUrl }: Receipt): string[] {
   ];
 }
 
-function balanceSentence({ available, debt }: Receipt): string {
-  const balance = `You now have ${inCredits(available)} available.`;
+function balanceSentence({ available, debt, frozen }: Receipt): string {
+  const balance = frozen
+    ? `You now have ${inCredits(available)}, which cannot be spent while your account is frozen.`
+    : `You now have ${inCredits(available)} available.`;
   return debt === 0 ? balance : `${balance} Still owed: ${inCredits(debt)}.`;
 }
 

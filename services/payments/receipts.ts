@@ -25,7 +25,7 @@ export async function mailReceipt(
   const purchase = await paidPurchase(dependencies, lot.purchaseId);
   const to = await noticeAddress(userId);
   if (to === null) return;
-  const { available_credits: available, debt_credits: debt } = await readBalance(pool, userId);
+  const balance = await readBalance(pool, userId);
   const letter = receiptLetter({
     ...dependencies,
     purchaseId: purchase.id,
@@ -38,8 +38,9 @@ export async function mailReceipt(
     currency: purchase.currency,
     paidAt: purchase.paid_at ?? purchase.created_at,
     receiptUrl: purchase.receipt_url,
-    available,
-    debt,
+    available: balance.available_credits,
+    debt: balance.debt_credits,
+    frozen: balance.spending_frozen,
   });
   try {
     await queueMail({ id: mailIdOf(lotId), userId, to, kind: 'receipt', letter });

@@ -159,8 +159,8 @@ describe('its letter', () => {
     [1, 0, '1 credit was charged.'],
     [0, 0, 'Nothing was charged.'],
     [0, 1, 'Nothing was charged: 1 credit was returned.'],
-    [7, 7, '7 credits were charged, and 7 credits were returned.'],
-    [1200, 1, '1,200 credits were charged, and 1 credit was returned.'],
+    [7, 7, '7 of 14 credits were charged, and 7 came back.'],
+    [1200, 1, '1,200 of 1,201 credits were charged, and 1 came back.'],
   ])('of %i charged and %i returned says so', (charged, returned, sentence) => {
     expect(words({ charged, returned }).paragraphs[1]).toBe(sentence);
   });

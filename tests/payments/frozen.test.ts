@@ -1,3 +1,4 @@
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readStream } from '#db/event-store.ts';
 import { parseCall } from '#services/cli/command.ts';
@@ -108,8 +109,11 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     expect(replay(userId, await eventsOf(one.person)).differences).toEqual([]);
   });
 
-  test('is told to the operator once, with what to do, however often the bank’s word comes', async () => {
+  test('the operator and the customer get one email each, however often the webhook event arrives', async () => {
     const one = await buyer();
+    await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
+      one.person.userId,
+    ]);
     await refunded(one);
     const id = lost(one);
     await shop.deliver({ copies: 3 });
@@ -121,6 +125,10 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     expect(mails[0]?.text).toContain(id);
     expect(mails[0]?.text).toContain(`credits unfreeze ${one.person.userId} --reason`);
     expect(mails[0]?.text).not.toContain(one.person.email);
+    const own = (await mailsTo(shop, one.person.email)).filter(
+      ({ kind }) => kind === 'credits-frozen',
+    );
+    expect(own.map(({ text }) => text)).toEqual([expect.stringContaining(spendingFrozenSentence)]);
   });
 
   test('freezes in the other order, too: the refund that was under way is paid after the dispute is lost', async () => {

@@ -167,6 +167,7 @@ describe('its letter', () => {
     receiptUrl: null,
     available: 1_020,
     debt: 0,
+    frozen: false,
     productName: 'Sevenfold',
     publicUrl: 'https://example.com',
     movesMoney: true,
@@ -192,6 +193,9 @@ describe('its letter', () => {
       'You now have 1 credit available. Still owed: 4 credits.',
       'This installation runs with test payments: no money moved, and no card was charged.',
     ]);
+    expect(receiptLetter({ ...receipt, frozen: true }).paragraphs[2]).toBe(
+      'You now have 1,020 credits, which cannot be spent while your account is frozen.',
+    );
     const failed = paymentFailedLetter({ ...receipt, amountMinor: 1_000 });
     expect(failed.paragraphs).toHaveLength(2);
   });

@@ -444,7 +444,7 @@ describe('the result', () => {
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
-    await page.getByText('7 credits charged, 7 credits came back.').waitFor();
+    await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
   });
 
   it('of a failed run says why, what it cost, and offers a retry', async () => {

@@ -96,7 +96,7 @@ describe('the dashboard', () => {
     await expect.poll(() => link(2)).toEqual(['View Results', `/optimizations/${runId(2)}`]);
     await expect.poll(() => link(3)).toEqual(['View Details', `/optimizations/${runId(3)}`]);
     await expect.poll(() => row(2).innerText()).toContain('Agreement 82, strong');
-    await expect.poll(() => row(3).innerText()).toContain('7 credits, 7 returned');
+    await expect.poll(() => row(3).innerText()).toContain('7 of 14 credits, 7 returned');
     await expect.poll(() => row(2).getByText('Simulated').count()).toBe(1);
     await expect.poll(() => row(4).getByText('Simulated').count()).toBe(0);
     await page.getByRole('link', { name: 'View all (6)' }).click();

@@ -247,8 +247,8 @@ describe('the draft', () => {
 
 describe('a shortage', () => {
   const strategy = { credits: 14 } as Parameters<typeof shortageOf>[0];
-  const balance = (available_credits: number, debt_credits = 0) =>
-    ({ available_credits, debt_credits }) as Parameters<typeof shortageOf>[1];
+  const balance = (available_credits: number, debt_credits = 0, spending_frozen = false) =>
+    ({ available_credits, debt_credits, spending_frozen }) as Parameters<typeof shortageOf>[1];
   const attempt = { createKey: 'a', processKey: 'b', runId: null };
 
   it('is the difference to the price, and debt makes any balance short', () => {
@@ -257,8 +257,10 @@ describe('a shortage', () => {
       balance: 13,
       shortfall: 1,
       debt: 0,
+      frozen: false,
     });
     expect(shortageOf(strategy, balance(14), null)).toBeNull();
+    expect(shortageOf(strategy, balance(100, 0, true), null)).toMatchObject({ frozen: true });
     expect(shortageOf(strategy, balance(100, 3), null)).toMatchObject({ shortfall: 0, debt: 3 });
   });
 

@@ -13,6 +13,6 @@ export function moneyWords({
   if (charged === 0) return `Nothing was charged: all ${creditsInWords(price)} came back.`;
   const back = refunded ?? 0;
   return back > 0
-    ? `${creditsInWords(charged)} charged, ${creditsInWords(back)} came back.`
+    ? `${charged} of ${creditsInWords(price)} charged, ${back} came back.`
     : `${creditsInWords(charged)} charged.`;
 }

@@ -89,7 +89,9 @@ export function stepWords(view: RunView, seat: SeatProgress): string {
     case 'settling':
       return 'Synthesis under way';
     case 'closed':
-      return seat.reason ?? 'Answer and review are in';
+      if (seat.reason !== null) return seat.reason;
+      if (!opinion?.outcome) return 'It had not answered';
+      return review?.outcome ? 'Answer and review are in' : 'Its answer is in';
   }
 }
 

@@ -38,7 +38,9 @@ export function Totals({ runId }: { runId: string }): ReactNode {
 function creditWords({ price, charged, refunded, settlement }: Credits): string {
   if (charged !== null) {
     const back = refunded ?? 0;
-    return `${creditsInWords(charged)} charged${back > 0 ? `, ${back} came back` : ''}`;
+    return back > 0
+      ? `${charged} of ${creditsInWords(price)} charged, ${back} came back`
+      : `${creditsInWords(charged)} charged`;
   }
   return settlement === 'none' ? creditsInWords(price) : `${creditsInWords(price)} reserved`;
 }

@@ -62,7 +62,11 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
         <Notice
           tone="warn"
           title={`Your account owes ${creditsInWords(balance.debt_credits)}`}
-          actions={<LinkButton to="/credits/purchase">Settle it by a purchase</LinkButton>}
+          actions={
+            balance.spending_frozen ? undefined : (
+              <LinkButton to="/credits/purchase">Settle it by a purchase</LinkButton>
+            )
+          }
         >
           They were taken back after they had been used, because their payment was returned or
           disputed. No optimization can start until the next credits you receive have settled them;

@@ -60,7 +60,9 @@ const sections: readonly PolicySection[] = [
         </p>
         <p>
           When a payment is taken back by your bank, the credits it bought are taken back, too. What
-          of them was used already is owed, and no run starts until it is settled.
+          of them was used already is owed, and no run starts until it is settled. When a payment
+          that we refunded is taken back by your bank as well, your credits are frozen until you
+          have settled it with us.
         </p>
       </>
     ),
@@ -92,10 +94,10 @@ const sections: readonly PolicySection[] = [
     body: (
       <p>
         <strong>Unused credits are refundable within 30 days of their purchase</strong>, for the
-        share of the price that they are of the package. Credits that a run returned count as unused
-        and keep the date of their purchase. Tax is returned in the same share. The money goes back
-        the way it came. Giving back the credits of a plan’s current month ends that plan. Bonus
-        credits cost nothing and are not paid out.
+        share of the price that they are of the package, while the account owes no credits. Credits
+        that a run returned count as unused and keep the date of their purchase. Tax is returned in
+        the same share. The money goes back the way it came. Giving back the credits of a plan’s
+        current month ends that plan. Bonus credits cost nothing and are not paid out.
       </p>
     ),
   },

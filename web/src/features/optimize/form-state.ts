@@ -31,10 +31,10 @@ export function shortageOf(
   attempt: Attempt | null,
 ): Shortage | null {
   if (!strategy || !balance || (attempt !== null && attempt.runId !== null)) return null;
-  const { available_credits: available, debt_credits: debt } = balance;
+  const { available_credits: available, debt_credits: debt, spending_frozen: frozen } = balance;
   const shortfall = Math.max(0, strategy.credits - available);
-  if (shortfall === 0 && debt === 0) return null;
-  return { required: strategy.credits, balance: available, shortfall, debt };
+  if (shortfall === 0 && debt === 0 && !frozen) return null;
+  return { required: strategy.credits, balance: available, shortfall, debt, frozen };
 }
 
 /** The errors of a list by row: the schema counts rows that are not empty, the page shows all. */

@@ -402,14 +402,16 @@ function Outcome({
   focusRef: Ref<HTMLDivElement>;
 }): ReactNode {
   switch (phase.kind) {
-    case 'insufficient':
+    case 'insufficient': {
+      const { debt, frozen } = shortage ?? { debt: 0, frozen: false };
       return (
         <Insufficient
-          shortage={{ ...phase, debt: shortage?.debt ?? 0 }}
-          announced={refusalSentence(phase)}
+          shortage={{ ...phase, debt, frozen }}
+          announced={refusalSentence({ ...phase, frozen })}
           focusRef={focusRef}
         />
       );
+    }
     case 'price-changed':
       return (
         <Notice

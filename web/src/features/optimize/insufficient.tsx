@@ -1,5 +1,5 @@
 import type { ReactNode, Ref } from 'react';
-import { insufficientCreditsSentence } from '#services/credits/contract.ts';
+import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
 import { LinkButton } from '#web/ui/button.tsx';
 import { creditsInWords } from '#web/ui/figures.ts';
 import { Notice } from '#web/ui/notice.tsx';
@@ -9,15 +9,25 @@ export type Shortage = {
   readonly balance: number;
   readonly shortfall: number;
   readonly debt: number;
+  /** No purchase helps: spending is frozen until the operator lifts it. */
+  readonly frozen: boolean;
 };
 
 /** What stands on the button and over the panel: with a debt and credits enough, nothing is short. */
-export function shortageTitle({ shortfall }: Pick<Shortage, 'shortfall'>): string {
+export function shortageTitle({
+  shortfall,
+  frozen,
+}: Pick<Shortage, 'shortfall' | 'frozen'>): string {
+  if (frozen) return 'Credits Frozen';
   return shortfall > 0 ? 'Insufficient Credits' : 'Credits Owed';
 }
 
 /** Said aloud when a start is refused. */
-export function refusalSentence({ shortfall }: Pick<Shortage, 'shortfall'>): string {
+export function refusalSentence({
+  shortfall,
+  frozen,
+}: Pick<Shortage, 'shortfall' | 'frozen'>): string {
+  if (frozen) return spendingFrozenSentence;
   return shortfall > 0
     ? 'Insufficient credits to start optimization. Please purchase more credits.'
     : 'Your account owes credits, so no optimization can start.';
@@ -34,6 +44,16 @@ export function Insufficient({
   announced?: string | undefined;
   focusRef?: Ref<HTMLDivElement>;
 }): ReactNode {
+  if (shortage.frozen)
+    return (
+      <Notice
+        tone="bad"
+        title={shortageTitle(shortage)}
+        actions={<LinkButton to="/credits">View Credit Balance</LinkButton>}
+      >
+        {spendingFrozenSentence}
+      </Notice>
+    );
   return (
     <Notice
       tone="warn"

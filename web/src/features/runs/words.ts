@@ -27,8 +27,9 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
   if (status === 'processing') return `${price} reserved`;
   const returned = credits.refunded ?? 0;
   if (credits.charged === null || credits.charged + returned === 0) return 'nothing charged';
-  const charged = creditsInWords(credits.charged);
-  return returned > 0 ? `${charged}, ${returned} returned` : charged;
+  return returned > 0
+    ? `${credits.charged} of ${price}, ${returned} returned`
+    : creditsInWords(credits.charged);
 }
 
 /** "Agreement 82, strong"; null before there is a score. */

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
 import * as v from 'valibot';
+import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { useSession } from '#web/features/identity/session.ts';
@@ -17,6 +18,7 @@ import { isLocalMode } from '#web/local-mode.ts';
 import { QueryBlock } from '#web/query-block.tsx';
 import { LinkButton } from '#web/ui/button.tsx';
 import { credits, creditsInWords } from '#web/ui/figures.ts';
+import { Notice } from '#web/ui/notice.tsx';
 import { Skeleton } from '#web/ui/skeleton.tsx';
 
 const packageId = v.fallback(
@@ -59,6 +61,11 @@ function PurchasePage(): ReactNode {
         </div>
         <WayBack userId={userId} />
       </div>
+      {balance.data?.spending_frozen ? (
+        <Notice tone="bad" title="Your credits are frozen">
+          {spendingFrozenSentence} Until then, credits that you buy cannot be spent either.
+        </Notice>
+      ) : null}
       <QueryBlock
         answer={packages}
         label="Loading the packages"
