@@ -1,4 +1,3 @@
-import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { PaymentDependencies } from './dependencies.ts';
@@ -70,7 +69,7 @@ async function mailCustomer(
     letter: {
       subject: 'Your credits are frozen',
       paragraphs: [
-        spendingFrozenSentence,
+        'We refunded a payment of yours, and then your bank took it back as well. Until that is settled your credits cannot be spent, nor any that you buy. Please write to us.',
         ...(contactEmail === null ? [] : [`Our address is ${contactEmail}.`]),
         ...(movesMoney ? [] : [testPayments]),
       ],
