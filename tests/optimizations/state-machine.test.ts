@@ -11,7 +11,7 @@ import type { Figures, RunDecider, WorldOptions } from './world.ts';
  * alone: `STATE_MACHINE_WORLD=1234` lives that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from
  * the seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
  */
-const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? 1000);
+const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? 500);
 const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
 const theWorld = process.env['STATE_MACHINE_WORLD'];
 const perWorldMs = 200;

@@ -263,6 +263,11 @@ export function live(options: WorldOptions): World {
     yield* issue(process, runId, { type, now: isoNow() }, parts);
   }
 
+  function* renamed(process: Process, { runId }: Run) {
+    const rename = { type: 'Rename', title: `sealed at ${now}`, same: false } as const;
+    yield* issue(process, runId, rename, ['Rename', now]);
+  }
+
   /** A refusal is an answer that people get; everything else is a fault. */
   function* refusable(steps: Steps<void>): Steps<void> {
     try {
@@ -642,6 +647,7 @@ export function live(options: WorldOptions): World {
     later(0.05, 5000, (process) => asked(process, planned, 'Hide'));
     later(0.1, 400_000, (process) => asked(process, planned, 'Hide'));
     later(0.1, 400_000, (process) => asked(process, planned, 'Restore'));
+    later(0.1, 400_000, (process) => renamed(process, planned));
   }
 
   let steps = 0;
