@@ -41,16 +41,6 @@ describe('calls that ask the payment provider', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('a payment that is asked for again under its key takes a turn each time', async () => {
-    const other = await createTestShop({ env: { RATE_LIMITS: 'checkout=2/h' } });
-    const { token } = await other.signUp();
-    const body = { package_id: 'boost-20' };
-    const ask = async () =>
-      other.call('/credits/create-payment-intent', { token, body, key: 'one-key' });
-    expect(await thrice(ask)).toEqual([201, 201, 429]);
-    await other.close();
-  });
-
   test('beyond the limit the state of a checkout is what is known already, and is not refused', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
