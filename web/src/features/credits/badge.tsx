@@ -52,7 +52,7 @@ export function CreditsBadge(): ReactNode {
             <TierIcon available={data.available_credits} />
             <span className="min-w-0 leading-tight">
               <span className="font-semibold">{creditsInWords(data.available_credits)}</span>
-              <span className={data.debt_credits > 0 ? 'text-bad' : 'text-ink-2'}>
+              <span className={stateColour(data)}>
                 {' · '}
                 {stateWords(data)}
               </span>
@@ -88,9 +88,7 @@ export function CreditsInFull(): ReactNode {
       <p className="flex items-center gap-2">
         <TierIcon available={data.available_credits} />
         <span className="text-lg font-semibold">{creditsInWords(data.available_credits)}</span>
-        <span className={data.debt_credits > 0 ? 'text-bad' : 'text-ink-2'}>
-          {stateWords(data)}
-        </span>
+        <span className={stateColour(data)}>{stateWords(data)}</span>
       </p>
       <dl className="grid grid-cols-2 gap-x-4 gap-y-1 text-ink-2">
         <dt>Reserved</dt>
@@ -112,6 +110,10 @@ export function CreditsInFull(): ReactNode {
       {data.available_credits < lowCredits ? <BuyMoreCredits /> : null}
     </div>
   );
+}
+
+function stateColour({ debt_credits: debt, spending_frozen: isFrozen }: Balance): string {
+  return isFrozen || debt > 0 ? 'text-bad' : 'text-ink-2';
 }
 
 /** What is owed comes first: nothing starts before it is settled. */

@@ -24,7 +24,11 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
           <Tile
             label="Available Credits"
             value={credits(balance.available_credits)}
-            detail={tierWords[creditTier(balance.available_credits)]}
+            detail={
+              balance.spending_frozen
+                ? 'frozen, see below'
+                : tierWords[creditTier(balance.available_credits)]
+            }
           />
           <Tile
             label="Total Purchased"
