@@ -296,7 +296,7 @@ function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
   const hidden: OptimizationEvent = { type: 'OptimizationHidden', data: { at: command.now } };
   if (state.stage === 'draft') return [...cancelDraft(state), hidden];
   if (state.stage === 'closed') return [hidden];
-  throw new Problem(409, 'running', 'The run is still going on; cancel it first.');
+  throw new Problem(409, 'running', 'The run has not ended; cancel it first.');
 }
 
 /**

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startListening } from '#db/listen.ts';
 import type { Listener } from '#db/listen.ts';
 import { creditFacts } from '#services/credits/facts.ts';
-import { createGiveCredits } from '#services/credits/grants.ts';
 import { userOf } from '#services/credits/streams.ts';
 import { createHub } from '#services/live/hub.ts';
 import type { Hub, Subscription } from '#services/live/hub.ts';
@@ -10,6 +9,7 @@ import { newId } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
+import { give } from '#tests/support/service.ts';
 
 let app: TestApp;
 let listener: Listener;
@@ -55,19 +55,7 @@ beforeEach(() => {
   logged.splice(0);
 });
 
-async function give(userId: string): Promise<void> {
-  await createGiveCredits(
-    app.core.bus,
-    Date.now,
-  )({
-    userId,
-    credits: 1,
-    source: 'other',
-    reason: 'operator',
-    actor: 'test',
-    commandId: crypto.randomUUID(),
-  });
-}
+const giveOne = (userId: string) => give(app, userId, 1);
 
 const person = () => {
   const userId = newId('usr');
@@ -78,15 +66,15 @@ const factsIn = async (subscription: Subscription) => (await subscription.take()
 test('an event that cannot be told costs its owner a snapshot, and nobody else anything', async () => {
   const [ann, bob] = [person(), person()];
   broken = { facts: ann.userId };
-  await give(ann.userId);
-  await give(bob.userId);
+  await giveOne(ann.userId);
+  await giveOne(bob.userId);
   expect(await factsIn(bob.subscription)).toBe(1);
   expect(bob.subscription.overflowed()).toBe(false);
   expect(await factsIn(ann.subscription)).toBe(0);
   expect(ann.subscription.overflowed()).toBe(true);
   expect(logged).toHaveLength(1);
   broken = {};
-  await give(ann.userId);
+  await giveOne(ann.userId);
   expect(await factsIn(ann.subscription)).toBe(1);
   for (const { subscription } of [ann, bob]) subscription.end(null);
 });
@@ -94,13 +82,13 @@ test('an event that cannot be told costs its owner a snapshot, and nobody else a
 test('while nobody knows whose an event is, everyone gets a snapshot, and the facts go on', async () => {
   const [ann, bob] = [person(), person()];
   broken = { owner: ann.userId };
-  await give(ann.userId);
+  await giveOne(ann.userId);
   for (const { subscription } of [ann, bob]) {
     expect(await factsIn(subscription)).toBe(0);
     expect(subscription.overflowed()).toBe(true);
   }
   broken = {};
-  await give(bob.userId);
+  await giveOne(bob.userId);
   expect(await factsIn(bob.subscription)).toBe(1);
   for (const { subscription } of [ann, bob]) subscription.end(null);
 });
@@ -133,7 +121,7 @@ test.each([
 test('all streams of a person are handed the same bytes of an event', async () => {
   const ann = person();
   const again = hub.subscribe({ userId: ann.userId, watching: null });
-  await give(ann.userId);
+  await giveOne(ann.userId);
   const [[one], [two]] = [await ann.subscription.take(), await again.take()];
   expect(one?.bytes).toBe(two?.bytes);
   for (const subscription of [ann.subscription, again]) subscription.end(null);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/grants.ts';
 import { creditStream } from '#services/credits/streams.ts';
 import { newId } from '#services/platform/ids.ts';
 import { openHttp } from '#services/wiring.ts';
 import { callsOf, createTestApp } from '#tests/support/app.ts';
 import type { Calls, Person, TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
+import { give } from '#tests/support/service.ts';
 import { listenTo } from './client.ts';
 
 let app: TestApp;
@@ -16,19 +16,7 @@ beforeAll(async () => {
 });
 afterAll(async () => app.close());
 
-async function give(userId: string): Promise<void> {
-  await createGiveCredits(
-    app.core.bus,
-    Date.now,
-  )({
-    userId,
-    credits: 1,
-    source: 'other',
-    reason: 'operator',
-    actor: 'test',
-    commandId: crypto.randomUUID(),
-  });
-}
+const giveOne = (userId: string) => give(app, userId, 1);
 
 /** Another process over the same database, as it would start with these keys. */
 async function processWith(jwtKeys: readonly Buffer[]): Promise<Calls> {
@@ -56,7 +44,7 @@ async function returned(
 test('a stream resumes only from an id that was issued to this user', async () => {
   const [ann, bob] = [await app.signUp(), await app.signUp()];
   const id = await idFor(ann);
-  await give(ann.userId);
+  await giveOne(ann.userId);
   expect(await returned(ann, id)).toBe('fact');
 
   const parts = id.split('.');
@@ -91,7 +79,7 @@ test('a stream resumes only from an id that was issued to this user', async () =
 test('an id is good at every process, after a restart, and until its key is removed', async () => {
   const ann = await app.signUp();
   const id = await idFor(ann);
-  await give(ann.userId);
+  await giveOne(ann.userId);
   const newKey = randomBytes(32);
   expect(await returned(ann, id, await processWith([oldKey]))).toBe('fact');
   expect(await returned(ann, id, await processWith([newKey, oldKey]))).toBe('fact');
@@ -108,10 +96,10 @@ test('an id resumes over 2,000 events of all users, and over 2,001 it gets a sna
   for (let user = 0; user < 20; user += 1) {
     const userId = newId('usr');
     const times = user === 0 ? 99 : 100;
-    await Promise.all(Array.from({ length: times }, async () => give(userId)));
+    await Promise.all(Array.from({ length: times }, async () => giveOne(userId)));
   }
-  await give(ann.userId);
+  await giveOne(ann.userId);
   expect(await returned(ann, id)).toBe('fact');
-  await give(newId('usr'));
+  await giveOne(newId('usr'));
   expect(await returned(ann, id)).toBe('snapshot');
 });

@@ -250,7 +250,7 @@ describe('a watched run', () => {
     expect(facts.map((fact) => fact.data['type'])).toEqual(['ProcessingStarted', 'RunConcluded']);
   });
 
-  test('a draft that is cancelled is told to lists as cancelled at once, with nothing held', async () => {
+  test('a cancelled draft reaches lists as cancelled at once, with nothing held', async () => {
     const person = await app.signUp();
     const run = await created(person);
     const { hearing } = await nowListeningTo(app, {

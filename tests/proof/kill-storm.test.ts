@@ -25,8 +25,8 @@ import { countsInWords, randomOf } from './random.ts';
 /**
  * People start and cancel runs without a pause while parts of the application and the simulated
  * providers are killed at random. Afterwards every run has ended, every credit is where the events say,
- * and nobody's client missed anything. No run failed because providers were away for a moment.
- * It goes on until it has made so many kills and started so many runs.
+ * and no client missed anything. No run failed because providers were unavailable for a moment.
+ * The storm ends once it has made that many kills and started that many runs.
  */
 const seed = Number(process.env['STORM_SEED'] ?? randomInt(2 ** 31));
 const blows = Number(process.env['STORM_BLOWS'] ?? 40);

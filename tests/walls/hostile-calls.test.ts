@@ -56,7 +56,7 @@ async function answerTo(request: string): Promise<{ status: number; text: string
   socket
     .on('data', (data: Buffer) => {
       text += data.toString('latin1');
-      // A stream goes on until somebody hangs up.
+      // A stream stays open until the client closes it.
       if (/^content-type: text\/event-stream/im.test(text)) socket.destroy();
     })
     .on('error', () => undefined)

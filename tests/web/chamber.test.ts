@@ -248,7 +248,7 @@ describe('the chamber', () => {
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await page.getByRole('button', { name: 'Cancel the run' }).click();
     await page.getByText('Failed to cancel optimization').first().waitFor();
-    await page.getByText('The run goes on.').waitFor();
+    await page.getByText('The run continues.').waitFor();
   });
 
   it('finds the run that goes on when the address names none', async () => {

@@ -129,7 +129,7 @@ const address = (page: Page) => new URL(page.url()).search;
 describe('the list of all optimizations', () => {
   it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
     const page = await open(list, { api: keep(five).api });
-    await page.getByText('It goes on, so it cannot be deleted.').waitFor();
+    await page.getByText('It is still running, so it cannot be deleted.').waitFor();
     await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
     await button(page, 'Rename', 'Question 4').click();
     await page.getByRole('dialog').getByLabel('Title').waitFor();

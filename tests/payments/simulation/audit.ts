@@ -333,7 +333,7 @@ function isForSomebody(world: World, { kind, object, userId }: Difference): bool
   );
 }
 
-/** Whoever got a payment back twice was frozen for it, once, whatever an operator has lifted since. */
+/** An account that got a payment back twice was frozen for it once, even if an operator lifted that since. */
 function requireFrozen({ watch, truth, count }: World): void {
   for (const account of watch.accounts.values())
     for (const lot of account.lots.values()) {

@@ -90,7 +90,7 @@ export function Cancel({
             announced="Failed to cancel optimization"
           >
             <p>{problemSentence(failure)}</p>
-            {run.isDraft ? null : <p>The run goes on.</p>}
+            {run.isDraft ? null : <p>The run continues.</p>}
           </Notice>
         )}
       </Dialog>

@@ -67,7 +67,7 @@ function Delete({
   if (status === 'processing')
     return (
       <p className="px-2 text-sm text-ink-2">
-        It goes on, so it cannot be deleted. Cancel it first.
+        It is still running, so it cannot be deleted. Cancel it first.
       </p>
     );
   const remove = async ({ detail }: MouseEvent): Promise<void> => {
