@@ -7,10 +7,10 @@ COPY . .
 # Both stand in the prerendered pages, so they are settings of the build as well.
 ARG PRODUCT_NAME=
 ARG CONTACT_EMAIL=
-RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" node services/web-build.ts
+RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" node web/build.ts
 
 FROM node:24.21.0-bookworm-slim
-# Four threads, which is Node's own figure, are taken by as many logins (services/platform/supervise.ts).
+# Four threads, which is Node's own figure, are taken by as many logins (services/platform/process/supervise.ts).
 ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16
 WORKDIR /app
 COPY package.json package-lock.json ./

@@ -1,14 +1,22 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig, type OxlintOverride } from 'oxlint';
 
 /**
  * Which way imports point. A rule of an override replaces the one above it, so each folder's list is
  * built whole here. `asType` lets `import type` pass: types carry no behaviour.
  */
-type Ban = { regex?: string; group?: string[]; allowTypeImports?: boolean; message: string };
+type Ban = {
+  regex?: string;
+  group?: string[];
+  allowTypeImports?: boolean;
+  message: string;
+};
 
 const asType = { allowTypeImports: true };
 const slices = ['credits', 'optimizations', 'identity', 'payments', 'recipes', 'onboarding'];
 const anySlice = slices.join('|');
+const features = readdirSync(join(import.meta.dirname, 'web/src/features'));
 
 const upwards: Ban = {
   regex: String.raw`(^|/)\.\.(/|$)`,
@@ -25,9 +33,9 @@ const sandbox: Ban = {
 };
 const outside: Ban[] = [
   { regex: '^#tests/', message: 'What runs does not import tests.' },
-  { regex: '^#web/', message: 'The server does not import web/.' },
+  { group: ['#web/**', '!#web/build.ts'], message: 'The server does not import web/.' },
   {
-    regex: String.raw`^#services/((api|worker|start)\.ts$|cli/)`,
+    regex: String.raw`^#services/((api|worker|start)\.ts$|cli/main\.ts$)`,
     message: 'Nothing imports an entry file: it wires, others are wired.',
   },
 ];
@@ -37,12 +45,13 @@ const noSlice: Ban = {
   regex: `^#services/(${anySlice}|live|cli|app)(/|\\.)`,
   message: 'db, platform and models know no slice; what they need of one arrives as an argument.',
 };
-const foreignSlice: Ban = {
+/** Without `own`: for what belongs to no slice. */
+const foreignSlice = (own?: string): Ban => ({
   ...asType,
-  regex: `^#services/(${anySlice})/`,
+  regex: `^#services/(${slices.filter((slice) => slice !== own).join('|')})/`,
   message:
     "Another slice's events may be named with import type; its behaviour arrives as a parameter.",
-};
+});
 const connections: Ban = {
   ...asType,
   // What runs statements in one transaction takes the pool that it was handed, like everything else.
@@ -57,11 +66,11 @@ const browser: Ban[] = [
       '#projections/**',
       '#services/**',
       '!#services/*/contract.ts',
-      '!#services/endpoints.ts',
+      '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
-      '!#services/optimizations/view.ts',
-      '!#services/optimizations/describe.ts',
-      '!#services/optimizations/markdown.ts',
+      '!#services/optimizations/reading/view.ts',
+      '!#services/optimizations/reading/describe.ts',
+      '!#services/optimizations/reading/markdown.ts',
       '!#services/platform/numbers.ts',
     ],
     message:
@@ -74,14 +83,8 @@ const browser: Ban[] = [
   { regex: '^#tests/', message: 'What runs does not import tests.' },
 ];
 
-/** The files that decide, and nothing else. */
-const deciders = [
-  'services/credits/account.ts',
-  'services/credits/account-state.ts',
-  'services/optimizations/optimization.ts',
-  'services/optimizations/run-state.ts',
-  'services/optimizations/stages.ts',
-];
+/** Everything in these folders is pure: what decides, what states follow from events, what a council computes. */
+const deciders = ['services/credits/account/**', 'services/optimizations/{run,council}/**'];
 
 const imports = (files: string[], patterns: Ban[]): OxlintOverride => ({
   files,
@@ -98,7 +101,7 @@ const boundaries = [
       noSlice,
       {
         ...asType,
-        group: ['#projections/**', '!#projections/define.ts'],
+        group: ['#projections/**', '!#projections/engine/define.ts'],
         message: 'db is handed the list of projections; it may know what a projection is.',
       },
     ],
@@ -119,11 +122,10 @@ const boundaries = [
     ['services/models/**'],
     [...server, noSlice, { regex: '^#(db|projections)/', message: 'Models know no database.' }],
   ),
-  imports(
-    slices.map((slice) => `services/${slice}/**`),
-    [...server, foreignSlice, connections],
+  ...slices.map((slice) =>
+    imports([`services/${slice}/**`], [...server, foreignSlice(slice), connections]),
   ),
-  imports(['services/live/**'], [...server, foreignSlice]),
+  imports(['services/live/**'], [...server, foreignSlice()]),
   imports(
     ['services/sandbox/**'],
     [
@@ -141,15 +143,23 @@ const boundaries = [
     ...server,
     {
       ...asType,
-      group: ['*', '#*/**', '!./*', '!#services/platform/problem.ts', '!#services/models/model.ts'],
-      message: 'A decider is pure: beside its own folder and Problem it imports types only.',
+      group: [
+        '*',
+        '#*/**',
+        '!./*',
+        '!#services/optimizations/{run,council}/*',
+        '!#services/*/contract.ts',
+        '!#services/platform/{problem,seeded}.ts',
+        '!#services/models/model.ts',
+      ],
+      message: 'A decider is pure: beside its own folder, contracts and Problem it imports types.',
     },
   ]),
   imports(
     [
       'services/*/contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/{view,describe,slots}.ts',
+      'services/optimizations/reading/{view,describe}.ts',
     ],
     [
       ...server,
@@ -161,6 +171,7 @@ const boundaries = [
           '!./*',
           '!valibot',
           '!#services/*/contract.ts',
+          '!#services/optimizations/run/slots.ts',
           '!#services/platform/numbers.ts',
         ],
         message:
@@ -169,15 +180,17 @@ const boundaries = [
     ],
   ),
   imports(['web/src/**'], browser),
-  imports(
-    ['web/src/features/**'],
-    [
-      ...browser,
-      {
-        regex: '^#web/(features|routes)/',
-        message: 'Features do not import each other; a route composes them.',
-      },
-    ],
+  ...features.map((feature) =>
+    imports(
+      [`web/src/features/${feature}/**`],
+      [
+        ...browser,
+        {
+          regex: `^#web/(features/(${features.filter((each) => each !== feature).join('|')})|routes)/`,
+          message: 'Features do not import each other; a route composes them.',
+        },
+      ],
+    ),
   ),
   imports(
     ['web/src/ui/**'],
@@ -208,7 +221,7 @@ export default defineConfig({
   categories: { correctness: 'error', suspicious: 'error' },
   options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
   env: { builtin: true },
-  ignorePatterns: ['web/dist', 'web/src/route-tree.gen.ts'],
+  ignorePatterns: ['web/dist', 'web/src/app/route-tree.gen.ts'],
   rules: {
     'no-restricted-imports': ['error', { patterns: server }],
     'import/no-cycle': 'error',

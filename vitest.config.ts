@@ -27,7 +27,7 @@ const within = (file: string, words: RegExp) => words.test(readFileSync(file, 'u
 
 /** These see the real hash of a password, and may put something in the place of a module. */
 const passwordTests = globSync('tests/**/*.test.ts').filter((file) =>
-  within(file, /argon2|identity\/passwords\.ts/),
+  within(file, /argon2|identity\/passwords\/passwords\.ts/),
 );
 
 const pageTests = ['tests/web/**/*.test.{ts,tsx}'];
@@ -72,7 +72,7 @@ const everyDay: TestProjectConfiguration[] = [
       setupFiles: [properties],
       name: 'pages',
       environment: 'node',
-      globalSetup: ['tests/web/browser.ts'],
+      globalSetup: ['tests/web/support/browser.ts'],
       include: pageTests,
       isolate: false,
       maxWorkers: 3,
@@ -86,7 +86,7 @@ const everyDay: TestProjectConfiguration[] = [
     test: {
       name: 'journeys',
       environment: 'node',
-      globalSetup: ['tests/web/browser.ts'],
+      globalSetup: ['tests/web/support/browser.ts'],
       include: journeyTests,
       isolate: false,
       maxWorkers: 3,
@@ -116,7 +116,7 @@ const proof = (): TestProjectConfiguration[] => [
       name: 'properties',
       include: [
         ...globSync('tests/**/*.test.{ts,tsx}').filter(hasProperties),
-        'tests/walls/h9-faults.test.ts',
+        'tests/walls/faults.test.ts',
       ],
       env: {
         PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(randomInt(2 ** 31)),

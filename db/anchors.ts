@@ -4,9 +4,9 @@ import type { Queryable } from './connect.ts';
 import { readStoredStream } from './event-store.ts';
 import { lastPosition } from './reader.ts';
 import { beginReading, inTransaction } from './transaction.ts';
-import { firstHash, verifyChain } from '#services/platform/chain.ts';
-import type { ChainCheck } from '#services/platform/chain.ts';
-import type { Log } from '#services/platform/log.ts';
+import { firstHash, verifyChain } from './chain.ts';
+import type { ChainCheck } from './chain.ts';
+import type { Log } from '#services/platform/process/log.ts';
 
 /**
  * The daily anchor of the hash chains (migration 0008). A chain shows what was changed in it, but not

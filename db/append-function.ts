@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Projection } from '#projections/define.ts';
-import { usedEventTypes } from '#projections/define.ts';
+import type { Projection } from '#projections/engine/define.ts';
+import { usedEventTypes } from '#projections/engine/define.ts';
 
 /**
  * The one function that writes events, generated from the inline projections. It holds no rule of the

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import { runMigrations as migrateWorker } from 'graphile-worker';
 import type pg from 'pg';
-import type { Projection } from '#projections/define.ts';
+import type { Projection } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
 import { transact } from './transaction.ts';
@@ -331,7 +331,7 @@ async function grantRights(client: pg.PoolClient, options: MigrateOptions): Prom
   });
 }
 
-/** Beside a read model while it is rebuilt or verified (`projections/copy.ts`). */
+/** Beside a read model while it is rebuilt or verified (`projections/engine/copy.ts`). */
 const copyEndings = ['_next', '_check', '_check_touched'];
 
 function appRights({ name, isView }: Relation, projections: readonly Projection[]): string {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type ChainCheck, firstHash, verifyChain } from '#services/platform/chain.ts';
+import { type ChainCheck, firstHash, verifyChain } from './chain.ts';
 import type { Queryable } from './connect.ts';
 import { readHeads, type Snapshot, type StreamHead } from './event-store.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Queryable } from '#db/connect.ts';
 import type { CreditAnalytics } from '#services/credits/contract.ts';
-import type { OptimizationEventType } from '#services/optimizations/events.ts';
-import { defineProjection } from './define.ts';
+import type { OptimizationEventType } from '#services/optimizations/run/events.ts';
+import { defineProjection } from './engine/define.ts';
 
 /**
  * What each seat of each run cost, and its share of what the run was charged: the captured credits

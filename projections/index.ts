@@ -2,7 +2,7 @@ import { cashRefund } from './cash-refund.ts';
 import { creditAccountTable } from './credit-account.ts';
 import { creditAnalytics } from './credit-analytics.ts';
 import { creditHistory } from './credit-history.ts';
-import type { Projection } from './define.ts';
+import type { Projection } from './engine/define.ts';
 import { modelCosts } from './model-costs.ts';
 import { optimizationList } from './optimization-list.ts';
 import { paidLot } from './paid-lot.ts';

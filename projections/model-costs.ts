@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import type { OptimizationEventType } from '#services/optimizations/events.ts';
-import { defineProjection } from './define.ts';
+import type { OptimizationEventType } from '#services/optimizations/run/events.ts';
+import { defineProjection } from './engine/define.ts';
 
 /**
  * What a model's answers to questions cost, per model and UTC day, over all people: a row of sums, and

@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import type { OptimizationEventType } from '#services/optimizations/events.ts';
-import { defineProjection } from './define.ts';
+import type { OptimizationEventType } from '#services/optimizations/run/events.ts';
+import { defineProjection } from './engine/define.ts';
 
 /**
  * A person's runs, one row each, for lists and sums. Title and challenge stay sealed and are opened

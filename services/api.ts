@@ -1,8 +1,8 @@
-import { prepareDemoAccount } from '#services/identity/demo.ts';
-import { runProcess } from '#services/platform/lifecycle.ts';
+import { prepareDemoAccount } from './identity/accounts/demo.ts';
+import { runProcess } from './platform/process/lifecycle.ts';
 import { httpLimits } from '#services/platform/limits.ts';
-import { createHttpServer, listen, stopListening } from '#services/platform/listen.ts';
-import { openCore, openHttp } from '#services/wiring.ts';
+import { createHttpServer, listen, stopListening } from './platform/process/listen.ts';
+import { openCore, openHttp } from './core.ts';
 
 /** The HTTP process: settings, database, wiring, listen; closed in reverse order. */
 await runProcess('api', async (context) => {

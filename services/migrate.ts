@@ -2,11 +2,11 @@ import pg from 'pg';
 import { checkAppConnection, createPool } from '#db/connect.ts';
 import { migrate, MigrationError } from '#db/migrate.ts';
 import { projections } from '#projections/index.ts';
-import { rebuild } from '#projections/rebuild.ts';
-import { applyErasures } from '#services/identity/erasure.ts';
-import { databaseUrlOf, SettingsError, type Env, type Mode } from '#services/platform/env.ts';
-import { exitWithLines, settingsOrExit } from '#services/platform/lifecycle.ts';
-import { createLog, type Log } from '#services/platform/log.ts';
+import { rebuild } from '#projections/engine/rebuild.ts';
+import { applyErasures } from './identity/erasure/erasure.ts';
+import { databaseUrlOf, SettingsError, type Env, type Mode } from './platform/process/env.ts';
+import { exitWithLines, settingsOrExit } from './platform/process/lifecycle.ts';
+import { createLog, type Log } from './platform/process/log.ts';
 
 /**
  * Everything a database needs before the application may use it: the migrations, the mark of the mode

@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { watch } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { EmbeddedPostgresError, startEmbeddedPostgres } from '#db/embedded.ts';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { MigrationError } from '#db/migrate.ts';
 import { checkedConnection, namedDatabase, prepareDatabase } from '#services/migrate.ts';
 import type { DatabaseUrls } from '#services/migrate.ts';
-import { SettingsError, type Env } from '#services/platform/env.ts';
-import { endProcess, nextStopRequest, settingsOrExit } from '#services/platform/lifecycle.ts';
-import type { ReadyDetails } from '#services/platform/lifecycle.ts';
-import { listen, stopListening } from '#services/platform/listen.ts';
-import { createLog, type Log } from '#services/platform/log.ts';
+import { SettingsError, type Env } from './platform/process/env.ts';
+import { endProcess, nextStopRequest, settingsOrExit } from './platform/process/lifecycle.ts';
+import type { ReadyDetails } from './platform/process/lifecycle.ts';
+import { listen, stopListening } from './platform/process/listen.ts';
+import { createLog, type Log } from './platform/process/log.ts';
 import {
   createSupervisor,
   processService,
   restartPolicy,
   ServiceEnded,
-} from '#services/platform/supervise.ts';
-import type { GivenUp, Service, Supervisor } from '#services/platform/supervise.ts';
-import { buildWebWhenStale, WebBuildError } from '#services/web-build.ts';
+} from './platform/process/supervise.ts';
+import type { GivenUp, Service, Supervisor } from './platform/process/supervise.ts';
+import { buildWebWhenStale, WebBuildError } from '#web/build.ts';
 
 /**
  * Everything at once for one machine: the embedded Postgres (unless DATABASE_URL names another), its
@@ -106,7 +106,7 @@ async function startAll(context: Context): Promise<void> {
     supervisor.start(...apis.map((name) => nodeProcess(name, 'api.ts', apiVariables, true))),
   ]);
   if (apiUrl !== null) {
-    await supervisor.start(nodeProcess('web', 'web-dev.ts', { API_ORIGIN: apiUrl }));
+    await supervisor.start(nodeProcess('web', '../web/dev.ts', { API_ORIGIN: apiUrl }));
     restartOnChange(context, [...workers, ...apis]);
   }
   greet(env, api, devToken);

@@ -6,23 +6,23 @@ import type pg from 'pg';
 import { anchorDaily } from '#db/anchors.ts';
 import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
-import { startProjectionRunner } from '#projections/run.ts';
-import { erasureTasks, sweepErasures } from '#services/identity/erasure.ts';
-import { purgeLinks } from '#services/identity/links.ts';
-import { purgeSessions } from '#services/identity/sessions.ts';
-import { sweepUnconfirmed } from '#services/identity/unconfirmed.ts';
+import { startProjectionRunner } from '#projections/engine/run.ts';
+import { erasureTasks, sweepErasures } from './identity/erasure/erasure.ts';
+import { purgeLinks } from './identity/links/links.ts';
+import { purgeSessions } from './identity/sessions/sessions.ts';
+import { sweepUnconfirmed } from './identity/accounts/unconfirmed.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { createHiddenSweep, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
-import { sweepPlans } from '#services/payments/plans.ts';
-import { reconcileDaily } from '#services/payments/reconcile-daily.ts';
-import { sweepRefunds } from '#services/payments/refund-tasks.ts';
-import { sweepPurchases } from '#services/payments/sweep.ts';
+import { sweepPlans } from './payments/plans/plans.ts';
+import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
+import { sweepRefunds } from './payments/refunds/tasks.ts';
+import { sweepPurchases } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
-import { startJobLocks } from '#services/platform/job-locks.ts';
-import { runProcess } from '#services/platform/lifecycle.ts';
+import { startJobLocks } from './platform/jobs/job-locks.ts';
+import { runProcess } from './platform/process/lifecycle.ts';
 import {
   healthLimits,
   mailLimits,
@@ -30,11 +30,11 @@ import {
   workerLimits,
 } from '#services/platform/limits.ts';
 import { loadSdks } from '#services/models/registry.ts';
-import type { Log } from '#services/platform/log.ts';
-import { createMailTransport } from '#services/platform/mail-transport.ts';
-import { mailTasks, purgeMails } from '#services/platform/mail.ts';
-import { queuePool } from '#services/platform/queue-pool.ts';
-import { erasureOf, openCore, paymentsOf } from '#services/wiring.ts';
+import type { Log } from './platform/process/log.ts';
+import { createMailTransport } from './platform/mail/transport.ts';
+import { mailTasks, purgeMails } from './platform/mail/mail.ts';
+import { queuePool } from './platform/jobs/queue-pool.ts';
+import { erasureOf, openCore, paymentsOf } from './core.ts';
 
 const processId = `worker ${hostname()} ${process.pid}`;
 

@@ -1,13 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as v from 'valibot';
-import { apiExamples } from '#services/api-examples.ts';
-import { endpoints } from '#services/endpoints.ts';
+import { apiExamples } from '#services/http/examples.ts';
+import { endpoints } from '#services/http/endpoints.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
-import { describeApi } from '#services/openapi.ts';
+import { describeApi } from '#services/http/openapi.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import { routeOf } from '#services/platform/endpoints.ts';
-import { refusalCodes } from '#services/refusal-codes.ts';
+import { routeOf } from '#services/platform/http/endpoints.ts';
+import { refusalCodes } from '#services/http/refusal-codes.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
@@ -114,7 +114,7 @@ test('every code of a refusal stands in the published description', () => {
 
 test('every code that a refusal may carry is listed, and nothing else is', () => {
   const thrown = globSync('services/**/*.ts', {
-    exclude: ['services/{cli,sandbox}/**', 'services/dev-pages.ts'],
+    exclude: ['services/{cli,sandbox}/**', 'services/http/dev-pages.ts'],
   }).flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(/new Problem\(\s*(\d{3}),\s*'([^']*)'/g)].map(
       ([, status, code]) => `${status} ${code}`,

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
-import type { PageManifest } from './src/page-manifest.ts';
+import type { PageManifest } from './src/app/page-manifest.ts';
 
 /**
  * The last step of the build: writes one HTML file for each public page, one for addresses without a

@@ -2,7 +2,7 @@
  * Cuts the two typefaces down to what the interface uses, and writes them to `web/src/fonts`, where
  * they are committed. Run by hand after a typeface package changes: `node web/subset-fonts.ts`.
  *
- * It also prints the figures for the fallback faces in `web/src/fonts.css`: a fallback is scaled
+ * It also prints the figures for the fallback faces in `web/src/fonts/fonts.css`: a fallback is scaled
  * until its average letter is as wide as ours, and its ascent and descent are set to ours, so that
  * no line moves when the real face arrives.
  */

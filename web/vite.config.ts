@@ -5,20 +5,20 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type ProxyOptions } from 'vite';
 import { strategies } from '#services/models/strategies.ts';
 import { packages } from '#services/payments/catalogue.ts';
-import { isLoopbackAddress } from '#services/platform/client-address.ts';
+import { isLoopbackAddress } from '#services/platform/http/client-address.ts';
 import { prerender } from './prerender.ts';
 import { silentSchemas } from './silent-schemas.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** What the pages to sign in and up are made of, and of identity what only other pages need. */
-const formParts = /web\/src\/(ui\/(form|field|password-field)|features\/identity\/)/;
+const formParts = /web\/src\/(ui\/form\/(form|field|password-field)|features\/identity\/)/;
 const onlyForLandings =
-  /identity\/(sign-in-again|\w+-page|magic-arrival|token-checks|error-sentence|confirmation|mailbox|link-words|verifier|use-follow)\./;
+  /identity\/(?:\w+\/)?(sign-in-again|\w+-page|magic-arrival|token-checks|error-sentence|confirmation|mailbox|link-words|verifier|use-follow)\./;
 
 /** What every page of somebody who is signed in needs: the cache, the stream, the bar. */
 const memberParts =
-  /@tanstack\/(react-)?query|lucide-react|web\/src\/(query-|live|member-shell|features\/(\w+\/(\w+-)?queries|credits\/(badge|tier)|shell\/member-bar)|ui\/(relative-time|avatar|tile|table-toggle|progress-bar|ring|empty-state|day|save-file|outside-link|csv)\b)/;
+  /@tanstack\/(react-)?query|lucide-react|web\/src\/(api\/query-|live\/|app\/member-shell|features\/([\w/]+\/([\w-]+-)?queries|credits\/(badge|tier)|shell\/member-bar)|ui\/(\w+\/)?(relative-time|avatar|tile|table-toggle|progress-bar|ring|empty-state|day|save-file|outside-link|csv)\b)/;
 
 /**
  * Every builder of a schema is free of side effects, which the bundler does not see through `v.`. Told
@@ -72,7 +72,7 @@ export default defineConfig({
     tanstackRouter({
       target: 'react',
       routesDirectory: here('./src/routes'),
-      generatedRouteTree: here('./src/route-tree.gen.ts'),
+      generatedRouteTree: here('./src/app/route-tree.gen.ts'),
       tmpDir: here('./.tanstack'),
       addExtensions: true,
       autoCodeSplitting: true,
@@ -102,7 +102,7 @@ export default defineConfig({
             { name: 'contracts', test: /services\/(credits|payments)\/contract/, priority: 2 },
             {
               name: 'figures',
-              test: /web\/src\/ui\/(figures|status)\.|platform\/numbers\.|react-router\/dist\/esm\/useLocation/,
+              test: /web\/src\/ui\/(text\/figures|feedback\/status)\.|platform\/numbers\.|react-router\/dist\/esm\/useLocation/,
               priority: 2,
             },
             // After 'figures', from which it would take what writes numbers.
@@ -125,7 +125,7 @@ export default defineConfig({
         outDir: here('./.tanstack/prerender'),
         manifest: false,
         copyPublicDir: false,
-        rolldownOptions: { input: here('./src/prerender.tsx') },
+        rolldownOptions: { input: here('./src/app/prerender.tsx') },
       },
     },
   },

@@ -6,20 +6,20 @@ import { verifyEvents } from '#db/verify-events.ts';
 import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
 import { readUnbalanced } from '#projections/credit-ledger.ts';
 import { creditLimits } from '#services/credits/contract.ts';
-import { createGiveCredits } from '#services/credits/grants.ts';
-import { addTrialBalances } from '#services/credits/postings.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
+import { addTrialBalances } from '#services/credits/account/movements.ts';
 import {
   balanceDifferences,
   recordedCreditEvents,
   replay,
   settlementDifferences,
-} from '#services/credits/replay.ts';
-import type { Cut, Difference, Replay } from '#services/credits/replay.ts';
+} from '#services/credits/audit/replay.ts';
+import type { Cut, Difference, Replay } from '#services/credits/audit/replay.ts';
 import { creditStream } from '#services/credits/streams.ts';
-import { unfinished } from '#services/credits/unfinished.ts';
+import { unfinished } from '#services/credits/audit/unfinished.ts';
 import { identityProblem } from '#services/identity/problems.ts';
-import type { Settlement } from '#services/optimizations/events.ts';
-import { streamOf } from '#services/optimizations/reactions.ts';
+import type { Settlement } from '#services/optimizations/run/events.ts';
+import { streamOf } from '#services/optimizations/run/reactions.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import {
   operatorName,
@@ -32,7 +32,7 @@ import {
   UsageError,
 } from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
-import { anchorReport, rootOf } from './credits-anchors.ts';
+import { anchorReport, rootOf } from './credits/anchors.ts';
 import { personNamed } from './database.ts';
 import type { Database } from './database.ts';
 

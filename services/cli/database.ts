@@ -1,13 +1,13 @@
 import { createPool } from '#db/connect.ts';
-import { startEmbeddedPostgres } from '#db/embedded.ts';
-import { findUserNamed } from '#services/identity/users.ts';
-import type { Account } from '#services/identity/users.ts';
+import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
+import { findUserNamed } from '#services/identity/accounts/users.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
 import { namedDatabase, prepareDatabase } from '#services/migrate.ts';
 import type { DatabaseUrls } from '#services/migrate.ts';
-import type { Env } from '#services/platform/env.ts';
-import type { Log } from '#services/platform/log.ts';
-import { openCore } from '#services/wiring.ts';
-import type { Core } from '#services/wiring.ts';
+import type { Env } from '#services/platform/process/env.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { openCore } from '#services/core.ts';
+import type { Core } from '#services/core.ts';
 
 /**
  * The database of the application, whether it runs or not: the embedded Postgres of DATA_DIR is

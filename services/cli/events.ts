@@ -4,7 +4,7 @@ import { startListening } from '#db/listen.ts';
 import { endOfLog } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { verifyEvents } from '#db/verify-events.ts';
-import { nextStopRequest } from '#services/platform/lifecycle.ts';
+import { nextStopRequest } from '#services/platform/process/lifecycle.ts';
 import { operatorName, print, printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { signingKeyId } from '#services/identity/tokens.ts';
+import { signingKeyId } from '#services/identity/sessions/tokens.ts';
 import { healthLimits } from '#services/platform/limits.ts';
-import { localKeys, replaceLocalKeys } from '#services/platform/local-keys.ts';
-import type { LocalKeyKind } from '#services/platform/local-keys.ts';
+import { localKeys, replaceLocalKeys } from '#services/platform/process/local-keys.ts';
+import type { LocalKeyKind } from '#services/platform/process/local-keys.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import { operatorName, printResult } from './command.ts';
 import type { CliCommand } from './command.ts';

@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import type { PaymentProvider } from '#services/payments/provider.ts';
-import { createStripeProvider } from '#services/payments/stripe.ts';
-import { sandboxStripeKey, sandboxWebhookSecret, SettingsError } from '#services/platform/env.ts';
-import { createSupervisor, processService } from '#services/platform/supervise.ts';
+import { createStripeProvider } from '#services/payments/stripe/adapter.ts';
+import {
+  sandboxStripeKey,
+  sandboxWebhookSecret,
+  SettingsError,
+} from '#services/platform/process/env.ts';
+import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
 import type { Database } from './database.ts';
 
 /**

@@ -1,11 +1,11 @@
-import { projectionStatus } from '#projections/checkpoint.ts';
-import type { Projection } from '#projections/define.ts';
+import { projectionStatus } from '#projections/engine/checkpoint.ts';
+import type { Projection } from '#projections/engine/define.ts';
 import { projections } from '#projections/index.ts';
-import { rebuild } from '#projections/rebuild.ts';
-import { retrySetAside } from '#projections/retry.ts';
-import { readSetAside } from '#projections/set-aside.ts';
-import type { SetAsideList } from '#projections/set-aside.ts';
-import { verify } from '#projections/verify.ts';
+import { rebuild } from '#projections/engine/rebuild.ts';
+import { retrySetAside } from '#projections/engine/retry.ts';
+import { readSetAside } from '#projections/engine/set-aside.ts';
+import type { SetAsideList } from '#projections/engine/set-aside.ts';
+import { verify } from '#projections/engine/verify.ts';
 import { printResult, say, table, UsageError } from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
 

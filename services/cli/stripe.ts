@@ -1,7 +1,7 @@
-import { createStripe } from '#services/payments/stripe.ts';
-import { syncCatalogue } from '#services/payments/stripe-prices.ts';
-import type { SyncLine } from '#services/payments/stripe-prices.ts';
-import { SettingsError } from '#services/platform/env.ts';
+import { createStripe } from '#services/payments/stripe/adapter.ts';
+import { syncCatalogue } from '#services/payments/stripe/prices.ts';
+import type { SyncLine } from '#services/payments/stripe/prices.ts';
+import { SettingsError } from '#services/platform/process/env.ts';
 import { printResult, say, table } from './command.ts';
 import type { CliCommand } from './command.ts';
 

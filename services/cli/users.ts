@@ -9,13 +9,13 @@ import {
   eraseAccount,
   ErasureList,
   readErasures,
-} from '#services/identity/erasure.ts';
-import { voidLinks } from '#services/identity/links.ts';
-import { endSessionsOf, listSessions } from '#services/identity/sessions.ts';
-import { listUsers } from '#services/identity/users.ts';
-import type { Account } from '#services/identity/users.ts';
+} from '#services/identity/erasure/erasure.ts';
+import { voidLinks } from '#services/identity/links/links.ts';
+import { endSessionsOf, listSessions } from '#services/identity/sessions/sessions.ts';
+import { listUsers } from '#services/identity/accounts/users.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
 import { csvLine } from '#services/platform/export.ts';
-import { erasureOf } from '#services/wiring.ts';
+import { erasureOf } from '#services/core.ts';
 import {
   operatorName,
   print,

@@ -8,7 +8,7 @@ import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { creditLimits } from './contract.ts';
-import { recordedCreditEvents, stateOf } from './replay.ts';
+import { recordedCreditEvents, stateOf } from './audit/replay.ts';
 import { creditStream } from './streams.ts';
 
 export type CreditExportDependencies = {

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '#db/event-store.ts';
 import type { StreamFacts } from '#services/live/hub.ts';
 import { balanceOf } from '#projections/credit-account.ts';
-import type { CreditEvent, CreditEventType } from './account-state.ts';
+import type { CreditEvent, CreditEventType } from './account/state.ts';
 import { userOf } from './streams.ts';
 
 /** Every event of an account carries the balance after it: absolute figures, from one event. */

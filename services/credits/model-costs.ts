@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { readUntil } from '#projections/checkpoint.ts';
+import { readUntil } from '#projections/engine/checkpoint.ts';
 import { modelCosts, readAnswerCosts } from '#projections/model-costs.ts';
 import type { AnswerCosts } from '#projections/model-costs.ts';
 import { models, priceOf } from '#services/models/catalogue.ts';

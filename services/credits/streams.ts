@@ -1,5 +1,5 @@
 import { uuidV5 } from '#services/platform/ids.ts';
-import type { CreditCommand } from './account.ts';
+import type { CreditCommand } from './account/account.ts';
 
 /** One person's credits are one stream; these are its name and the ids of what is asked of it. */
 

@@ -1,6 +1,6 @@
-import type { Log } from '#services/platform/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { createSemaphore } from '#services/platform/semaphore.ts';
+import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /**
  * Work that is done after the answer, so that neither its result nor the time it takes can be read

@@ -1,27 +1,33 @@
-import type { Authenticate } from '#services/platform/auth.ts';
-import { networkOf } from '#services/platform/client-address.ts';
-import { answer, bodyOf } from '#services/platform/endpoints.ts';
-import { createRouter } from '#services/platform/http.ts';
-import type { HttpContext } from '#services/platform/http.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { networkOf } from '#services/platform/http/client-address.ts';
+import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
+import { createRouter } from '#services/platform/http/http.ts';
+import type { HttpContext } from '#services/platform/http/http.ts';
 import type { RateLimitName } from '#services/platform/limits.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { ownPath } from './contract.ts';
 import type { SessionReply, SignupReply } from './contract.ts';
 import { identityEndpoints } from './endpoints.ts';
-import { linkRoutes } from './link-routes.ts';
-import type { LinkDependencies } from './link-routes.ts';
-import { mailAccountExists, mailLink } from './mailed-links.ts';
-import type { AskedLink } from './mailed-links.ts';
-import { identityBodyOf, refuseCommonPassword } from './new-password.ts';
-import { passwordRoutes } from './password-routes.ts';
-import type { PasswordDependencies } from './password-routes.ts';
-import { hashPassword, needsRehash, verifyPassword } from './passwords.ts';
+import { linkRoutes } from './links/routes.ts';
+import type { LinkDependencies } from './links/routes.ts';
+import { mailAccountExists, mailLink } from './links/mailed.ts';
+import type { AskedLink } from './links/mailed.ts';
+import { identityBodyOf, refuseCommonPassword } from './passwords/new-password.ts';
+import { passwordRoutes } from './passwords/routes.ts';
+import type { PasswordDependencies } from './passwords/routes.ts';
+import { hashPassword, needsRehash, verifyPassword } from './passwords/passwords.ts';
 import { identityProblem } from './problems.ts';
-import { browserNonce, deviceOfCookie } from './session-cookie.ts';
-import { signIn } from './sign-in.ts';
+import { browserNonce, deviceOfCookie } from './sessions/cookie.ts';
+import { signIn } from './sessions/sign-in.ts';
 import type { SlowDown } from './slow-down.ts';
-import { changedAt, createUser, findUserByEmail, insertUser, normalizedEmail } from './users.ts';
-import type { Account, NewAccount } from './users.ts';
+import {
+  changedAt,
+  createUser,
+  findUserByEmail,
+  insertUser,
+  normalizedEmail,
+} from './accounts/users.ts';
+import type { Account, NewAccount } from './accounts/users.ts';
 
 export type IdentityDependencies = LinkDependencies &
   PasswordDependencies & {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '#db/connect.ts';
-import { keptKey, tooMany } from '#services/platform/rate-limits.ts';
+import { keptKey, tooMany } from '#services/platform/http/rate-limits.ts';
 
 /**
  * Beyond the limit, guesses of one account's password take turns over all processes. Each guess reserves

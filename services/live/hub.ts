@@ -3,7 +3,7 @@ import { compareCursors, endOfLog, lagSeconds, readPage } from '#db/reader.ts';
 import type { Cursor, RecordedEvent } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
-import type { Log } from '#services/platform/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import type { Bye, Fact, FactType } from './contract.ts';
 import { liveLimits } from './limits.ts';
 import { createStreamIds } from './stream-ids.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Log } from '#services/platform/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 

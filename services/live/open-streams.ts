@@ -1,4 +1,4 @@
-import { callerOfAddress } from '#services/platform/client-address.ts';
+import { callerOfAddress } from '#services/platform/http/client-address.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { liveLimits } from './limits.ts';
 

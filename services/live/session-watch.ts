@@ -1,4 +1,4 @@
-import type { Log } from '#services/platform/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { liveLimits } from './limits.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { compareCursors } from '#db/reader.ts';
 import type { Cursor, RecordedEvent } from '#db/reader.ts';
-import { readCursors } from '#projections/checkpoint.ts';
-import { usedEventTypes } from '#projections/define.ts';
-import type { Projection } from '#projections/define.ts';
-import type { Log } from '#services/platform/log.ts';
+import { readCursors } from '#projections/engine/checkpoint.ts';
+import { usedEventTypes } from '#projections/engine/define.ts';
+import type { Projection } from '#projections/engine/define.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { encode } from './hub.ts';
 import { liveLimits } from './limits.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
 import type { Wire } from '#services/platform/contract.ts';
-import type { RunView } from './view.ts';
+import type { RunView } from './reading/view.ts';
 
 /**
  * Requests and replies of the optimization calls (`spec` names kept, new fields snake_case). Units:

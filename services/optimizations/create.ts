@@ -12,9 +12,9 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import type { CouncilModel, Plan, Seat } from './events.ts';
-import type { OptimizationCommand } from './optimization.ts';
-import { streamOf } from './reactions.ts';
+import type { CouncilModel, Plan, Seat } from './run/events.ts';
+import type { OptimizationCommand } from './run/optimization.ts';
+import { streamOf } from './run/reactions.ts';
 
 /** From a request and the catalogue to the command that begins a run: seats, plan, price and seed. */
 export type Seating = {

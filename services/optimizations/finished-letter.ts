@@ -1,6 +1,6 @@
-import type { Letter } from '#services/platform/mail.ts';
-import { statusOf } from './describe.ts';
-import type { RunView } from './view.ts';
+import type { Letter } from '#services/platform/mail/mail.ts';
+import { statusOf } from './reading/describe.ts';
+import type { RunView } from './reading/view.ts';
 
 /** What is told of a run that has ended, to somebody who may be far from the screen. */
 export type FinishedRun = {

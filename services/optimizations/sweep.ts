@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { runsUnderway } from '#projections/optimization-list.ts';
-import type { Log } from '#services/platform/log.ts';
-import type { RunState } from './run-state.ts';
-import { forgetJob, owedJobs, streamOf } from './reactions.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import type { RunState } from './run/state.ts';
+import { forgetJob, owedJobs, streamOf } from './run/reactions.ts';
 import { addJob, issue } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 

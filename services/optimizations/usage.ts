@@ -1,16 +1,16 @@
 import type pg from 'pg';
-import { readUntil } from '#projections/checkpoint.ts';
+import { readUntil } from '#projections/engine/checkpoint.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
-import type { Holds } from '#services/credits/holds.ts';
+import type { Holds } from '#services/credits/ledger/holds.ts';
 import { strategies } from '#services/models/strategies.ts';
-import { requireUser } from '#services/platform/auth.ts';
-import type { Authenticate } from '#services/platform/auth.ts';
-import { answer } from '#services/platform/endpoints.ts';
-import { createRouter } from '#services/platform/http.ts';
+import { requireUser } from '#services/platform/http/auth.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { answer } from '#services/platform/http/endpoints.ts';
+import { createRouter } from '#services/platform/http/http.ts';
 import type { Usage } from './contract.ts';
 import { optimizationEndpoints } from './endpoints.ts';
-import { readStats } from './stats.ts';
-import type { StatsDependencies } from './stats.ts';
+import { readStats } from './reading/stats.ts';
+import type { StatsDependencies } from './reading/stats.ts';
 
 export type UsageDependencies = StatsDependencies & {
   pool: pg.Pool;

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { PaidCredits } from '#services/credits/paid.ts';
+import type { PaidCredits } from '#services/credits/ledger/paid.ts';
 import type { Audit } from '#services/platform/audit.ts';
-import type { Log } from '#services/platform/log.ts';
-import type { QueueMail } from '#services/platform/mail.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import type { QueueMail } from '#services/platform/mail/mail.ts';
 import type { Delivery, PaymentProvider } from './provider.ts';
 
 /** What everything about payments stands on; made once per process. */

@@ -1,18 +1,18 @@
 import { newId } from '#services/platform/ids.ts';
-import type { Letter } from '#services/platform/mail.ts';
+import type { Letter } from '#services/platform/mail/mail.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { forgetCustomers } from './customers.ts';
 import type { PaymentDependencies } from './dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from './purchases/fulfil.ts';
 import { moneyText } from './money.ts';
-import { cancelPlansOf } from './plans.ts';
+import { cancelPlansOf } from './plans/plans.ts';
 import { ProviderRefused } from './provider.ts';
-import { recordUnpaid } from './purchases.ts';
-import type { PurchaseRow } from './purchases.ts';
-import { accountRefundsLetter } from './refund-letter.ts';
-import { packageNameOf } from './refund-mail.ts';
-import { sendRefund } from './refunds.ts';
-import type { NamedRefund } from './refunds.ts';
+import { recordUnpaid } from './purchases/purchases.ts';
+import type { PurchaseRow } from './purchases/purchases.ts';
+import { accountRefundsLetter } from './emails/refund.ts';
+import { packageNameOf } from './refunds/mail.ts';
+import { sendRefund } from './refunds/refunds.ts';
+import type { NamedRefund } from './refunds/refunds.ts';
 
 /**
  * What of payments has to end with an account, in the order in which it is called: what could still be

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { requireUser } from '#services/platform/auth.ts';
-import type { Authenticate } from '#services/platform/auth.ts';
-import { answer, pathOf, queryOf } from '#services/platform/endpoints.ts';
-import { createRouter, notFound } from '#services/platform/http.ts';
+import { requireUser } from '#services/platform/http/auth.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { answer, pathOf, queryOf } from '#services/platform/http/endpoints.ts';
+import { createRouter, notFound } from '#services/platform/http/http.ts';
 import { paymentEndpoints } from './endpoints.ts';
 import { readStatement, readStatementMonths, statementCsv } from './statement.ts';
 

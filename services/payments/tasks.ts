@@ -1,14 +1,14 @@
 import type { Task } from 'graphile-worker';
 import * as v from 'valibot';
-import { checkPayment } from './check-payment.ts';
+import { checkPayment } from './settle/check-payment.ts';
 import type { DeliveryHandlers, PaymentDependencies } from './dependencies.ts';
-import { mend } from './mend.ts';
-import { mailSpendingFrozen } from './paid-twice.ts';
-import { createPlanHandlers } from './plan-deliveries.ts';
-import { planTasks } from './plan-tasks.ts';
-import { mailReceipt } from './receipts.ts';
-import { createRefundHandlers } from './refund-deliveries.ts';
-import { refundTasks } from './refund-tasks.ts';
+import { mend } from './settle/mend.ts';
+import { mailSpendingFrozen } from './purchases/paid-twice.ts';
+import { createPlanHandlers } from './plans/webhooks.ts';
+import { planTasks } from './plans/tasks.ts';
+import { mailReceipt } from './purchases/receipts.ts';
+import { createRefundHandlers } from './refunds/webhooks.ts';
+import { refundTasks } from './refunds/tasks.ts';
 import { createPurchaseHandlers, mergeHandlers, workDelivery } from './webhooks.ts';
 
 /** The jobs of payments. Each may run twice or be killed anywhere. */

@@ -1,5 +1,5 @@
-import { answer } from '#services/platform/endpoints.ts';
-import { createRouter, readBytes } from '#services/platform/http.ts';
+import { answer } from '#services/platform/http/endpoints.ts';
+import { createRouter, readBytes } from '#services/platform/http/http.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
 import type { PaymentDependencies } from './dependencies.ts';
 import { acceptDelivery } from './webhooks.ts';

@@ -6,7 +6,7 @@ import type {
   PaymentDependencies,
   StoredDelivery,
 } from './dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from './purchases/fulfil.ts';
 import type { Delivery } from './provider.ts';
 
 /**

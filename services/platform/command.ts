@@ -16,10 +16,10 @@ import {
   type StreamHead,
 } from '#db/event-store.ts';
 import { isPassing, sqlState } from '#db/transaction.ts';
-import { chainHash, firstHash } from './chain.ts';
+import { chainHash, firstHash } from '#db/chain.ts';
 import { uuidV5 } from './ids.ts';
 import { commandLimits } from './limits.ts';
-import type { Log } from './log.ts';
+import type { Log } from './process/log.ts';
 import { Problem } from './problem.ts';
 
 /**

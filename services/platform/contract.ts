@@ -102,8 +102,8 @@ export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 
 /**
  * What can be asked of the API, as values: the route parses with them and answers by them, the
- * description (`services/openapi.ts`) is generated from them, and the browser's client takes its types
- * from them. Each slice lists its own in `endpoints.ts`; `services/endpoints.ts` holds them all.
+ * description (`services/http/openapi.ts`) is generated from them, and the browser's client takes its types
+ * from them. Each slice lists its own in `endpoints.ts`; `services/http/endpoints.ts` holds them all.
  */
 /** `cookie`: whoever has the session's cookie. `service`: another service with a token of its own. */
 export type Access = 'everyone' | 'cookie' | 'person' | 'service';

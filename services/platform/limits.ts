@@ -163,7 +163,7 @@ export const purchaseLimits = {
   purgePage: 1_000,
 } as const;
 
-/** Refunds and disputes: who looks after what nobody tells (`services/payments/refund-tasks.ts`). */
+/** Refunds and disputes: who looks after what nobody tells (`services/payments/refunds/tasks.ts`). */
 export const refundLimits = {
   /** So long a pending refund is left to its job and to the provider's news. */
   sweepAfterMs: 300_000,

@@ -1,4 +1,4 @@
-import type { refusalCodes } from '#services/refusal-codes.ts';
+import type { refusalCodes } from '#services/http/refusal-codes.ts';
 
 /**
  * A refusal with a stable code. Deciders, routes and tasks throw it; one handler turns it into an

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import * as v from 'valibot';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
-import { notFound } from '#services/platform/http.ts';
+import { notFound } from '#services/platform/http/http.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { IntegrityError } from '#services/platform/seal.ts';

@@ -1,10 +1,10 @@
-import { requireUser } from '#services/platform/auth.ts';
-import type { Authenticate } from '#services/platform/auth.ts';
-import { answer, answerWhole, bodyOf, queryOf } from '#services/platform/endpoints.ts';
-import { createRouter, requireNoFields } from '#services/platform/http.ts';
-import { answerOnce } from '#services/platform/idempotency.ts';
+import { requireUser } from '#services/platform/http/auth.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { answer, answerWhole, bodyOf, queryOf } from '#services/platform/http/endpoints.ts';
+import { createRouter, requireNoFields } from '#services/platform/http/http.ts';
+import { answerOnce } from '#services/platform/http/idempotency.ts';
 import { newId } from '#services/platform/ids.ts';
-import type { RateLimits } from '#services/platform/rate-limits.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { recipeEndpoints } from './endpoints.ts';
 import {
   changeRecipe,

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { sandboxWebhookSecret, SettingsError } from '#services/platform/env.ts';
-import type { Env } from '#services/platform/env.ts';
-import { runProcess } from '#services/platform/lifecycle.ts';
+import { sandboxWebhookSecret, SettingsError } from '#services/platform/process/env.ts';
+import type { Env } from '#services/platform/process/env.ts';
+import { runProcess } from '#services/platform/process/lifecycle.ts';
 import { startMailCatcher } from './mail/mail-catcher.ts';
 import { createMailbox } from './mail/mailbox.ts';
 import { mailboxPages } from './mail/mailbox-pages.ts';
-import { startProviderSandbox } from './providers/provider-sandbox.ts';
-import { respond } from './responder/respond.ts';
+import { startProviderSandbox } from './models/provider-sandbox.ts';
+import { respond } from './models/responder/respond.ts';
 import { deliverTo } from './stripe/deliver.ts';
 import { startFakeStripe } from './stripe/fake-stripe.ts';
 import type { ListeningFakeStripe } from './stripe/fake-stripe.ts';
-import { stripePages } from './stripe/pages.ts';
+import { stripePages } from './stripe/pages/pages.ts';
 
 /**
  * The outside world as a process of its own, on loopback: the model providers in their wire formats, a

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { sandboxWebhookSecret, SettingsError } from '#services/platform/env.ts';
-import { runProcess } from '#services/platform/lifecycle.ts';
+import { sandboxWebhookSecret, SettingsError } from '#services/platform/process/env.ts';
+import { runProcess } from '#services/platform/process/lifecycle.ts';
 import { startFakeStripe } from './stripe/fake-stripe.ts';
 
 /**

@@ -4,11 +4,11 @@ import type { Event } from '@event-driven-io/emmett';
 import { getPostgreSQLEventStore, postgreSQLProjection } from '@event-driven-io/emmett-postgresql';
 import type { PostgresEventStore } from '@event-driven-io/emmett-postgresql';
 import type pg from 'pg';
-import { createGiveCredits } from '#services/credits/grants.ts';
-import { createHolds } from '#services/credits/holds.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
+import { createHolds } from '#services/credits/ledger/holds.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
-import type { Log } from '#services/platform/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio, walFlushes } from './report.ts';
 
 /**

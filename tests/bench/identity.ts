@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { readEnv } from '#services/platform/env.ts';
-import type { Log } from '#services/platform/log.ts';
-import { openCore, openHttp } from '#services/wiring.ts';
+import { readEnv } from '#services/platform/process/env.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { openCore, openHttp } from '#services/core.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { milliseconds, percentile, printTable, ratio } from './report.ts';
 

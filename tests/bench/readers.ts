@@ -4,12 +4,12 @@ import { logStart, readPage } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { creditAccountTable } from '#projections/credit-account.ts';
 import { creditHistory } from '#projections/credit-history.ts';
-import { rebuild } from '#projections/rebuild.ts';
-import { verify } from '#projections/verify.ts';
-import { createGiveCredits } from '#services/credits/grants.ts';
+import { rebuild } from '#projections/engine/rebuild.ts';
+import { verify } from '#projections/engine/verify.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
-import type { Log } from '#services/platform/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
 
 /**

@@ -6,11 +6,11 @@ import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { projections } from '#projections/index.ts';
 import type { ConsumeReply } from '#services/credits/contract.ts';
-import { createGiveCredits } from '#services/credits/grants.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { issueServiceToken } from '#services/identity/service-tokens.ts';
 import { createCommandBus } from '#services/platform/command.ts';
-import type { Log } from '#services/platform/log.ts';
-import { createSupervisor, processService } from '#services/platform/supervise.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
 

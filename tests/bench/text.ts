@@ -1,8 +1,8 @@
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import ReactMarkdown from 'react-markdown';
-import { stepsOver } from '#tests/optimizations/text-steps.ts';
-import { filled, textUnits } from '#tests/walls/hostile-inputs.ts';
+import { stepsOver } from '#tests/optimizations/prompts/text-steps.ts';
+import { filled, textUnits } from '#tests/walls/hostile/inputs.ts';
 import { milliseconds, printTable, ratio } from './report.ts';
 
 const characters = 20_000;

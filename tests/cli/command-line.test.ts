@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { give } from '#tests/support/service.ts';
+import { give } from '#tests/support/processes/service.ts';
 import { variablesOf } from '#tests/support/variables.ts';
 
 let app: TestApp;
@@ -22,7 +22,7 @@ type Ended = { code: number | null; stdout: string; stderr: string };
 
 /** As an operator types it; `read` closes the pipe after the first bytes, as `head` does. */
 async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promise<Ended> {
-  const path = fileURLToPath(import.meta.resolve('#services/cli/cli.ts'));
+  const path = fileURLToPath(import.meta.resolve('#services/cli/main.ts'));
   const child = spawn(process.execPath, [path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: variablesOf({

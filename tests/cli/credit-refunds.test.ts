@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseCall, UsageError } from '#services/cli/command.ts';
-import { creditRefundCommands } from '#services/cli/credits-refunds.ts';
+import { creditRefundCommands } from '#services/cli/credits/refunds.ts';
 import type { Database } from '#services/cli/database.ts';
-import { askForErasure, eraseAccount } from '#services/identity/erasure.ts';
-import { sweepRefunds } from '#services/payments/refund-tasks.ts';
-import { readEnv } from '#services/platform/env.ts';
-import { erasureOf } from '#services/wiring.ts';
-import { bought, partsOf, refundsAt, use } from '#tests/payments/bought.ts';
-import type { Bought } from '#tests/payments/bought.ts';
+import { askForErasure, eraseAccount } from '#services/identity/erasure/erasure.ts';
+import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
+import { readEnv } from '#services/platform/process/env.ts';
+import { erasureOf } from '#services/core.ts';
+import { bought, partsOf, refundsAt, use } from '#tests/payments/purchases/bought.ts';
+import type { Bought } from '#tests/payments/purchases/bought.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 

@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { verifyAnchors } from '#db/anchors.ts';
 import { parseCall, UsageError } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
-import { anchorCommands } from '#services/cli/credits-anchors.ts';
-import { grantCommands } from '#services/cli/credits-grants.ts';
+import { anchorCommands } from '#services/cli/credits/anchors.ts';
+import { grantCommands } from '#services/cli/credits/grants.ts';
 import { creditCommands } from '#services/cli/credits.ts';
 import type { Database } from '#services/cli/database.ts';
-import { readEnv } from '#services/platform/env.ts';
+import { readEnv } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAdvance } from '#projections/advance.ts';
+import { createAdvance } from '#projections/engine/advance.ts';
 import { modelCosts } from '#projections/model-costs.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
-import { operate } from '#tests/support/operator.ts';
-import type { Outcome } from '#tests/support/operator.ts';
+import { operate } from '#tests/support/processes/operator.ts';
+import type { Outcome } from '#tests/support/processes/operator.ts';
 import { appendBadCall, repairBadCall } from '#tests/support/bad-event.ts';
 
 let database: TestDatabase;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { balanceChange, evolve, initialState } from '#services/credits/account-state.ts';
-import { decide } from '#services/credits/account.ts';
-import { unpaidClaims } from '#services/credits/claims.ts';
-import type { AccountState, CreditEvent } from '#services/credits/account-state.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
-import { postings } from '#services/credits/postings.ts';
-import { unsoundness } from '#services/credits/soundness.ts';
+import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
+import { decide } from '#services/credits/account/account.ts';
+import { unpaidClaims } from '#services/credits/account/claims.ts';
+import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import { postings } from '#services/credits/account/movements.ts';
+import { unsoundness } from '#services/credits/account/soundness.ts';
 import { fingerprintOf } from '#services/credits/streams.ts';
 import { commandLimits } from '#services/platform/limits.ts';
 import {

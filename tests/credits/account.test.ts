@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { evolve, initialState } from '#services/credits/account-state.ts';
-import { decide } from '#services/credits/account.ts';
-import { unpaidClaims } from '#services/credits/claims.ts';
-import type { AccountState, CreditEvent, CreditFact } from '#services/credits/account-state.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
-import { refundOffer } from '#services/credits/cash-refunds.ts';
-import type { RefundOffer } from '#services/credits/cash-refunds.ts';
-import type { Lot } from '#services/credits/lots.ts';
-import { reactions } from '#services/credits/reactions.ts';
-import { unsoundness } from '#services/credits/soundness.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
+import { decide } from '#services/credits/account/account.ts';
+import { unpaidClaims } from '#services/credits/account/claims.ts';
+import type { AccountState, CreditEvent, CreditFact } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import { refundOffer } from '#services/credits/account/cash-refunds.ts';
+import type { RefundOffer } from '#services/credits/account/cash-refunds.ts';
+import type { Lot } from '#services/credits/account/lots.ts';
+import { reactions } from '#services/credits/account/reactions.ts';
+import { unsoundness } from '#services/credits/account/soundness.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 function given(...commands: CreditCommand[]): AccountState {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { creditAccount } from '#services/credits/account.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
+import { creditAccount } from '#services/credits/account/account.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { CheckUsageReply } from '#services/credits/contract.ts';
 import { creditStream } from '#services/credits/streams.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';

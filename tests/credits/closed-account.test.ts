@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { evolve, initialState } from '#services/credits/account-state.ts';
-import { decide } from '#services/credits/account.ts';
-import type { AccountState } from '#services/credits/account-state.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
-import { closedAccount } from '#services/credits/closed-account.ts';
-import type { RecordedCreditEvent } from '#services/credits/replay.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
+import { decide } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import { closedAccount } from '#services/credits/ledger/closed-account.ts';
+import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 
 /** Commands one day apart, and what they recorded. */
 function recorded(...commands: CreditCommand[]): RecordedCreditEvent[] {

@@ -8,7 +8,7 @@ import { creditStream } from '#services/credits/streams.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { consume, give, issueToken } from '#tests/support/service.ts';
+import { consume, give, issueToken } from '#tests/support/processes/service.ts';
 
 let app: TestApp;
 let now = Date.now();

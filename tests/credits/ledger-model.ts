@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { evolve, initialState } from '#services/credits/account-state.ts';
-import { decide } from '#services/credits/account.ts';
-import type { AccountState, CreditEvent, LotShare } from '#services/credits/account-state.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
-import type { Lot } from '#services/credits/lots.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
+import { decide } from '#services/credits/account/account.ts';
+import type { AccountState, CreditEvent, LotShare } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import type { Lot } from '#services/credits/account/lots.ts';
 import { endRefundCommandId, fingerprintOf, refundCommandId } from '#services/credits/streams.ts';
 import { derivedId, uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';

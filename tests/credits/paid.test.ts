@@ -2,18 +2,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readStream } from '#db/event-store.ts';
 import { readAccount } from '#projections/credit-account.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
-import { creditAccount } from '#services/credits/account.ts';
-import type { AccountState } from '#services/credits/account-state.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
-import { createCloseAccount } from '#services/credits/closing.ts';
-import { createPaidCredits } from '#services/credits/paid.ts';
-import type { PaidCredits } from '#services/credits/paid.ts';
-import { recordedCreditEvents, replay } from '#services/credits/replay.ts';
+import { creditAccount } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import { createCloseAccount } from '#services/credits/ledger/closing.ts';
+import { createPaidCredits } from '#services/credits/ledger/paid.ts';
+import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import { recordedCreditEvents, replay } from '#services/credits/audit/replay.ts';
 import { creditStream } from '#services/credits/streams.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { derivedId, newId, uuidV5 } from '#services/platform/ids.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 

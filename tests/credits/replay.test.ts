@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CreditEvent } from '#services/credits/account-state.ts';
-import { addTrialBalances } from '#services/credits/postings.ts';
+import type { CreditEvent } from '#services/credits/account/state.ts';
+import { addTrialBalances } from '#services/credits/account/movements.ts';
 import {
   balanceDifferences,
   recordedCreditEvents,
   replay,
   settlementDifferences,
   stateOf,
-} from '#services/credits/replay.ts';
-import type { RecordedCreditEvent } from '#services/credits/replay.ts';
-import type { Settlement } from '#services/optimizations/events.ts';
+} from '#services/credits/audit/replay.ts';
+import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
+import type { Settlement } from '#services/optimizations/run/events.ts';
 import { anyLog, anySteps, createBus, lotId, play, runId } from './ledger-model.ts';
 
 /** Positions of the whole log have gaps; times are a second apart. */

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { anchorDaily, anchorNow, brokenLine, readAnchors, verifyAnchors } from '#db/anchors.ts';
 import { readStoredStream } from '#db/event-store.ts';
 import { verifyEvents } from '#db/verify-events.ts';
-import { chainHash, firstHash } from '#services/platform/chain.ts';
+import { chainHash, firstHash } from '#db/chain.ts';
 import { createCommandBus, type CommandBus } from '#services/platform/command.ts';
-import { createLog, type Log } from '#services/platform/log.ts';
+import { createLog, type Log } from '#services/platform/process/log.ts';
 import { appendInto, credited, debited, testDecider } from '#tests/support/append.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 

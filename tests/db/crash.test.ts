@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPool } from '#db/connect.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '#db/embedded.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { readStoredStream } from '#db/event-store.ts';
 import { migrate } from '#db/migrate.ts';
-import { verifyChain } from '#services/platform/chain.ts';
+import { verifyChain } from '#db/chain.ts';
 import { createCommandBus, type CommandBus } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { roleOf } from '#tests/support/postgres.ts';
 import { tally, tallyLines, tallyPoints } from '#tests/support/tally.ts';
 

@@ -1,12 +1,19 @@
+import { fileURLToPath } from 'node:url';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { eventually, listProcesses, signal, temporaryFolder } from '#tests/support/processes.ts';
+import {
+  eventually,
+  listProcesses,
+  signal,
+  temporaryFolder,
+} from '#tests/support/processes/processes.ts';
 
 /** What becomes of the embedded Postgres when the process that started it is killed outright. */
-const holderFile = join(import.meta.dirname, '../support/embedded-holder.ts');
+const holderFile = fileURLToPath(
+  import.meta.resolve('#tests/support/processes/embedded-holder.ts'),
+);
 let folder: ReturnType<typeof temporaryFolder>;
 const holders: ChildProcess[] = [];
 

@@ -22,7 +22,7 @@ import {
   EmbeddedPostgresError,
   startEmbeddedPostgres,
   type EmbeddedPostgres,
-} from '#db/embedded.ts';
+} from '#db/embedded/embedded.ts';
 
 let dataDir: string;
 const running: EmbeddedPostgres[] = [];
@@ -279,7 +279,7 @@ async function lineOf(folder: string): Promise<string> {
 type Holder = { child: ChildProcess; port: number; stop(): Promise<void> };
 
 async function startHolder(folder: string = dataDir): Promise<Holder> {
-  const path = fileURLToPath(import.meta.resolve('#tests/support/embedded-holder.ts'));
+  const path = fileURLToPath(import.meta.resolve('#tests/support/processes/embedded-holder.ts'));
   const child = spawn(process.execPath, [path, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];

@@ -8,7 +8,7 @@ import { appendFunction } from '#db/append-function.ts';
 import { checkAppConnection, createPool } from '#db/connect.ts';
 import { appendCommands, readStream, type AppendEntry } from '#db/event-store.ts';
 import { migrate, MigrationError, type MigrateOptions } from '#db/migrate.ts';
-import { defineProjection } from '#projections/define.ts';
+import { defineProjection } from '#projections/engine/define.ts';
 import { projections } from '#projections/index.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 import { roleOf } from '#tests/support/postgres.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type EventFault, verifyEvents } from '#db/verify-events.ts';
 import { createCommandBus, type CommandBus } from '#services/platform/command.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { credited, debited, testDecider } from '#tests/support/append.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 

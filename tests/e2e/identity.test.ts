@@ -12,8 +12,8 @@ import {
   ownerUrlOf,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import { launchBrowser } from '#tests/web/browser.ts';
+} from '#tests/support/processes/processes.ts';
+import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /**
  * Every way in, as a person goes it: the real application, its mails from the mailbox that this

@@ -6,9 +6,9 @@ import {
   freePort,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Application } from '#tests/support/processes.ts';
-import { launchBrowser } from '#tests/web/browser.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Application } from '#tests/support/processes/processes.ts';
+import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /**
  * What a person does after `npm start`: the real application in its own processes, a real browser,

@@ -6,7 +6,7 @@ import { strategyList } from '#services/models/strategy-list.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { Package, Plan, Purchase, Statement } from '#services/payments/contract.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
-import { taxOf } from '#services/sandbox/stripe/tax.ts';
+import { taxOf } from '#services/sandbox/stripe/objects/tax.ts';
 import { linkIn } from '#tests/support/mail.ts';
 import { testPassword } from '#tests/support/password.ts';
 import {
@@ -18,8 +18,8 @@ import {
   freePort,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import { launchBrowser } from '#tests/web/browser.ts';
+} from '#tests/support/processes/processes.ts';
+import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /**
  * Money as the person sees it who pays: every figure on a page, in a mail, in a file and at the payment

@@ -7,8 +7,8 @@ import {
   freePort,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import { launchBrowser } from '#tests/web/browser.ts';
+} from '#tests/support/processes/processes.ts';
+import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /** How a session lives and ends: the real application, real browsers, nothing between them. */
 const folder = temporaryFolder();

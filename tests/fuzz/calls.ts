@@ -1,9 +1,9 @@
-import { endpoints } from '#services/endpoints.ts';
+import { endpoints } from '#services/http/endpoints.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
 import type { Chance } from '#tests/payments/simulation/chance.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { expectDescribed } from '#tests/support/described.ts';
-import { issueToken } from '#tests/support/service.ts';
+import { issueToken } from '#tests/support/processes/service.ts';
 import { credentials, newCaller, newRun, pretendWorker, send } from '#tests/walls/calls.ts';
 import type { Caller, Sample } from '#tests/walls/calls.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { askBack, purchasesOf } from '#tests/payments/bought.ts';
+import { askBack, purchasesOf } from '#tests/payments/purchases/bought.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';

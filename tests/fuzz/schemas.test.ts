@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { endpoints } from '#services/endpoints.ts';
+import { endpoints } from '#services/http/endpoints.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import { parseInput } from '#services/platform/http.ts';
+import { parseInput } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';
 import {
   allows,

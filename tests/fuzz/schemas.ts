@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
-import { describeApi } from '#services/openapi.ts';
+import { describeApi } from '#services/http/openapi.ts';
 import { createChance } from '#tests/payments/simulation/chance.ts';
 import type { Chance } from '#tests/payments/simulation/chance.ts';
 

@@ -6,14 +6,14 @@ import { projections } from '#projections/index.ts';
 import {
   evolve as evolveAccount,
   initialState as noAccount,
-} from '#services/credits/account-state.ts';
-import { recordedCreditEvents, replay } from '#services/credits/replay.ts';
-import { evolve as evolveRun, initialState as noRun } from '#services/optimizations/run-state.ts';
-import { runEventOf } from '#services/optimizations/read-run.ts';
-import { describeRun } from '#services/optimizations/describe.ts';
-import { applyPatch, beginView, patchOf } from '#services/optimizations/view.ts';
-import type { RunView } from '#services/optimizations/view.ts';
-import { verifyChain } from '#services/platform/chain.ts';
+} from '#services/credits/account/state.ts';
+import { recordedCreditEvents, replay } from '#services/credits/audit/replay.ts';
+import { evolve as evolveRun, initialState as noRun } from '#services/optimizations/run/state.ts';
+import { runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { applyPatch, beginView, patchOf } from '#services/optimizations/reading/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { verifyChain } from '#db/chain.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 

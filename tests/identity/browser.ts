@@ -1,5 +1,5 @@
-import { contentContext } from '#services/platform/mail.ts';
-import type { MailContent } from '#services/platform/mail.ts';
+import { contentContext } from '#services/platform/mail/mail.ts';
+import type { MailContent } from '#services/platform/mail/mail.ts';
 import type { TestApp } from '#tests/support/app.ts';
 
 /** A browser: it keeps cookies, names its page's origin, and comes from one address. */

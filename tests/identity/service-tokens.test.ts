@@ -4,7 +4,7 @@ import { readAccount } from '#projections/credit-account.ts';
 import { revokeServiceToken } from '#services/identity/service-tokens.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { consume, give, issueToken } from '#tests/support/service.ts';
+import { consume, give, issueToken } from '#tests/support/processes/service.ts';
 
 let app: TestApp;
 let ann: Person;

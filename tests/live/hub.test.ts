@@ -6,10 +6,10 @@ import { userOf } from '#services/credits/streams.ts';
 import { createHub } from '#services/live/hub.ts';
 import type { Hub, Subscription } from '#services/live/hub.ts';
 import { newId } from '#services/platform/ids.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
-import { give } from '#tests/support/service.ts';
+import { give } from '#tests/support/processes/service.ts';
 
 let app: TestApp;
 let listener: Listener;

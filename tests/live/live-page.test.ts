@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Bye, Fact } from '#services/live/contract.ts';
-import { clientEvents, serverEvents } from '#services/live/socket-contract.ts';
+import { clientEvents, serverEvents } from '#services/live/socket/contract.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/live.md'), 'utf8');
 

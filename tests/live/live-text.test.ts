@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLiveTextWriter, tailPlace } from '#services/live/live-text.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { createTestDatabase } from '#tests/support/database.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as v from 'valibot';
-import { createGiveCredits } from '#services/credits/grants.ts';
-import { socketLimits } from '#services/live/socket-limits.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
+import { socketLimits } from '#services/live/socket/limits.ts';
 import { Evolution, Optimization, ProgressStep } from '#services/optimizations/contract.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person } from '#tests/support/app.ts';

@@ -1,9 +1,9 @@
 import { io } from 'socket.io-client';
 import type { ManagerOptions, Socket, SocketOptions } from 'socket.io-client';
-import type { Acknowledgement } from '#services/live/socket-contract.ts';
+import type { Acknowledgement } from '#services/live/socket/contract.ts';
 import { httpLimits } from '#services/platform/limits.ts';
-import { createHttpServer, listen, stopListening } from '#services/platform/listen.ts';
-import { openHttp } from '#services/wiring.ts';
+import { createHttpServer, listen, stopListening } from '#services/platform/process/listen.ts';
+import { openHttp } from '#services/core.ts';
 import type { TestApp } from '#tests/support/app.ts';
 
 /** An API process at a real port, in this process. */

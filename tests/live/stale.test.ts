@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startListening } from '#db/listen.ts';
 import type { Listener } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
-import { startProjectionRunner } from '#projections/run.ts';
-import type { Runner } from '#projections/run.ts';
+import { startProjectionRunner } from '#projections/engine/run.ts';
+import type { Runner } from '#projections/engine/run.ts';
 import type { Usage } from '#services/optimizations/contract.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { give } from '#tests/support/service.ts';
+import { give } from '#tests/support/processes/service.ts';
 import { nowListeningTo } from './client.ts';
 import type { Heard } from './client.ts';
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/grants.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/describe.ts';
-import { applyPatch } from '#services/optimizations/view.ts';
-import type { RunPatch, RunView } from '#services/optimizations/view.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { applyPatch } from '#services/optimizations/reading/view.ts';
+import type { RunPatch, RunView } from '#services/optimizations/reading/view.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';

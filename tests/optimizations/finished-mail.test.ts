@@ -5,12 +5,12 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import { finishedLetter } from '#services/optimizations/finished-letter.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { issue, optimizationTasks } from '#services/optimizations/tasks.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
 import type { TestMailbox } from '#tests/support/mail.ts';
-import { give } from '#tests/support/service.ts';
+import { give } from '#tests/support/processes/service.ts';
 
 /** The mail that tells of a run's end, from its last event to the mailbox. */
 let app: TestApp;

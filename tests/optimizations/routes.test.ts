@@ -7,7 +7,7 @@ import type {
 import type { Balance } from '#services/credits/contract.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { give } from '#tests/support/service.ts';
+import { give } from '#tests/support/processes/service.ts';
 
 let app: TestApp;
 let ann: Person;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/grants.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { strategies } from '#services/models/strategies.ts';
 import { uuidV5 } from '#services/platform/ids.ts';

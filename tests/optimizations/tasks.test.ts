@@ -6,11 +6,11 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { give } from '#tests/support/service.ts';
+import { give } from '#tests/support/processes/service.ts';
 
 /** Tasks one at a time, without a queue: what each does to the streams and to the jobs. */
 let app: TestApp;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { lowBalanceLetter, mailLowBalance } from '#services/payments/low-balance-letter.ts';
-import { issueToken, consume, give } from '#tests/support/service.ts';
+import { lowBalanceLetter, mailLowBalance } from '#services/payments/emails/low-balance.ts';
+import { issueToken, consume, give } from '#tests/support/processes/service.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 

@@ -11,7 +11,7 @@ import type { Person } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
-import { consume, give, issueToken } from '#tests/support/service.ts';
+import { consume, give, issueToken } from '#tests/support/processes/service.ts';
 
 /** One person's credits over three months. */
 let shop: TestShop;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readStoredStream } from '#db/event-store.ts';
-import { NotCanonicalError, verifyChain } from '#services/platform/chain.ts';
+import { NotCanonicalError, verifyChain } from '#db/chain.ts';
 import {
   AppendError,
   createCommandBus,
@@ -12,7 +12,7 @@ import {
   type Decider,
   type Patience,
 } from '#services/platform/command.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SettingsError } from '#services/platform/env.ts';
-import { createLog } from '#services/platform/log.ts';
+import { SettingsError } from '#services/platform/process/env.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { prepareDatabase, type DatabaseUrls } from '#services/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 

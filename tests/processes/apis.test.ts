@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken } from '#services/identity/service-tokens.ts';
 import type { Balance } from '#services/credits/contract.ts';
-import type { Replay } from '#services/credits/replay.ts';
+import type { Replay } from '#services/credits/audit/replay.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
-import { operateJson } from '#tests/support/operator.ts';
+import { operateJson } from '#tests/support/processes/operator.ts';
 import {
   createClient,
   eventually,
   startProcess,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Client, OwnProcess, Settings } from '#tests/support/processes.ts';
-import { expectEachOnce } from './check.ts';
-import { follow } from './follow.ts';
-import type { Follower } from './follow.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
+import { expectEachOnce } from './support/check.ts';
+import { follow } from './support/follow.ts';
+import type { Follower } from './support/follow.ts';
 
 /** Two API processes over one database, as behind a load balancer. */
 let database: TestDatabase;

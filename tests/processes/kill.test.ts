@@ -10,11 +10,17 @@ import {
   signal,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Application, Client, Settings } from '#tests/support/processes.ts';
-import { beginRun, expectEachOnce, expectVerified, expectWhole, isInTheMiddle } from './check.ts';
-import type { Watched } from './check.ts';
-import { follow } from './follow.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Application, Client, Settings } from '#tests/support/processes/processes.ts';
+import {
+  beginRun,
+  expectEachOnce,
+  expectVerified,
+  expectWhole,
+  isInTheMiddle,
+} from './support/check.ts';
+import type { Watched } from './support/check.ts';
+import { follow } from './support/follow.ts';
 
 /**
  * The whole application as one command starts it, with a Postgres of its own, and kill -9 of each

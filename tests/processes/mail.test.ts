@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPool } from '#db/connect.ts';
 import { newId } from '#services/platform/ids.ts';
 import { workerLimits } from '#services/platform/limits.ts';
-import { localKeys } from '#services/platform/local-keys.ts';
-import { createMailQueue } from '#services/platform/mail.ts';
-import type { QueueMail } from '#services/platform/mail.ts';
+import { localKeys } from '#services/platform/process/local-keys.ts';
+import { createMailQueue } from '#services/platform/mail/mail.ts';
+import type { QueueMail } from '#services/platform/mail/mail.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
@@ -19,8 +19,8 @@ import {
   startApplication,
   startProcess,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Application, OwnProcess } from '#tests/support/processes.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Application, OwnProcess } from '#tests/support/processes/processes.ts';
 
 /** Mail through real processes: one that is killed in the middle, and the whole application. */
 let started: AsyncDisposableStack;

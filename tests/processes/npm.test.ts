@@ -6,7 +6,7 @@ import {
   signal,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
+} from '#tests/support/processes/processes.ts';
 
 /** `npm start` as service managers and containers stop it: by a signal to npm alone. */
 let folder: ReturnType<typeof temporaryFolder>;

@@ -10,8 +10,8 @@ import {
   eventually,
   startProcess,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Client, OwnProcess, Settings } from '#tests/support/processes.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
 import { createTestStripe } from '#tests/support/stripe.ts';
 import type { TestStripe } from '#tests/support/stripe.ts';
 

@@ -8,12 +8,12 @@ import {
   signal,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
+} from '#tests/support/processes/processes.ts';
 import type { CreditAnalytics } from '#services/credits/contract.ts';
-import type { Application, Client, Settings } from '#tests/support/processes.ts';
+import type { Application, Client, Settings } from '#tests/support/processes/processes.ts';
 import type { Person } from '#tests/support/app.ts';
-import { beginRun, expectVerified, expectWhole, isInTheMiddle } from './check.ts';
-import type { Watched } from './check.ts';
+import { beginRun, expectVerified, expectWhole, isInTheMiddle } from './support/check.ts';
+import type { Watched } from './support/check.ts';
 
 /** The whole application, stopped in the middle of a run and started again on the same data. */
 let folder: ReturnType<typeof temporaryFolder>;

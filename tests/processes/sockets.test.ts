@@ -16,12 +16,12 @@ import {
   eventually,
   startProcess,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Client, OwnProcess, Settings } from '#tests/support/processes.ts';
-import { startAlternating } from './alternating.ts';
-import type { Alternating } from './alternating.ts';
-import { startGate } from './gate.ts';
-import type { Gate } from './gate.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
+import { startAlternating } from './support/alternating.ts';
+import type { Alternating } from './support/alternating.ts';
+import { startGate } from './support/gate.ts';
+import type { Gate } from './support/gate.ts';
 
 /**
  * Clients of the socket over two API processes behind one port that sends each request to the other

@@ -4,19 +4,19 @@ import type { Fact } from '#services/live/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { randomOf } from '#tests/proof/random.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
-import { operateJson } from '#tests/support/operator.ts';
+import { operateJson } from '#tests/support/processes/operator.ts';
 import {
   createClient,
   eventually,
   startProcess,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Client, OwnProcess, Settings } from '#tests/support/processes.ts';
-import { expectEachOnce, expectWhole } from './check.ts';
-import { follow } from './follow.ts';
-import type { Follower } from './follow.ts';
-import { startGate } from './gate.ts';
-import type { Gate } from './gate.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
+import { expectEachOnce, expectWhole } from './support/check.ts';
+import { follow } from './support/follow.ts';
+import type { Follower } from './support/follow.ts';
+import { startGate } from './support/gate.ts';
+import type { Gate } from './support/gate.ts';
 
 /** Two API processes, the stream of each, and a third process that works the runs. */
 let settings: Settings;

@@ -3,17 +3,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { workerLimits } from '#services/platform/limits.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
-import { operateJson } from '#tests/support/operator.ts';
+import { operateJson } from '#tests/support/processes/operator.ts';
 import {
   createClient,
   eventually,
   startProcess,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Client, OwnProcess, Settings } from '#tests/support/processes.ts';
-import { beginRun, expectWhole } from './check.ts';
-import { startGate } from './gate.ts';
-import type { Gate } from './gate.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
+import { beginRun, expectWhole } from './support/check.ts';
+import { startGate } from './support/gate.ts';
+import type { Gate } from './support/gate.ts';
 
 /** Worker processes over one database, whose answers come when the test says so. */
 let folder: ReturnType<typeof temporaryFolder>;

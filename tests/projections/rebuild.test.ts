@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAsOfOneMoment } from '#db/reader.ts';
-import { projectionStatus } from '#projections/checkpoint.ts';
-import type { Projection } from '#projections/define.ts';
+import { projectionStatus } from '#projections/engine/checkpoint.ts';
+import type { Projection } from '#projections/engine/define.ts';
 import { projections as productProjections } from '#projections/index.ts';
-import { rebuild } from '#projections/rebuild.ts';
-import { type Runner, startProjectionRunner } from '#projections/run.ts';
-import { verify } from '#projections/verify.ts';
+import { rebuild } from '#projections/engine/rebuild.ts';
+import { type Runner, startProjectionRunner } from '#projections/engine/run.ts';
+import { verify } from '#projections/engine/verify.ts';
 import { createCommandBus } from '#services/platform/command.ts';
-import { createLog } from '#services/platform/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import {
   appendBatch,
   credited,

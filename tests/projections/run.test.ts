@@ -1,12 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createAdvance } from '#projections/advance.ts';
-import { projectionStatus } from '#projections/checkpoint.ts';
-import type { Projection } from '#projections/define.ts';
-import { type Runner, startProjectionRunner } from '#projections/run.ts';
+import { createAdvance } from '#projections/engine/advance.ts';
+import { projectionStatus } from '#projections/engine/checkpoint.ts';
+import type { Projection } from '#projections/engine/define.ts';
+import { type Runner, startProjectionRunner } from '#projections/engine/run.ts';
 import {
   appendBatch,
   credited,
@@ -53,7 +53,10 @@ function startRunner(options: Partial<Parameters<typeof startProjectionRunner>[0
 
 /** Runs the projections in a process of its own, which can be killed. */
 function startProcess(): ChildProcess {
-  const child = fork(join(import.meta.dirname, '../support/runner-process.ts'), [db.appUrl]);
+  const child = fork(
+    fileURLToPath(import.meta.resolve('#tests/support/processes/runner-process.ts')),
+    [db.appUrl],
+  );
   processes.push(child);
   return child;
 }

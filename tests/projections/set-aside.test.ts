@@ -1,17 +1,18 @@
+import { fileURLToPath } from 'node:url';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createAdvance } from '#projections/advance.ts';
-import { projectionStatus, readUntil } from '#projections/checkpoint.ts';
-import type { Projection } from '#projections/define.ts';
+import { createAdvance } from '#projections/engine/advance.ts';
+import { projectionStatus, readUntil } from '#projections/engine/checkpoint.ts';
+import type { Projection } from '#projections/engine/define.ts';
 import { projections as productProjections } from '#projections/index.ts';
-import { rebuild } from '#projections/rebuild.ts';
-import { retrySetAside } from '#projections/retry.ts';
-import { startProjectionRunner } from '#projections/run.ts';
-import { verify } from '#projections/verify.ts';
+import { rebuild } from '#projections/engine/rebuild.ts';
+import { retrySetAside } from '#projections/engine/retry.ts';
+import { startProjectionRunner } from '#projections/engine/run.ts';
+import { verify } from '#projections/engine/verify.ts';
 import {
   appendBatch,
   appendInto,
@@ -126,7 +127,10 @@ test.each([1, 2, 3, 7, 50, 5000])(
 
 test('processes that are killed while they set streams aside apply every other event once', async () => {
   const start = () => {
-    const child = fork(join(import.meta.dirname, '../support/runner-process.ts'), [db.appUrl]);
+    const child = fork(
+      fileURLToPath(import.meta.resolve('#tests/support/processes/runner-process.ts')),
+      [db.appUrl],
+    );
     processes.push(child);
     return child;
   };

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAdvance } from '#projections/advance.ts';
+import { createAdvance } from '#projections/engine/advance.ts';
 import { projections } from '#projections/index.ts';
-import { verify } from '#projections/verify.ts';
+import { verify } from '#projections/engine/verify.ts';
 import { creditStream } from '#services/credits/streams.ts';
 import { anyLimit, anySteps, logOf } from '#tests/credits/ledger-model.ts';
-import { live } from '#tests/optimizations/world.ts';
-import type { Append } from '#tests/optimizations/world.ts';
+import { live } from '#tests/optimizations/run/world.ts';
+import type { Append } from '#tests/optimizations/run/world.ts';
 import { randomOf } from '#tests/proof/random.ts';
 import { appendBatch } from '#tests/support/append.ts';
 import { createTestDatabase } from '#tests/support/database.ts';

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
-import { expectEndsWell, expectVerified } from '#tests/processes/check.ts';
+import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
 import type { Person } from '#tests/support/app.ts';
-import { operate } from '#tests/support/operator.ts';
+import { operate } from '#tests/support/processes/operator.ts';
 import {
   createClient,
   eventually,
   freePort,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Application, Client } from '#tests/support/processes.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Application, Client } from '#tests/support/processes/processes.ts';
 import { countsInWords, randomOf } from './random.ts';
 
 /**

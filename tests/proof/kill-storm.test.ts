@@ -5,9 +5,9 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
-import { expectEndsWell, expectVerified } from '#tests/processes/check.ts';
-import { follow } from '#tests/processes/follow.ts';
-import type { Follower } from '#tests/processes/follow.ts';
+import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
+import { follow } from '#tests/processes/support/follow.ts';
+import type { Follower } from '#tests/processes/support/follow.ts';
 import type { CallOptions } from '#tests/support/app.ts';
 import {
   createClient,
@@ -17,8 +17,8 @@ import {
   signal,
   startApplication,
   temporaryFolder,
-} from '#tests/support/processes.ts';
-import type { Application, Client } from '#tests/support/processes.ts';
+} from '#tests/support/processes/processes.ts';
+import type { Application, Client } from '#tests/support/processes/processes.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { countsInWords, randomOf } from './random.ts';
 

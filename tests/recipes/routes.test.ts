@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { eraseAccount } from '#services/identity/erasure.ts';
+import { eraseAccount } from '#services/identity/erasure/erasure.ts';
 import { newId } from '#services/platform/ids.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
 import type { Recipe, RecipeList } from '#services/recipes/contract.ts';
 import { shippedRecipes } from '#services/recipes/shipped.ts';
-import { erasureOf } from '#services/wiring.ts';
+import { erasureOf } from '#services/core.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { CallOptions, Person, TestApp } from '#tests/support/app.ts';
 

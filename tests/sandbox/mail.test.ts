@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { createTransport } from 'nodemailer';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { listen, stopListening } from '#services/platform/listen.ts';
+import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { startMailCatcher } from '#services/sandbox/mail/mail-catcher.ts';
 import type { MailCatcher, MailTrouble } from '#services/sandbox/mail/mail-catcher.ts';
 import { createMailbox } from '#services/sandbox/mail/mailbox.ts';

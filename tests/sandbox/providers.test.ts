@@ -3,12 +3,12 @@ import * as fc from 'fast-check';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { strategies } from '#services/models/strategies.ts';
-import type { Persona } from '#services/platform/env.ts';
-import { paceOf, piecesOf } from '#services/sandbox/providers/pace.ts';
-import { callCounter, turnOf } from '#services/sandbox/providers/personas.ts';
-import { startProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
-import type { ProviderSandbox } from '#services/sandbox/providers/provider-sandbox.ts';
-import type { WireCall } from '#services/sandbox/providers/wire.ts';
+import type { Persona } from '#services/platform/process/env.ts';
+import { paceOf, piecesOf } from '#services/sandbox/models/pace.ts';
+import { callCounter, turnOf } from '#services/sandbox/models/personas.ts';
+import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
+import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
+import type { WireCall } from '#services/sandbox/models/wire.ts';
 
 const answer = '{"reasoning":["One reason."]}';
 

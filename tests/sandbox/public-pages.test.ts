@@ -2,13 +2,13 @@ import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listen, stopListening } from '#services/platform/listen.ts';
+import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
 import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
-import { stripePages } from '#services/sandbox/stripe/pages.ts';
+import { stripePages } from '#services/sandbox/stripe/pages/pages.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
-import { temporaryFolder } from '#tests/support/processes.ts';
+import { temporaryFolder } from '#tests/support/processes/processes.ts';
 import { createTestStripe } from '#tests/support/stripe.ts';
 
 /** The sandbox's pages on our port where ALLOW_PUBLIC_SANDBOX lets everybody reach it. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { findsInjection } from '#services/optimizations/answer-text.ts';
-import { draftTexts } from '#services/optimizations/draft.ts';
-import { opinionPrompt } from '#services/optimizations/prompts.ts';
-import { understand } from '#services/sandbox/responder/question.ts';
-import { respond } from '#services/sandbox/responder/respond.ts';
+import { findsInjection } from '#services/optimizations/prompts/answer-text.ts';
+import { draftTexts } from '#services/optimizations/prompts/draft.ts';
+import { opinionPrompt } from '#services/optimizations/prompts/prompts.ts';
+import { understand } from '#services/sandbox/models/responder/question.ts';
+import { respond } from '#services/sandbox/models/responder/respond.ts';
 import { balancedPanel, challenge, questions, simulate } from './simulated-run.ts';
 import type { Panel, SimulatedRun } from './simulated-run.ts';
 

@@ -1,32 +1,36 @@
-import { checkDraft } from '#services/optimizations/draft.ts';
-import type { DraftCheckResult } from '#services/optimizations/draft.ts';
-import { opinionText, scrub } from '#services/optimizations/answer-text.ts';
+import { checkDraft } from '#services/optimizations/prompts/draft.ts';
+import type { DraftCheckResult } from '#services/optimizations/prompts/draft.ts';
+import { opinionText, scrub } from '#services/optimizations/prompts/answer-text.ts';
 import {
   draftPrompt,
   ledgerPrompt,
   opinionPrompt,
   reviewPrompt,
   verificationPrompt,
-} from '#services/optimizations/prompts.ts';
-import type { Challenge, StagePrompt, TalliedClaim } from '#services/optimizations/prompts.ts';
+} from '#services/optimizations/prompts/prompts.ts';
+import type {
+  Challenge,
+  StagePrompt,
+  TalliedClaim,
+} from '#services/optimizations/prompts/prompts.ts';
 import {
   checkLedger,
   checkReview,
   checkVerification,
   parseReply,
-} from '#services/optimizations/replies.ts';
+} from '#services/optimizations/prompts/replies.ts';
 import type {
   Checked,
   CheckedLedger,
   CheckedReview,
   Draft,
   Opinion,
-} from '#services/optimizations/replies.ts';
-import { computeScores } from '#services/optimizations/council.ts';
-import type { Ballot, Scores } from '#services/optimizations/events.ts';
-import { reviewOffsets } from '#services/optimizations/schedule.ts';
-import { labelsFor } from '#services/optimizations/seeded.ts';
-import { respond } from '#services/sandbox/responder/respond.ts';
+} from '#services/optimizations/prompts/replies.ts';
+import { computeScores } from '#services/optimizations/council/council.ts';
+import type { Ballot, Scores } from '#services/optimizations/run/events.ts';
+import { reviewOffsets } from '#services/optimizations/council/schedule.ts';
+import { labelsFor } from '#services/platform/seeded.ts';
+import { respond } from '#services/sandbox/models/responder/respond.ts';
 
 /**
  * A run without its state machine: our prompts, the sandbox's answers, our checks and our figures.

@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Stripe } from 'stripe';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { devPages } from '#services/dev-pages.ts';
-import { answerError, createRouter } from '#services/platform/http.ts';
-import { listen, stopListening } from '#services/platform/listen.ts';
-import { stripePages } from '#services/sandbox/stripe/pages.ts';
+import { devPages } from '#services/http/dev-pages.ts';
+import { answerError, createRouter } from '#services/platform/http/http.ts';
+import { listen, stopListening } from '#services/platform/process/listen.ts';
+import { stripePages } from '#services/sandbox/stripe/pages/pages.ts';
 import { createTestStripe } from '#tests/support/stripe.ts';
 import type { TestStripe } from '#tests/support/stripe.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { createApp } from '#services/app.ts';
-import { openCore, openHttp } from '#services/wiring.ts';
-import type { Core } from '#services/wiring.ts';
-import { readEnv } from '#services/platform/env.ts';
-import type { EnvSource } from '#services/platform/env.ts';
-import type { ProcessContext } from '#services/platform/lifecycle.ts';
-import { createLog } from '#services/platform/log.ts';
+import type { createApp } from '#services/http/app.ts';
+import { openCore, openHttp } from '#services/core.ts';
+import type { Core } from '#services/core.ts';
+import { readEnv } from '#services/platform/process/env.ts';
+import type { EnvSource } from '#services/platform/process/env.ts';
+import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { createTestDatabase } from './database.ts';
 import type { TestDatabase } from './database.ts';
 import { expectDescribed } from './described.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import { defineProjection } from '#projections/define.ts';
+import { defineProjection } from '#projections/engine/define.ts';
 import type { Decider } from '#services/platform/command.ts';
 
 /** Events as the store takes them, without deciders: for tests of what reads. */

@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool } from '#db/connect.ts';
 import { migrate } from '#db/migrate.ts';
-import type { Projection } from '#projections/define.ts';
+import type { Projection } from '#projections/engine/define.ts';
 import { projections as allProjections } from '#projections/index.ts';
 import { roleOf } from './postgres.ts';
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { endpoints } from '#services/endpoints.ts';
-import { refusalsOf } from '#services/openapi.ts';
+import { endpoints } from '#services/http/endpoints.ts';
+import { refusalsOf } from '#services/http/openapi.ts';
 import { ProblemReply } from '#services/platform/contract.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import { patternOf } from '#services/platform/endpoints.ts';
+import { patternOf } from '#services/platform/http/endpoints.ts';
 
 /** The endpoints with patterns of their paths, those without fields first. */
 const patterns = Object.entries<Endpoint>(endpoints)

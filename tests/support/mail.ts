@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger, runOnce } from 'graphile-worker';
-import { createLog } from '#services/platform/log.ts';
-import type { Log } from '#services/platform/log.ts';
-import { createMailTransport } from '#services/platform/mail-transport.ts';
-import type { MailTransportSettings } from '#services/platform/mail-transport.ts';
-import { mailTasks } from '#services/platform/mail.ts';
-import type { MailTaskDependencies } from '#services/platform/mail.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { createMailTransport } from '#services/platform/mail/transport.ts';
+import type { MailTransportSettings } from '#services/platform/mail/transport.ts';
+import { mailTasks } from '#services/platform/mail/mail.ts';
+import type { MailTaskDependencies } from '#services/platform/mail/mail.ts';
 import { startMailCatcher } from '#services/sandbox/mail/mail-catcher.ts';
 import type { MailTrouble } from '#services/sandbox/mail/mail-catcher.ts';
 import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
-import { eventually } from './processes.ts';
+import { eventually } from './processes/processes.ts';
 
 /** A mail server of a test's own, and what it has caught. */
 export type TestMailbox = {

@@ -1,5 +1,5 @@
-import type { Projection } from '#projections/define.ts';
-import { defineProjection } from '#projections/define.ts';
+import type { Projection } from '#projections/engine/define.ts';
+import { defineProjection } from '#projections/engine/define.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
 

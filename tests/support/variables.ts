@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { knownVariables } from '#services/platform/env.ts';
+import { knownVariables } from '#services/platform/process/env.ts';
 
 export type Settings = Readonly<Record<string, string>>;
 

@@ -23,7 +23,7 @@ import {
   EstimateRequest,
   RenameRequest,
 } from '#services/optimizations/contract.ts';
-import { requirePackage } from '#services/payments/checkout.ts';
+import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
   CheckoutRequest,
   PaymentIntentRequest,
@@ -32,16 +32,16 @@ import {
   RefundRequest,
 } from '#services/payments/contract.ts';
 import type { CheckoutReply } from '#services/payments/contract.ts';
-import { insertPurchase, recordPaid } from '#services/payments/purchases.ts';
-import { sandboxWebhookSecret } from '#services/platform/env.ts';
+import { insertPurchase, recordPaid } from '#services/payments/purchases/purchases.ts';
+import { sandboxWebhookSecret } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
 import { mailedToken, openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
-import { png } from '#tests/identity/pictures.ts';
+import { png } from '#tests/identity/accounts/pictures.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { RecipeChange, RecipeRequest } from '#services/recipes/contract.ts';
-import { give, issueToken } from '#tests/support/service.ts';
+import { give, issueToken } from '#tests/support/processes/service.ts';
 
 /**
  * One proper call of every route, for the tests that ask something of all of them. A route that has no

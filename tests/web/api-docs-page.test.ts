@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiDocs } from '#services/api-docs.ts';
-import { openApiRoutes } from '#services/openapi.ts';
-import { createRouter } from '#services/platform/http.ts';
-import { listen, stopListening } from '#services/platform/listen.ts';
-import { findings } from './axe.ts';
-import { launchBrowser } from './browser.ts';
+import { apiDocs } from '#services/http/docs.ts';
+import { openApiRoutes } from '#services/http/openapi.ts';
+import { createRouter } from '#services/platform/http/http.ts';
+import { listen, stopListening } from '#services/platform/process/listen.ts';
+import { findings } from './support/axe.ts';
+import { launchBrowser } from './support/browser.ts';
 
 /** The page that shows the description of the API, in a browser, under its own content policy. */
 let browser: Browser;

@@ -8,8 +8,8 @@ import {
   renewAccessTokenWith,
   setAccessToken,
   write,
-} from '#web/api.ts';
-import { upload } from '#web/api-files.ts';
+} from '#web/api/api.ts';
+import { upload } from '#web/api/files.ts';
 
 type Answer = Response | Error;
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listen, stopListening } from '#services/platform/listen.ts';
-import { layOut } from '#services/platform/mail-layout.ts';
+import { listen, stopListening } from '#services/platform/process/listen.ts';
+import { layOut } from '#services/platform/mail/layout.ts';
 import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
 import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
-import { findings } from './axe.ts';
-import { launchBrowser } from './browser.ts';
+import { findings } from './support/axe.ts';
+import { launchBrowser } from './support/browser.ts';
 
 /** The mailbox of local mode, and a mail of ours in it, in a browser. */
 let browser: Browser;

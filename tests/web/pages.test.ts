@@ -3,10 +3,19 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { policyVersion } from '#services/identity/contract.ts';
 import { mailLimits } from '#services/platform/limits.ts';
-import { launchBrowser } from './browser.ts';
-import { faultsInEveryLook, violations } from './member-site.ts';
-import { settled, watchRequests } from './settled.ts';
-import { member, newcomer, ok, problem, serveSite, sessionOf, type Site, visitor } from './site.ts';
+import { launchBrowser } from './support/browser.ts';
+import { faultsInEveryLook, violations } from './support/member-site.ts';
+import { settled, watchRequests } from './support/settled.ts';
+import {
+  member,
+  newcomer,
+  ok,
+  problem,
+  serveSite,
+  sessionOf,
+  type Site,
+  visitor,
+} from './support/site.ts';
 
 /**
  * The signed-out pages in a real browser. Whatever a page writes to its console as an error, and

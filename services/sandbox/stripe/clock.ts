@@ -1,6 +1,6 @@
-import { expireSession, settleLater } from './checkout.ts';
+import { expireSession, settleLater } from './objects/checkout.ts';
 import type { Store } from './store.ts';
-import { nextStepOf, stepSubscription } from './subscriptions.ts';
+import { nextStepOf, stepSubscription } from './objects/subscriptions.ts';
 import type { World } from './world.ts';
 
 /**

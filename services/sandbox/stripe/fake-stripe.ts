@@ -4,13 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { timingSafeEqual } from 'node:crypto';
 import type { Stripe } from 'stripe';
-import { sandboxStripeKey } from '#services/platform/env.ts';
-import { payOut } from './balance.ts';
+import { sandboxStripeKey } from '#services/platform/process/env.ts';
+import { payOut } from './objects/balance.ts';
 import { createFakeClock } from './clock.ts';
-import { endCheckout, settleLater } from './checkout.ts';
-import type { Outcome } from './checkout.ts';
-import { openDispute, moveDispute, warnOfFraud } from './disputes.ts';
-import type { DisputeMove } from './disputes.ts';
+import { endCheckout, settleLater } from './objects/checkout.ts';
+import type { Outcome } from './objects/checkout.ts';
+import { openDispute, moveDispute, warnOfFraud } from './objects/disputes.ts';
+import type { DisputeMove } from './objects/disputes.ts';
 import { apiVersion, recordEvent } from './events.ts';
 import { ReplyLost, strikes } from './faults.ts';
 import type { FakeFaults } from './faults.ts';
@@ -22,11 +22,18 @@ import {
   rememberedAnswer,
 } from './idempotency.ts';
 import type { Answer } from './idempotency.ts';
-import { beginLater, confirmLater, decline, failLater, openIntent, succeed } from './payments.ts';
-import { refundAtBank, settleRefund } from './refunds.ts';
+import {
+  beginLater,
+  confirmLater,
+  decline,
+  failLater,
+  openIntent,
+  succeed,
+} from './objects/payments.ts';
+import { refundAtBank, settleRefund } from './objects/refunds.ts';
 import { includedOf, routeOf } from './routes.ts';
 import { createStore } from './store.ts';
-import { failNextRenewal } from './subscriptions.ts';
+import { failNextRenewal } from './objects/subscriptions.ts';
 import { expanded, parseForm, WireError } from './wire.ts';
 import type { Params } from './wire.ts';
 import { createWebhooks } from './webhooks.ts';

@@ -1,5 +1,5 @@
-import type { Difference, DifferenceKind } from '#services/payments/difference.ts';
-import { reconcile } from '#services/payments/reconcile.ts';
+import type { Difference, DifferenceKind } from '#services/payments/settle/reconcile/difference.ts';
+import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
 import { requireThat } from './fault.ts';
 import { returningSteps } from './returning-steps.ts';
 import type { Step } from './step.ts';

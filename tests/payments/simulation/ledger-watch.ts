@@ -5,8 +5,8 @@ import type {
   CreditEvent,
   LotShare,
   LotSource,
-} from '#services/credits/account-state.ts';
-import type { Settlement } from '#services/optimizations/events.ts';
+} from '#services/credits/account/state.ts';
+import type { Settlement } from '#services/optimizations/run/events.ts';
 import { requireThat, SimulationFault } from './fault.ts';
 import { amountFor, claimOf, creditsBought } from './truth.ts';
 import type { Truth } from './truth.ts';

@@ -1,7 +1,7 @@
 import type { Purchase, Refund } from '#services/payments/contract.ts';
-import { askForRefund } from '#services/payments/ask-refund.ts';
-import { openWarnings, settleWarnings } from '#services/payments/fraud-warnings.ts';
-import { bookPaidOtherwise } from '#services/payments/paid-otherwise.ts';
+import { askForRefund } from '#services/payments/refunds/ask.ts';
+import { openWarnings, settleWarnings } from '#services/payments/disputes/fraud-warnings.ts';
+import { bookPaidOtherwise } from '#services/payments/purchases/paid-otherwise.ts';
 import { newId } from '#services/platform/ids.ts';
 import { requireThat } from './fault.ts';
 import type { WatchedLot } from './ledger-watch.ts';

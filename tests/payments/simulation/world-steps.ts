@@ -1,6 +1,6 @@
 import type { Stripe } from 'stripe';
-import { creditAccount } from '#services/credits/account.ts';
-import type { CreditCommand } from '#services/credits/account.ts';
+import { creditAccount } from '#services/credits/account/account.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { requireThat } from './fault.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Stripe } from 'stripe';
 import { eventColumns, recordedEvent } from '#db/reader.ts';
 import type { EventRow } from '#db/reader.ts';
-import { NotGrantedYet } from '#services/payments/granted-payment.ts';
+import { NotGrantedYet } from '#services/payments/settle/granted-payment.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { WireError } from '#services/sandbox/stripe/wire.ts';
 import type { CallOptions, Person } from '#tests/support/app.ts';
@@ -352,7 +352,7 @@ function isEchoOfDeath({ error }: Said): boolean {
 }
 
 async function serviceToken(shop: TestShop): Promise<{ secret: string }> {
-  const { issueToken } = await import('#tests/support/service.ts');
+  const { issueToken } = await import('#tests/support/processes/service.ts');
   return issueToken(shop, 1_000_000);
 }
 

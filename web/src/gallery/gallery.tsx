@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from 'react';
 import { ThemeSwitch } from '#web/features/shell/theme-switch.tsx';
-import { Announcer } from '#web/ui/announcer.tsx';
-import { Button, type ButtonTone } from '#web/ui/button.tsx';
+import { Announcer } from '#web/ui/feedback/announcer.tsx';
+import { Button, type ButtonTone } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { EmptyState } from '#web/ui/empty-state.tsx';
-import { ErrorState } from '#web/ui/error-state.tsx';
-import { Checkbox, SelectField, TextArea, TextField } from '#web/ui/field.tsx';
+import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { Checkbox, SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
 import {
   credits,
   creditsInWords,
@@ -15,20 +15,20 @@ import {
   percent,
   price,
   signedCredits,
-} from '#web/ui/figures.ts';
-import { Markdown } from '#web/ui/markdown.tsx';
-import { Notice } from '#web/ui/notice.tsx';
-import { PasswordField } from '#web/ui/password-field.tsx';
-import { ProgressBar } from '#web/ui/progress-bar.tsx';
-import { RelativeTime } from '#web/ui/relative-time.tsx';
+} from '#web/ui/text/figures.ts';
+import { Markdown } from '#web/ui/text/markdown.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
+import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
+import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Ring } from '#web/ui/ring.tsx';
-import { Loading, Skeleton } from '#web/ui/skeleton.tsx';
+import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { SkipLink } from '#web/ui/skip-link.tsx';
-import { Badge, Status, type StatusTone } from '#web/ui/status.tsx';
+import { Badge, Status, type StatusTone } from '#web/ui/feedback/status.tsx';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
-import type { ToastType } from '#web/ui/toast-card.tsx';
-import { showToast, Toasts } from '#web/ui/toasts.tsx';
+import type { ToastType } from '#web/ui/feedback/toast-card.tsx';
+import { showToast, Toasts } from '#web/ui/feedback/toasts.tsx';
 
 const tones: readonly ButtonTone[] = ['primary', 'secondary', 'quiet', 'danger'];
 const statuses: readonly StatusTone[] = ['ok', 'active', 'warn', 'bad', 'info', 'neutral'];

@@ -1,5 +1,5 @@
 import type { Delta, Fact } from '#services/live/contract.ts';
-import { applyPatch, type RunView, withStreamed } from '#services/optimizations/view.ts';
+import { applyPatch, type RunView, withStreamed } from '#services/optimizations/reading/view.ts';
 
 /**
  * One run as this page knows it: the folded view, and the words of calls that are still being

@@ -1,8 +1,8 @@
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Home } from '#web/features/home/home.tsx';
-import { useSession } from '#web/features/identity/session.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { useSession } from '#web/features/identity/sessions/session.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /** Every address without a page, also below one that has a page: the home page, which says so. */
 export const Route = createFileRoute('/$')({

@@ -1,18 +1,18 @@
 import { createRootRoute, Outlet, useMatches } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { logout, useSession } from '#web/features/identity/session.ts';
+import { logout, useSession } from '#web/features/identity/sessions/session.ts';
 import { Footer } from '#web/features/shell/footer.tsx';
 import { VisitorBar, WaitingBar } from '#web/features/shell/top-bar.tsx';
-import { Announcer } from '#web/ui/announcer.tsx';
+import { Announcer } from '#web/ui/feedback/announcer.tsx';
 import { SkipLink } from '#web/ui/skip-link.tsx';
-import { Toasts } from '#web/ui/toasts.tsx';
+import { Toasts } from '#web/ui/feedback/toasts.tsx';
 
 /** What only people who are signed in need is no part of the first load. */
 const MemberShell = lazy(() =>
-  import('#web/member-shell.tsx').then((module) => ({ default: module.MemberShell })),
+  import('#web/app/member-shell.tsx').then((module) => ({ default: module.MemberShell })),
 );
 const SignInAgain = lazy(() =>
-  import('#web/features/identity/sign-in-again.tsx').then((module) => ({
+  import('#web/features/identity/sessions/sign-in-again.tsx').then((module) => ({
     default: module.SignInAgain,
   })),
 );

@@ -1,10 +1,10 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { createFileRoute, Outlet, redirect } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { knownSession } from '#web/features/identity/session.ts';
-import { useLeaveWhenSignedOut } from '#web/features/identity/use-return.ts';
-import { PagePending } from '#web/page-pending.tsx';
-import { queryClient } from '#web/query-client.ts';
+import { knownSession } from '#web/features/identity/sessions/session.ts';
+import { useLeaveWhenSignedOut } from '#web/features/identity/sessions/use-return.ts';
+import { PagePending } from '#web/app/page-pending.tsx';
+import { queryClient } from '#web/api/query-client.ts';
 
 /** Every page below this route is for people who are signed in. */
 export const Route = createFileRoute('/_signed-in')({

@@ -1,7 +1,7 @@
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
-import { ConfirmPage } from '#web/features/identity/confirm-page.tsx';
+import { ConfirmPage } from '#web/features/identity/links/confirm-page.tsx';
 
 export const Route = createFileRoute('/auth/confirm')({
   component: ConfirmRoute,

@@ -1,6 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { LinkPage } from '#web/features/identity/link-page.tsx';
+import { LinkPage } from '#web/features/identity/links/link-page.tsx';
 
 export const Route = createFileRoute('/auth/link/$kind')({
   component: LinkRoute,

@@ -1,7 +1,7 @@
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
-import { VerifyPage } from '#web/features/identity/verify-page.tsx';
+import { VerifyPage } from '#web/features/identity/links/verify-page.tsx';
 
 export const Route = createFileRoute('/auth/verify-email')({
   component: VerifyRoute,

@@ -1,6 +1,6 @@
 import { createFileRoute, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { AskForLink } from '#web/features/identity/ask-for-link.tsx';
+import { AskForLink } from '#web/features/identity/links/ask-for-link.tsx';
 import { Card } from '#web/ui/card.tsx';
 
 export const Route = createFileRoute('/forgot-password')({

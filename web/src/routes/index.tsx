@@ -1,12 +1,12 @@
 import { createFileRoute, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { Home } from '#web/features/home/home.tsx';
-import { useArrival } from '#web/features/identity/arrival.ts';
-import { useSession } from '#web/features/identity/session.ts';
+import { useArrival } from '#web/features/identity/sessions/arrival.ts';
+import { useSession } from '#web/features/identity/sessions/session.ts';
 
 /** Only who comes by a sign-in link needs it. */
 const MagicArrival = lazy(() =>
-  import('#web/features/identity/magic-arrival.tsx').then((module) => ({
+  import('#web/features/identity/links/magic-arrival.tsx').then((module) => ({
     default: module.MagicArrival,
   })),
 );

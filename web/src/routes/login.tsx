@@ -2,8 +2,8 @@ import { createFileRoute, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
 import { LocalModeHint } from '#web/features/identity/local-mode-hint.tsx';
-import { LoginForm } from '#web/features/identity/login-form.tsx';
-import { useReturn } from '#web/features/identity/use-return.ts';
+import { LoginForm } from '#web/features/identity/sessions/login-form.tsx';
+import { useReturn } from '#web/features/identity/sessions/use-return.ts';
 import { Card } from '#web/ui/card.tsx';
 import { useHydrated } from '#web/ui/hydrated.ts';
 

@@ -1,7 +1,7 @@
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
-import { ResetPage } from '#web/features/identity/reset-page.tsx';
+import { ResetPage } from '#web/features/identity/links/reset-page.tsx';
 
 export const Route = createFileRoute('/reset-password')({
   component: ResetRoute,

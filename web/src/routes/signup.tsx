@@ -2,11 +2,11 @@ import { createFileRoute, Link, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import * as v from 'valibot';
 import { SignupForm } from '#web/features/identity/signup-form.tsx';
-import { useReturn } from '#web/features/identity/use-return.ts';
+import { useReturn } from '#web/features/identity/sessions/use-return.ts';
 import { Card } from '#web/ui/card.tsx';
 import { useHydrated } from '#web/ui/hydrated.ts';
-import { showToast } from '#web/ui/toasts.tsx';
-import { productName } from '#web/product.ts';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
+import { productName } from '#web/app/product.ts';
 
 // Only for those who chose one: the first load is small.
 const WantedPackage = lazy(async () => ({

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { opinionOf } from '#services/optimizations/describe.ts';
-import { type RunView } from '#services/optimizations/view.ts';
-import { Markdown } from '#web/ui/markdown.tsx';
+import { opinionOf } from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
+import { Markdown } from '#web/ui/text/markdown.tsx';
 
 type Heading = 'h3' | 'h4';
 type Opinion = NonNullable<ReturnType<typeof opinionOf>>;

@@ -1,6 +1,6 @@
-import { describeSeat } from '#services/optimizations/describe.ts';
+import { describeSeat } from '#services/optimizations/reading/describe.ts';
 import type { SeatProgress } from '#services/optimizations/contract.ts';
-import { type RunView } from '#services/optimizations/view.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';
 

@@ -1,5 +1,5 @@
-import { costOf } from '#services/optimizations/describe.ts';
-import { type AttemptView, type RunView } from '#services/optimizations/view.ts';
+import { costOf } from '#services/optimizations/reading/describe.ts';
+import { type AttemptView, type RunView } from '#services/optimizations/reading/view.ts';
 
 type Outcome = NonNullable<RunView['calls'][string]['outcome']>;
 type Ballot = Extract<Outcome, { kind: 'review' }>['ballot'];

@@ -1,5 +1,5 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { creditsInWords } from '#web/ui/figures.ts';
+import { creditsInWords } from '#web/ui/text/figures.ts';
 
 /** What was charged and what came back, from the ledger. */
 export function moneyWords({

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { erased } from '#services/optimizations/describe.ts';
-import { type RunView } from '#services/optimizations/view.ts';
+import { erased } from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
 
 /** Longer questions stand as their title, as those do that were given one, the whole below it. */
 const headingCharacters = 200;

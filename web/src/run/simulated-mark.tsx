@@ -1,6 +1,6 @@
 import { FlaskConical } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { RunView } from '#services/optimizations/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import { listed } from './words.ts';
 
 /** Says, for as long as the run is on screen, that no real model answered. */

@@ -1,9 +1,9 @@
-import { onSessionEnd } from '#web/features/identity/session.ts';
+import { onSessionEnd } from '#web/features/identity/sessions/session.ts';
 import { restoreRun, runsKey } from '#web/features/runs/queries.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { queryClient } from '#web/query-client.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { dismissToast, showToast } from '#web/ui/toasts.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { queryClient } from '#web/api/query-client.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { dismissToast, showToast } from '#web/ui/feedback/toasts.tsx';
 
 /** Milliseconds in which a deletion can be taken back. */
 const undoMs = 8_000;

@@ -1,6 +1,6 @@
 import type { SeatProgress } from '#services/optimizations/contract.ts';
-import type { RunView } from '#services/optimizations/view.ts';
-import type { StatusTone } from '#web/ui/status.tsx';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 /** How the chamber says things: strategies, roles, a seat's status and what it is doing. */
 export const phases = [

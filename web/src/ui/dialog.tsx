@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
-import { DismissButton } from './notice.tsx';
+import { DismissButton } from './feedback/notice.tsx';
 
 /**
  * A modal dialog on the browser's own `<dialog>`: it traps and returns the focus, and Esc closes it.

@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
-import { Button } from './button.tsx';
+import { Button } from './form/button.tsx';
 
 /** A drawing, and the same facts as a table behind a button. */
 export function TableToggle({

@@ -1,5 +1,9 @@
-import { describeSeat, overallProgress, statusOf } from '#services/optimizations/describe.ts';
-import { type RunView } from '#services/optimizations/view.ts';
+import {
+  describeSeat,
+  overallProgress,
+  statusOf,
+} from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
 import { isOut, listed, phases } from '#web/run/words.ts';
 
 /**

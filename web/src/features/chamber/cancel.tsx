@@ -1,14 +1,14 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Optimization } from '#services/optimizations/contract.ts';
-import type { RunView } from '#services/optimizations/view.ts';
-import { write } from '#web/api.ts';
-import { reloadRun, sameFields, useRunPart } from '#web/live.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { write } from '#web/api/api.ts';
+import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { Button } from '#web/ui/button.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**
  * Stops a run, after saying what that costs. The page is left only when the ledger has the credits

@@ -1,6 +1,6 @@
 import { Wifi, WifiOff } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { sinceUpdate, useConnection } from '#web/live.ts';
+import { sinceUpdate, useConnection } from '#web/live/live.ts';
 import { connectionWords } from '#web/live/connection.ts';
 
 /** Whether the page is up to date, in words; never a modal, and never announced by the second. */

@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { describeRun, statusOf } from '#services/optimizations/describe.ts';
-import { sameFields, useRunPart } from '#web/live.ts';
+import { describeRun, statusOf } from '#services/optimizations/reading/describe.ts';
+import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { LinkButton } from '#web/ui/button.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 import { moneyWords } from '#web/run/money.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { Status } from '#web/ui/status.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { Status } from '#web/ui/feedback/status.tsx';
 
 /** Takes the place of the cancel button, so that the page below it stays where it is. */
 export function ResultReady({ runId }: { runId: string }): ReactNode {

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
 import { listed } from '#web/run/words.ts';
-import { Button } from '#web/ui/button.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Panel } from './panel.tsx';
 
 /** Points of one kind that stand in the panel; the others behind "See all". */

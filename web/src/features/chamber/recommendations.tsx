@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import type { RunView } from '#services/optimizations/view.ts';
-import { sameFields, useRunPart } from '#web/live.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Panel } from './panel.tsx';
 

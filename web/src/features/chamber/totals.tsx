@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import { summarize } from '#services/optimizations/describe.ts';
-import { sameFields, serverNow, useRunPart } from '#web/live.ts';
+import { summarize } from '#services/optimizations/reading/describe.ts';
+import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { creditsInWords, modelCost, percent } from '#web/ui/figures.ts';
+import { creditsInWords, modelCost, percent } from '#web/ui/text/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { duration, timeLeft } from '#web/run/words.ts';
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
-import { useRunPart } from '#web/live.ts';
-import { announce } from '#web/ui/announcer.tsx';
+import { useRunPart } from '#web/live/live.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
 import {
   type Announcer,
   announcementsBetween,

@@ -1,7 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { overallProgress, statusOf } from '#services/optimizations/describe.ts';
-import { useRunPart } from '#web/live.ts';
+import { overallProgress, statusOf } from '#services/optimizations/reading/describe.ts';
+import { useRunPart } from '#web/live/live.ts';
 
 /** The window's title follows the run: "62 % · Evolution Chamber", then "Done · …". */
 export function useTitle(runId: string): void {

@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { BatteryFull, BatteryLow, BatteryMedium, BatteryWarning } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
-import { LinkButton } from '#web/ui/button.tsx';
-import { credits, creditsInWords } from '#web/ui/figures.ts';
-import { RelativeTime } from '#web/ui/relative-time.tsx';
-import { Skeleton, useSkeleton } from '#web/ui/skeleton.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { RelativeTime } from '#web/ui/text/relative-time.tsx';
+import { Skeleton, useSkeleton } from '#web/ui/feedback/skeleton.tsx';
 import { balanceQuery } from './queries.ts';
 import { type CreditTier, creditTier, lowCredits, tierWords } from './tier.ts';
 

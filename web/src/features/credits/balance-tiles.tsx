@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
 import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import type { Balance } from '#services/credits/contract.ts';
-import { contactEmail } from '#web/product.ts';
-import { LinkButton } from '#web/ui/button.tsx';
+import { contactEmail } from '#web/app/product.ts';
+import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
-import { takenBackWords } from './taken-back.ts';
+import { takenBackWords } from './purchases/taken-back.ts';
 import { creditTier, tierWords } from './tier.ts';
 
 /** What a person has, bought and used; reserved and owed credits when there are any. */

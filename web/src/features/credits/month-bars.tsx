@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { formatNumber } from '#services/platform/numbers.ts';
-import { credits } from '#web/ui/figures.ts';
+import { credits } from '#web/ui/text/figures.ts';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import {
   barShares,

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { Balance, CreditAnalytics, creditLimits, History } from '#services/credits/contract.ts';
-import { read } from '#web/api.ts';
+import { read } from '#web/api/api.ts';
 
 /** A person's credits. The event stream keeps it current while the page is open. */
 export const balanceQuery = queryOptions({

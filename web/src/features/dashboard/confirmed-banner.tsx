@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { productName } from '#web/product.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { productName } from '#web/app/product.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**
  * The welcome after an e-mail address was confirmed. It stands once: `onSeen` takes the mark out of

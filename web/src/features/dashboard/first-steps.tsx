@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { LinkButton } from '#web/ui/button.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 
 /** Questions to begin with; they are put into the form, where everything can be changed. */
 const exampleQuestions: readonly string[] = [

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { DashboardStats, Usage } from '#services/optimizations/contract.ts';
-import { read } from '#web/api.ts';
+import { read } from '#web/api/api.ts';
 
 // Both follow from the ledger, and are asked for again with it, and when the stream calls them stale.
 

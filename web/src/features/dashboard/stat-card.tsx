@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { type Answer, LastRead } from '#web/query-block.tsx';
-import { Button } from '#web/ui/button.tsx';
+import { type Answer, LastRead } from '#web/api/query-block.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { Loading, Skeleton } from '#web/ui/skeleton.tsx';
+import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export type Stat = { readonly value: ReactNode; readonly detail: ReactNode };
 

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import type { User } from '#services/identity/contract.ts';
 import type { Usage } from '#services/optimizations/contract.ts';
-import type { Answer } from '#web/query-block.tsx';
-import { Button, LinkButton } from '#web/ui/button.tsx';
-import { Notice } from '#web/ui/notice.tsx';
+import type { Answer } from '#web/api/query-block.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import { nearnessOf, type Nearness, planWords } from './usage.ts';
 
 const colours: Readonly<Record<Nearness['level'], string>> = {

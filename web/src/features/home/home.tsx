@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { LinkButton } from '#web/ui/button.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { Method } from './method.tsx';
 import { Pricing } from './pricing.tsx';

@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Package } from '#services/payments/contract.ts';
-import { LinkButton } from '#web/ui/button.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { classNames } from '#web/ui/class-names.ts';
-import { creditsInWords, price } from '#web/ui/figures.ts';
-import { Badge } from '#web/ui/status.tsx';
+import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import { Badge } from '#web/ui/feedback/status.tsx';
 import { builtPackages, runPrices } from './catalogue.ts';
 
 /** Pages are built once for everybody, so their figures are written in one language. */

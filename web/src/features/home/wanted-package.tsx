@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { creditsInWords, price } from '#web/ui/figures.ts';
+import { creditsInWords, price } from '#web/ui/text/figures.ts';
 import { builtPackages } from './catalogue.ts';
 
 /** What a package costs that somebody chose before signing up, and whether it renews. */

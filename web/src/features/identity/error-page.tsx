@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
-import { LinkButton } from '#web/ui/button.tsx';
-import { Notice } from '#web/ui/notice.tsx';
-import { AskForLink } from './ask-for-link.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { AskForLink } from './links/ask-for-link.tsx';
 import { sentenceOfCode, unknownError } from './error-sentence.ts';
-import { ContactLink, LandingPage } from './landing-page.tsx';
-import { useSession } from './session.ts';
+import { ContactLink, LandingPage } from './links/landing-page.tsx';
+import { useSession } from './sessions/session.ts';
 
 /** Where a sign-in that went wrong elsewhere ends. */
 export function AuthErrorPage({ code }: { code: string | undefined }): ReactNode {

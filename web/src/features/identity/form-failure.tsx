@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import { ApiProblem } from '#web/api.ts';
-import { waitSentence } from '#web/problem-words.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { ApiProblem } from '#web/api/api.ts';
+import { waitSentence } from '#web/api/problem-words.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /** The banner of a form that the server refused. It takes the focus. */
 export function FormFailure({

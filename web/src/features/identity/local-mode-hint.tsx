@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useHydrated } from '#web/ui/hydrated.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**
  * Where to find the demo account. The server marks the pages of local mode (`<html data-mode>`), so

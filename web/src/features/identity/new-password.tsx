@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { PasswordField } from '#web/ui/password-field.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { PasswordChecklist } from './password-checklist.tsx';
 
 /** A password that is being chosen, with the rules it has to meet. */

@@ -1,17 +1,17 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { policyVersion, SignupForm as SignupSchema } from '#services/identity/contract.ts';
-import { ApiProblem } from '#web/api.ts';
-import { Button, LinkButton } from '#web/ui/button.tsx';
-import { Checkbox, TextField } from '#web/ui/field.tsx';
-import { type FieldErrors, useForm } from '#web/ui/form.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { Checkbox, TextField } from '#web/ui/form/field.tsx';
+import { type FieldErrors, useForm } from '#web/ui/form/form.ts';
 import { useHydrated } from '#web/ui/hydrated.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { PasswordField } from '#web/ui/password-field.tsx';
-import { showToast } from '#web/ui/toasts.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { FailureBanner } from './form-failure.tsx';
 import { NewPassword } from './new-password.tsx';
-import { signup } from './session.ts';
+import { signup } from './sessions/session.ts';
 import { plainRefusal, signupFieldErrors, signupRefusal } from './signup-refusal.ts';
 import { keepUnconfirmed } from './unconfirmed.ts';
 

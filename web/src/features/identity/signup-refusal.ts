@@ -1,6 +1,6 @@
-import { ApiProblem } from '#web/api.ts';
-import { waitSentence } from '#web/problem-words.ts';
-import type { FieldErrors } from '#web/ui/form.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { waitSentence } from '#web/api/problem-words.ts';
+import type { FieldErrors } from '#web/ui/form/form.ts';
 
 /** Why a sign-up failed: what a person reads in the banner, by the code of the problem. */
 export type SignupRefusal = { title: string; detail: string };

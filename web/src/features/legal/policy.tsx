@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { policyVersion } from '#services/identity/contract.ts';
-import { contactEmail } from '#web/product.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { contactEmail } from '#web/app/product.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 const effective = new Date(policyVersion).toLocaleDateString('en-GB', {
   dateStyle: 'long',

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { productName } from '#web/product.ts';
+import { productName } from '#web/app/product.ts';
 import { Contact, Policy, type PolicySection } from './policy.tsx';
 
 const sections: readonly PolicySection[] = [

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { Strategy } from '#services/optimizations/contract.ts';
-import { Button } from '#web/ui/button.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
+import { creditsInWords } from '#web/ui/text/figures.ts';
 
 /**
  * The attribute is what an opening dialog looks for. React's own `autoFocus` focuses at once, which is

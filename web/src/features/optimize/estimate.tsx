@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
-import { creditsInWords, modelCost } from '#web/ui/figures.ts';
-import { Skeleton } from '#web/ui/skeleton.tsx';
-import type { StrategyId } from './fields.ts';
+import { creditsInWords, modelCost } from '#web/ui/text/figures.ts';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import type { StrategyId } from './question/fields.ts';
 import { estimateQuery } from './queries.ts';
 import { typicalTime } from './strategy-words.ts';
 

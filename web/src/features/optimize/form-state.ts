@@ -1,9 +1,9 @@
 import type { Balance } from '#services/credits/contract.ts';
 import type { Strategy } from '#services/optimizations/contract.ts';
-import type { Attempt } from './draft.ts';
-import type { Checked, Fields } from './fields.ts';
+import type { Attempt } from './question/draft.ts';
+import type { Checked, Fields } from './question/fields.ts';
 import type { Shortage } from './insufficient.tsx';
-import type { Row, Rows } from './rows.ts';
+import type { Row, Rows } from './question/rows.ts';
 import { isUsable } from './strategy-words.ts';
 
 /** What a person still has to do before the form can start, in the order of the page. */

@@ -11,31 +11,37 @@ import {
 } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import { challengeTypes, optimizationLimits } from '#services/optimizations/contract.ts';
-import { ApiProblem } from '#web/api.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { announce } from '#web/ui/announcer.tsx';
-import { Button } from '#web/ui/button.tsx';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { ErrorState } from '#web/ui/error-state.tsx';
-import { SelectField, TextArea } from '#web/ui/field.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
-import { challengeTypeWords, suggestChallengeType } from './challenge-type.ts';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { SelectField, TextArea } from '#web/ui/form/field.tsx';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import { challengeTypeWords, suggestChallengeType } from './question/challenge-type.ts';
 import { ConfirmStart } from './confirm-start.tsx';
-import { Counter } from './counter.tsx';
-import type { Draft } from './draft.ts';
-import { challengeTypeOf, checkFields, emptyFields, type Fields, hasText } from './fields.ts';
+import { Counter } from './question/counter.tsx';
+import type { Draft } from './question/draft.ts';
+import {
+  challengeTypeOf,
+  checkFields,
+  emptyFields,
+  type Fields,
+  hasText,
+} from './question/fields.ts';
 import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts';
 import { Insufficient, refusalSentence, shortageTitle } from './insufficient.tsx';
 import { FourSteps } from './method.tsx';
 import { checkUsage, createRun, processRun, strategiesQuery } from './queries.ts';
-import { RowsField } from './rows-field.tsx';
+import { RowsField } from './question/rows-field.tsx';
 import { newAttempt, type Started, startRun } from './start.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
 import { Summary } from './summary.tsx';
-import { type OnSessionEnd, useDraft } from './use-draft.ts';
+import { type OnSessionEnd, useDraft } from './question/use-draft.ts';
 
 type Phase =
   | { readonly kind: 'editing' }

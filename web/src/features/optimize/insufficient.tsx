@@ -1,8 +1,8 @@
 import type { ReactNode, Ref } from 'react';
 import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
-import { LinkButton } from '#web/ui/button.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 
 export type Shortage = {
   readonly required: number;

@@ -6,8 +6,8 @@ import {
   Optimization,
   StrategiesReply,
 } from '#services/optimizations/contract.ts';
-import { read, write } from '#web/api.ts';
-import type { StrategyId } from './fields.ts';
+import { read, write } from '#web/api/api.ts';
+import type { StrategyId } from './question/fields.ts';
 
 /** The strategies with their seats, prices and whether they can run here. */
 export const strategiesQuery = queryOptions({

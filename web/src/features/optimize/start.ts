@@ -1,7 +1,7 @@
 import type { CheckUsageReply } from '#services/credits/contract.ts';
 import type { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
-import { ApiProblem, isTransient } from '#web/api.ts';
-import type { Attempt } from './draft.ts';
+import { ApiProblem, isTransient } from '#web/api/api.ts';
+import type { Attempt } from './question/draft.ts';
 
 /** The three calls of a start; tests bring their own. */
 export type StartCalls = {

@@ -1,12 +1,12 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { Strategy } from '#services/optimizations/contract.ts';
 import { roleColours, roleWords } from '#web/run/words.ts';
-import { Button } from '#web/ui/button.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';
-import { Checkbox } from '#web/ui/field.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { Badge } from '#web/ui/status.tsx';
-import type { StrategyId } from './fields.ts';
+import { Checkbox } from '#web/ui/form/field.tsx';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { Badge } from '#web/ui/feedback/status.tsx';
+import type { StrategyId } from './question/fields.ts';
 import { isUsable, typicalTime, unavailableSentence } from './strategy-words.ts';
 
 type Props = {

@@ -2,11 +2,11 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Strategy } from '#services/optimizations/contract.ts';
-import { credits, creditsInWords } from '#web/ui/figures.ts';
-import { Badge } from '#web/ui/status.tsx';
-import { challengeTypeWords } from './challenge-type.ts';
+import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { Badge } from '#web/ui/feedback/status.tsx';
+import { challengeTypeWords } from './question/challenge-type.ts';
 import { Estimate } from './estimate.tsx';
-import { challengeTypeOf, type Fields } from './fields.ts';
+import { challengeTypeOf, type Fields } from './question/fields.ts';
 import { destinationSentence } from './strategy-words.ts';
 
 /** What a start would mean: price, balance afterwards, what may come back, and where the text goes. */

@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { Package, Plan, PlanRequest } from '#services/payments/contract.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { Button, LinkButton } from '#web/ui/button.tsx';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { EmptyState } from '#web/ui/empty-state.tsx';
-import { creditsInWords, price } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { Status } from '#web/ui/status.tsx';
+import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
+import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { Status } from '#web/ui/feedback/status.tsx';
 import { PortalButton } from './portal-button.tsx';
 import { changePlan, planQuery } from './queries.ts';
 import {

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { Plan } from '#services/payments/contract.ts';
-import { LinkButton } from '#web/ui/button.tsx';
-import { price } from '#web/ui/figures.ts';
-import { Status } from '#web/ui/status.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { price } from '#web/ui/text/figures.ts';
+import { Status } from '#web/ui/feedback/status.tsx';
 import { heldPlan, limitSentence, statusWords, tierWords } from './words.ts';
 
 /** The plan in a few lines, for the account settings; its own page has the rest. */

@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useState } from 'react';
-import { useComingBack } from '#web/provider-page.ts';
-import { Button, type ButtonTone } from '#web/ui/button.tsx';
-import { Notice } from '#web/ui/notice.tsx';
+import { useComingBack } from '#web/app/provider-page.ts';
+import { Button, type ButtonTone } from '#web/ui/form/button.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import { openPortal } from './queries.ts';
 import { planProblem } from './words.ts';
 

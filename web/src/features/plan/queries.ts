@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { Plan, type PlanRequest, PortalReply } from '#services/payments/contract.ts';
-import { read, write } from '#web/api.ts';
-import { providerAddress } from '#web/provider-page.ts';
+import { read, write } from '#web/api/api.ts';
+import { providerAddress } from '#web/app/provider-page.ts';
 
 /** The tier and the plan. Each change of the balance asks again: a renewal is one. */
 export const planQuery = queryOptions({

@@ -1,9 +1,9 @@
 import type { Package, Plan } from '#services/payments/contract.ts';
-import { ApiProblem } from '#web/api.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { day } from '#web/ui/day.ts';
-import { creditsInWords, price } from '#web/ui/figures.ts';
-import type { StatusTone } from '#web/ui/status.tsx';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { day } from '#web/ui/text/day.ts';
+import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 export type HeldPlan = NonNullable<Plan['plan']>;
 

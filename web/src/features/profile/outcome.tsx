@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect } from 'react';
-import { ApiProblem } from '#web/api.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { ErrorState } from '#web/ui/error-state.tsx';
-import { Status } from '#web/ui/status.tsx';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { Status } from '#web/ui/feedback/status.tsx';
 
 /** What became of a change: beside its button when it was done, in full when it was not. */
 export function Outcome({

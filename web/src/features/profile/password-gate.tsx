@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { DoneReply, ReauthenticateRequest } from '#services/identity/contract.ts';
-import { write } from '#web/api.ts';
-import { Button } from '#web/ui/button.tsx';
-import { PasswordField } from '#web/ui/password-field.tsx';
+import { write } from '#web/api/api.ts';
+import { Button } from '#web/ui/form/button.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { Outcome } from './outcome.tsx';
 import { useChange } from './use-change.ts';
 

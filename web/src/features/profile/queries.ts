@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import * as v from 'valibot';
 import { Profile, SessionRow } from '#services/identity/contract.ts';
-import { read } from '#web/api.ts';
+import { read } from '#web/api/api.ts';
 
 /** Everything below: it all changes with the password. */
 export const profileKey = ['profile'] as const;

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import type * as v from 'valibot';
-import { ApiProblem } from '#web/api.ts';
-import { type FieldErrors, type Form, useForm } from '#web/ui/form.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { type FieldErrors, type Form, useForm } from '#web/ui/form/form.ts';
 
 export type Change = Form & {
   /** A sentence once it is done, until something is edited. */

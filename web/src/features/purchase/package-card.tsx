@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { Package } from '#services/payments/contract.ts';
-import { Button, LinkButton } from '#web/ui/button.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';
-import { creditsInWords, price } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { Badge } from '#web/ui/status.tsx';
+import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { Badge } from '#web/ui/feedback/status.tsx';
 import type { Refusal } from './refusal.ts';
 import { type RunPrice, worthInWords } from './runs.ts';
 

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import type { Package } from '#services/payments/contract.ts';
-import { SelectField } from '#web/ui/field.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { SelectField } from '#web/ui/form/field.tsx';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import { PackageCard } from './package-card.tsx';
 import { firstStrategy, type RunPrice } from './runs.ts';
 import { usePurchase } from './use-purchase.ts';

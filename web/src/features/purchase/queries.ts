@@ -1,8 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import * as v from 'valibot';
 import { CheckoutState, Package } from '#services/payments/contract.ts';
-import { read, write } from '#web/api.ts';
-import { providerAddress } from '#web/provider-page.ts';
+import { read, write } from '#web/api/api.ts';
+import { providerAddress } from '#web/app/provider-page.ts';
 
 /** What can be bought. */
 export const packagesQuery = queryOptions({

@@ -1,5 +1,5 @@
-import { ApiProblem } from '#web/api.ts';
-import { problemSentence } from '#web/problem-words.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
 import { NoCheckoutAddress } from './queries.ts';
 
 /** Why the payment page did not open, and what to do then. */

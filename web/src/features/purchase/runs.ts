@@ -1,5 +1,5 @@
 import type { Package } from '#services/payments/contract.ts';
-import { credits, creditsInWords, price } from '#web/ui/figures.ts';
+import { credits, creditsInWords, price } from '#web/ui/text/figures.ts';
 
 /** What the page needs to know of a strategy: its name, and what one run of it costs. */
 export type RunPrice = {

@@ -1,5 +1,5 @@
 import { useCallback, useRef, useState } from 'react';
-import { useComingBack } from '#web/provider-page.ts';
+import { useComingBack } from '#web/app/provider-page.ts';
 import { openCheckout } from './queries.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
 import { challengeTypes, optimizationLimits } from '#services/optimizations/contract.ts';
 import { type Recipe, recipeLimits, RecipeRequest } from '#services/recipes/contract.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { Button, LinkButton } from '#web/ui/button.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { SelectField, TextArea, TextField } from '#web/ui/field.tsx';
-import { useForm } from '#web/ui/form.ts';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
+import { SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
+import { useForm } from '#web/ui/form/form.ts';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import type { CategoryWords, StrategyPrices } from './words.ts';
 
 /** What the editor begins with. */

@@ -2,8 +2,8 @@ import { type ReactNode, useState } from 'react';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
 import { filledChallenge, placeholdersOf, type Recipe } from '#services/recipes/contract.ts';
 import { Card } from '#web/ui/card.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { TextField } from '#web/ui/field.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { TextField } from '#web/ui/form/field.tsx';
 import { type GapValues, readGaps, writeGaps } from './gaps.ts';
 
 /** The gaps of a recipe as fields, beside the question that they make. */

@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { challengeTypes } from '#services/optimizations/contract.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
-import { Button } from '#web/ui/button.tsx';
-import { SelectField, TextField } from '#web/ui/field.tsx';
+import { Button } from '#web/ui/form/button.tsx';
+import { SelectField, TextField } from '#web/ui/form/field.tsx';
 import type { RecipeFilter } from './queries.ts';
 import type { CategoryWords } from './words.ts';
 

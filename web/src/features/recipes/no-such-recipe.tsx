@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { LinkButton } from '#web/ui/button.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 
 /** The same page for a recipe that never was, one that was deleted, and one of somebody else. */
 export function NoSuchRecipe(): ReactNode {

@@ -8,7 +8,7 @@ import {
   type RecipeRequest,
 } from '#services/recipes/contract.ts';
 import type { InferOutput } from 'valibot';
-import { read, readPage, write } from '#web/api.ts';
+import { read, readPage, write } from '#web/api/api.ts';
 
 /** Every page of either list is cached below this key. */
 export const recipesKey = ['recipes'] as const;

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { type Recipe } from '#services/recipes/contract.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { Button, LinkButton } from '#web/ui/button.tsx';
-import { Notice } from '#web/ui/notice.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Fill } from './fill.tsx';
 import { createRecipe, deleteRecipe, recipeQuery, recipesKey } from './queries.ts';
 import { Price } from './recipe-list.tsx';

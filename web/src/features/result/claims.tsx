@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { claimText } from '#services/optimizations/describe.ts';
-import { type RunView } from '#services/optimizations/view.ts';
+import { claimText } from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
 import { ballotOf } from '#web/run/marks.ts';
 import { roleColours } from '#web/run/words.ts';
 import { claimAnchor } from './cites.tsx';

@@ -1,13 +1,13 @@
 import { type ReactNode, useMemo } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/describe.ts';
-import { serverNow, useRunPart } from '#web/live.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { serverNow, useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
 import { Divergence } from '#web/run/divergence.tsx';
 import { listed, roleColours } from '#web/run/words.ts';
-import { Markdown } from '#web/ui/markdown.tsx';
+import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Claims } from './claims.tsx';
 import { Cites } from './cites.tsx';

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
-import { costOf, describeRun } from '#services/optimizations/describe.ts';
-import { type RunView } from '#services/optimizations/view.ts';
+import { costOf, describeRun } from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
 import { moneyWords } from '#web/run/money.ts';
 import { tokensOf } from '#web/run/marks.ts';
 import { duration } from '#web/run/words.ts';
-import { latency, modelCost } from '#web/ui/figures.ts';
+import { latency, modelCost } from '#web/ui/text/figures.ts';
 import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Section } from './section.tsx';
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { RunResult } from '#services/optimizations/contract.ts';
-import { Markdown } from '#web/ui/markdown.tsx';
+import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
 

@@ -1,15 +1,15 @@
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { erased, statusOf } from '#services/optimizations/describe.ts';
-import { type RunView } from '#services/optimizations/view.ts';
-import { reloadRun, useRun, useRunPart } from '#web/live.ts';
+import { erased, statusOf } from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
+import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
 import { Question } from '#web/run/question.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { strategyName } from '#web/run/words.ts';
-import { ErrorState } from '#web/ui/error-state.tsx';
-import { RelativeTime } from '#web/ui/relative-time.tsx';
-import { Loading, Skeleton } from '#web/ui/skeleton.tsx';
-import { Status, type StatusTone } from '#web/ui/status.tsx';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { RelativeTime } from '#web/ui/text/relative-time.tsx';
+import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import { Status, type StatusTone } from '#web/ui/feedback/status.tsx';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
 /** Only a run that has a result needs what draws one. */

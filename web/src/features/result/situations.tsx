@@ -1,16 +1,16 @@
 import { type ReactNode, useRef, useState } from 'react';
 import { Optimization } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/describe.ts';
-import { ApiProblem, write } from '#web/api.ts';
-import { reloadRun, sameFields, useRunPart } from '#web/live.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { ApiProblem, write } from '#web/api/api.ts';
+import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { problemSentence } from '#web/problem-words.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
 import { moneyWords } from '#web/run/money.ts';
-import { Button, LinkButton } from '#web/ui/button.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { creditsInWords, percent } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { ProgressBar } from '#web/ui/progress-bar.tsx';
+import { creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 
 /** A run that goes on: how far it is, and the place to watch it. */
 export function Running({ runId }: { runId: string }): ReactNode {

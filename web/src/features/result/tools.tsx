@@ -1,9 +1,9 @@
 import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { runMarkdown } from '#services/optimizations/markdown.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { Button, LinkButton } from '#web/ui/button.tsx';
+import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 
 /** What can be done with a result. */

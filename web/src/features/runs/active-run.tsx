@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import { overallProgress } from '#services/optimizations/describe.ts';
-import { useRun, useRunPart } from '#web/live.ts';
-import { LinkButton } from '#web/ui/button.tsx';
-import { percent } from '#web/ui/figures.ts';
-import { ProgressBar } from '#web/ui/progress-bar.tsx';
+import { overallProgress } from '#services/optimizations/reading/describe.ts';
+import { useRun, useRunPart } from '#web/live/live.ts';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { percent } from '#web/ui/text/figures.ts';
+import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 
 type Run = Pick<OptimizationSummary, 'id' | 'title' | 'progress'>;
 

@@ -7,8 +7,8 @@ import {
   StrategyId,
 } from '#services/optimizations/contract.ts';
 import { strategyName } from '#web/run/words.ts';
-import { Button } from '#web/ui/button.tsx';
-import { SelectField, TextField } from '#web/ui/field.tsx';
+import { Button } from '#web/ui/form/button.tsx';
+import { SelectField, TextField } from '#web/ui/form/field.tsx';
 import type { RunFilter } from './run-filter.ts';
 import { runStatusWords } from './words.ts';
 

@@ -8,7 +8,7 @@ import {
   type RunSort,
   type RunStatus,
 } from '#services/optimizations/contract.ts';
-import { read, readPage, write } from '#web/api.ts';
+import { read, readPage, write } from '#web/api/api.ts';
 
 /** Every page of the list of runs is cached below this key. */
 export const runsKey = ['runs'] as const;

@@ -6,12 +6,12 @@ import {
   type OptimizationSummary,
   RenameRequest,
 } from '#services/optimizations/contract.ts';
-import { problemSentence } from '#web/problem-words.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { Button } from '#web/ui/button.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { FieldError, TextField } from '#web/ui/field.tsx';
-import { useForm } from '#web/ui/form.ts';
+import { FieldError, TextField } from '#web/ui/form/field.tsx';
+import { useForm } from '#web/ui/form/form.ts';
 import { renameRun, runsKey } from './queries.ts';
 
 export type Run = Pick<OptimizationSummary, 'id' | 'title' | 'status'>;

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import { rowId } from '#web/run/undo.ts';
 import { strategyName } from '#web/run/words.ts';
-import { LinkButton } from '#web/ui/button.tsx';
-import { RelativeTime } from '#web/ui/relative-time.tsx';
-import { Badge, Status } from '#web/ui/status.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { RelativeTime } from '#web/ui/text/relative-time.tsx';
+import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { addressOf, type RunFilter } from './run-filter.ts';
 import { agreementWords, runCredits, runStatusTones, runStatusWords } from './words.ts';
 

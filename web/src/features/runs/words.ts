@@ -1,7 +1,7 @@
 import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract.ts';
-import { creditsInWords } from '#web/ui/figures.ts';
+import { creditsInWords } from '#web/ui/text/figures.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
-import type { StatusTone } from '#web/ui/status.tsx';
+import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 /** How lists say what became of a run. */
 export const runStatusWords: Readonly<Record<RunStatus, string>> = {

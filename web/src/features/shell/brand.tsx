@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { productName } from '#web/product.ts';
+import { productName } from '#web/app/product.ts';
 
 /** The mark and the name. The link around it says where it leads. */
 export function Brand(): ReactNode {

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { contactEmail, productName } from '#web/product.ts';
+import { contactEmail, productName } from '#web/app/product.ts';
 import { ThemeSwitch } from './theme-switch.tsx';
 
 const entry = 'inline-flex min-h-11 items-center text-ink-2 hover:text-ink hover:underline';

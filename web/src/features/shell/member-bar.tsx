@@ -3,7 +3,7 @@ import { Coins, LayoutDashboard, Menu, SquarePen } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { User } from '#services/identity/contract.ts';
 import { Avatar } from '#web/ui/avatar.tsx';
-import { Button } from '#web/ui/button.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { Brand } from './brand.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { Button, LinkButton } from '#web/ui/button.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { Brand } from './brand.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';

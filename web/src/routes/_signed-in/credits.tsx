@@ -4,18 +4,18 @@ import type { ReactNode } from 'react';
 import type { Transaction } from '#services/credits/contract.ts';
 import { BalanceTiles } from '#web/features/credits/balance-tiles.tsx';
 import { CreditRules } from '#web/features/credits/credit-rules.tsx';
-import { HistoryFilter } from '#web/features/credits/history-search.ts';
-import { TransactionHistory } from '#web/features/credits/history.tsx';
-import { purchasesQuery } from '#web/features/credits/purchase-queries.ts';
-import { Purchases } from '#web/features/credits/purchases.tsx';
+import { HistoryFilter } from '#web/features/credits/history/history-search.ts';
+import { TransactionHistory } from '#web/features/credits/history/history.tsx';
+import { purchasesQuery } from '#web/features/credits/purchases/purchase-queries.ts';
+import { Purchases } from '#web/features/credits/purchases/purchases.tsx';
 import { analyticsQuery, balanceQuery, historyQuery } from '#web/features/credits/queries.ts';
 import { TopModels, UsageStatistics } from '#web/features/credits/usage-statistics.tsx';
 import { PastDue } from '#web/features/plan/past-due.tsx';
-import { problemSentence } from '#web/problem-words.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { ErrorState } from '#web/ui/error-state.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/credits')({
   validateSearch: HistoryFilter,

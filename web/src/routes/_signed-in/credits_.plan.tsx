@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import { updateUser, useSession } from '#web/features/identity/session.ts';
+import { updateUser, useSession } from '#web/features/identity/sessions/session.ts';
 import { PlanDetails } from '#web/features/plan/plan-page.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
 import { accountQuery } from '#web/features/profile/queries.ts';
 import { packagesQuery } from '#web/features/purchase/queries.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/credits_/plan')({
   component: PlanPage,

@@ -5,21 +5,21 @@ import * as v from 'valibot';
 import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
-import { useSession } from '#web/features/identity/session.ts';
-import { readDraft } from '#web/features/optimize/draft.ts';
-import { hasText } from '#web/features/optimize/fields.ts';
+import { useSession } from '#web/features/identity/sessions/session.ts';
+import { readDraft } from '#web/features/optimize/question/draft.ts';
+import { hasText } from '#web/features/optimize/question/fields.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { planQuery } from '#web/features/plan/queries.ts';
 import { heldPlan } from '#web/features/plan/words.ts';
 import { Packages } from '#web/features/purchase/packages.tsx';
 import { packagesQuery } from '#web/features/purchase/queries.ts';
 import { PaymentNote, Questions } from '#web/features/purchase/questions.tsx';
-import { isLocalMode } from '#web/local-mode.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { credits, creditsInWords } from '#web/ui/figures.ts';
-import { Notice } from '#web/ui/notice.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { isLocalMode } from '#web/app/local-mode.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const packageId = v.fallback(
   v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/))),

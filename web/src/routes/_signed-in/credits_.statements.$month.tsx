@@ -3,16 +3,19 @@ import { createFileRoute, Link, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import * as v from 'valibot';
 import { StatementMonth } from '#services/payments/contract.ts';
-import { ApiProblem } from '#web/api.ts';
+import { ApiProblem } from '#web/api/api.ts';
 import { longMonth } from '#web/features/credits/consumption.ts';
-import { statementMonthsQuery, statementQuery } from '#web/features/credits/statement-queries.ts';
-import { MonthChooser, StatementTools } from '#web/features/credits/statement-tools.tsx';
-import { MonthlyStatement } from '#web/features/credits/statement.tsx';
-import { windowTitle } from '#web/page-view.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
-import { Badge } from '#web/ui/status.tsx';
+import {
+  statementMonthsQuery,
+  statementQuery,
+} from '#web/features/credits/statement/statement-queries.ts';
+import { MonthChooser, StatementTools } from '#web/features/credits/statement/statement-tools.tsx';
+import { MonthlyStatement } from '#web/features/credits/statement/statement.tsx';
+import { windowTitle } from '#web/app/page-view.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import { Badge } from '#web/ui/feedback/status.tsx';
 
 export const Route = createFileRoute('/_signed-in/credits_/statements/$month')({
   component: StatementPage,

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { createFileRoute, Link, Navigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { statementMonthsQuery } from '#web/features/credits/statement-queries.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { EmptyState } from '#web/ui/empty-state.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { statementMonthsQuery } from '#web/features/credits/statement/statement-queries.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/credits_/statements/')({
   component: StatementsPage,

@@ -3,7 +3,7 @@ import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
 import { balanceQuery } from '#web/features/credits/queries.ts';
-import { takenBackWords } from '#web/features/credits/taken-back.ts';
+import { takenBackWords } from '#web/features/credits/purchases/taken-back.ts';
 import { accountQuery } from '#web/features/profile/queries.ts';
 import { planQuery } from '#web/features/plan/queries.ts';
 import { PurchaseSuccess } from '#web/features/purchase/success.tsx';

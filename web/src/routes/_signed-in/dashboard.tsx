@@ -10,19 +10,19 @@ import { useGreeting } from '#web/features/dashboard/greeting.ts';
 import { statsQuery, usageQuery } from '#web/features/dashboard/queries.ts';
 import { StatCard } from '#web/features/dashboard/stat-card.tsx';
 import { MonthlyUsage, UnknownUsage } from '#web/features/dashboard/usage-card.tsx';
-import { useSession } from '#web/features/identity/session.ts';
+import { useSession } from '#web/features/identity/sessions/session.ts';
 import { ActiveRun } from '#web/features/runs/active-run.tsx';
 import { PastDue } from '#web/features/plan/past-due.tsx';
 import { accountQuery } from '#web/features/profile/queries.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
 import { RunList } from '#web/features/runs/run-list.tsx';
-import { problemSentence } from '#web/problem-words.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords, percent } from '#web/ui/figures.ts';
-import { ErrorState } from '#web/ui/error-state.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { credits, creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const Search = v.object({
   /** The landing after an e-mail address was confirmed. */

@@ -3,7 +3,7 @@ import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import * as v from 'valibot';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import type { Page } from '#web/api.ts';
+import type { Page } from '#web/api/api.ts';
 import { FilterForm } from '#web/features/runs/filter-form.tsx';
 import { deleteRun, runsKey, runsQuery } from '#web/features/runs/queries.ts';
 import { RunActions } from '#web/features/runs/run-actions.tsx';
@@ -15,13 +15,13 @@ import {
   type RunFilter,
 } from '#web/features/runs/run-filter.ts';
 import { RunList, RunPages } from '#web/features/runs/run-list.tsx';
-import { QueryBlock } from '#web/query-block.tsx';
+import { QueryBlock } from '#web/api/query-block.tsx';
 import { focusRun, offerUndo } from '#web/run/undo.ts';
-import { PageNumber, Words } from '#web/search-params.ts';
-import { announce } from '#web/ui/announcer.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { EmptyState } from '#web/ui/empty-state.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { PageNumber, Words } from '#web/app/search-params.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const Search = v.object({
   page: PageNumber,

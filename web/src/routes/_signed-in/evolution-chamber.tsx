@@ -3,12 +3,12 @@ import { createFileRoute, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import * as v from 'valibot';
 import { Chamber } from '#web/features/chamber/chamber.tsx';
-import { useSession } from '#web/features/identity/session.ts';
+import { useSession } from '#web/features/identity/sessions/session.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
 import { NoSuchRun } from '#web/run/no-such-run.tsx';
-import { PagePending } from '#web/page-pending.tsx';
-import { creditsInWords } from '#web/ui/figures.ts';
-import { showToast } from '#web/ui/toasts.tsx';
+import { PagePending } from '#web/app/page-pending.tsx';
+import { creditsInWords } from '#web/ui/text/figures.ts';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
 
 export const Route = createFileRoute('/_signed-in/evolution-chamber')({
   validateSearch: v.object({ id: v.optional(v.fallback(v.string(), 'unknown')) }),

@@ -4,18 +4,23 @@ import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
 import { filledChallenge, type Recipe } from '#services/recipes/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
-import { onSessionEnd, useSession } from '#web/features/identity/session.ts';
-import { type Draft, draftToText, readDraft } from '#web/features/optimize/draft.ts';
-import { emptyFields, type Fields, fieldsOfRun, hasText } from '#web/features/optimize/fields.ts';
+import { onSessionEnd, useSession } from '#web/features/identity/sessions/session.ts';
+import { type Draft, draftToText, readDraft } from '#web/features/optimize/question/draft.ts';
+import {
+  emptyFields,
+  type Fields,
+  fieldsOfRun,
+  hasText,
+} from '#web/features/optimize/question/fields.ts';
 import { OptimizationForm } from '#web/features/optimize/form.tsx';
-import { rowsOf } from '#web/features/optimize/rows.ts';
+import { rowsOf } from '#web/features/optimize/question/rows.ts';
 import { readGaps } from '#web/features/recipes/gaps.ts';
 import { recipeQuery } from '#web/features/recipes/queries.ts';
 import { runQuery, runsKey } from '#web/features/runs/queries.ts';
-import { isLocalMode } from '#web/local-mode.ts';
-import { QueryBlock } from '#web/query-block.tsx';
-import { LinkButton } from '#web/ui/button.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { isLocalMode } from '#web/app/local-mode.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const text = (schema: v.GenericSchema<unknown, string>) =>
   v.fallback(v.optional(schema), undefined);

@@ -4,8 +4,8 @@ import { type ReactNode, useState } from 'react';
 import { Result } from '#web/features/result/result.tsx';
 import { deleteRun, runsKey } from '#web/features/runs/queries.ts';
 import { type Run, RunActions } from '#web/features/runs/run-actions.tsx';
-import { reloadRun } from '#web/live.ts';
-import { PagePending } from '#web/page-pending.tsx';
+import { reloadRun } from '#web/live/live.ts';
+import { PagePending } from '#web/app/page-pending.tsx';
 import { NoSuchRun } from '#web/run/no-such-run.tsx';
 import { offerUndo } from '#web/run/undo.ts';
 

@@ -2,28 +2,33 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { createFileRoute, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import type { User } from '#services/identity/contract.ts';
-import { purchasesQuery } from '#web/features/credits/purchase-queries.ts';
-import { refundOf } from '#web/features/credits/purchase-words.ts';
+import { purchasesQuery } from '#web/features/credits/purchases/purchase-queries.ts';
+import { refundOf } from '#web/features/credits/purchases/purchase-words.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { PasswordChecklist } from '#web/features/identity/password-checklist.tsx';
-import { logout, requestReset, updateUser, useSession } from '#web/features/identity/session.ts';
+import {
+  logout,
+  requestReset,
+  updateUser,
+  useSession,
+} from '#web/features/identity/sessions/session.ts';
 import { PlanSummary } from '#web/features/plan/plan-summary.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
-import { AppearanceSection } from '#web/features/profile/appearance-section.tsx';
-import { DeleteSection } from '#web/features/profile/delete-section.tsx';
-import { EmailSection } from '#web/features/profile/email-section.tsx';
-import { ExportSection } from '#web/features/profile/export-section.tsx';
-import { NameSection } from '#web/features/profile/name-section.tsx';
-import { NotificationsSection } from '#web/features/profile/notifications-section.tsx';
-import { PasswordSection } from '#web/features/profile/password-section.tsx';
-import { PictureSection } from '#web/features/profile/picture-section.tsx';
+import { AppearanceSection } from '#web/features/profile/sections/appearance-section.tsx';
+import { DeleteSection } from '#web/features/profile/sections/delete-section.tsx';
+import { EmailSection } from '#web/features/profile/sections/email-section.tsx';
+import { ExportSection } from '#web/features/profile/sections/export-section.tsx';
+import { NameSection } from '#web/features/profile/sections/name-section.tsx';
+import { NotificationsSection } from '#web/features/profile/sections/notifications-section.tsx';
+import { PasswordSection } from '#web/features/profile/sections/password-section.tsx';
+import { PictureSection } from '#web/features/profile/sections/picture-section.tsx';
 import { accountQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
-import { SessionsSection } from '#web/features/profile/sessions-section.tsx';
+import { SessionsSection } from '#web/features/profile/sections/sessions-section.tsx';
 import { runsQuery } from '#web/features/runs/queries.ts';
 import { ThemeSwitch } from '#web/features/shell/theme-switch.tsx';
-import { QueryBlock } from '#web/query-block.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/profile')({
   component: ProfilePage,

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { Recipe } from '#services/recipes/contract.ts';
-import { useSession } from '#web/features/identity/session.ts';
-import { challengeTypeWords } from '#web/features/optimize/challenge-type.ts';
+import { useSession } from '#web/features/identity/sessions/session.ts';
+import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { NoSuchRecipe } from '#web/features/recipes/no-such-recipe.tsx';
 import { recipeQuery } from '#web/features/recipes/queries.ts';
 import { Deleted, RecipeDetails } from '#web/features/recipes/recipe-page.tsx';
-import { isMissing, QueryBlock } from '#web/query-block.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { isMissing, QueryBlock } from '#web/api/query-block.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/recipes/$id')({
   component: RecipePage,

@@ -1,13 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { challengeTypeWords } from '#web/features/optimize/challenge-type.ts';
+import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { RecipeEditor } from '#web/features/recipes/editor.tsx';
 import { NoSuchRecipe } from '#web/features/recipes/no-such-recipe.tsx';
 import { changeRecipe, recipeQuery, recipesKey } from '#web/features/recipes/queries.ts';
-import { isMissing, QueryBlock } from '#web/query-block.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { isMissing, QueryBlock } from '#web/api/query-block.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/recipes/$id_/edit')({
   component: EditPage,

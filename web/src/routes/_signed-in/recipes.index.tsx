@@ -4,16 +4,16 @@ import type { ReactNode } from 'react';
 import * as v from 'valibot';
 import { challengeTypes } from '#services/optimizations/contract.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
-import { challengeTypeWords } from '#web/features/optimize/challenge-type.ts';
+import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { Filters } from '#web/features/recipes/filters.tsx';
 import { type RecipeFilter, recipesQuery } from '#web/features/recipes/queries.ts';
 import { RecipeList } from '#web/features/recipes/recipe-list.tsx';
-import { QueryBlock } from '#web/query-block.tsx';
-import { PageNumber, Words } from '#web/search-params.ts';
-import { LinkButton } from '#web/ui/button.tsx';
-import { EmptyState } from '#web/ui/empty-state.tsx';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { PageNumber, Words } from '#web/app/search-params.ts';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const Search = v.object({ tab: Words, page: PageNumber, category: Words, search: Words });
 

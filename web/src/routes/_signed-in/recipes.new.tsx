@@ -3,14 +3,14 @@ import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
 import { recipeLimits } from '#services/recipes/contract.ts';
-import { challengeTypeWords } from '#web/features/optimize/challenge-type.ts';
+import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { type Beginning, emptyRecipe, RecipeEditor } from '#web/features/recipes/editor.tsx';
 import { createRecipe, recipeQuery, recipesKey } from '#web/features/recipes/queries.ts';
 import { runQuery } from '#web/features/runs/queries.ts';
-import { isMissing, QueryBlock } from '#web/query-block.tsx';
-import { Text } from '#web/search-params.ts';
-import { Skeleton } from '#web/ui/skeleton.tsx';
+import { isMissing, QueryBlock } from '#web/api/query-block.tsx';
+import { Text } from '#web/app/search-params.ts';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const Search = v.object({
   /** The recipe to copy. */

@@ -1,0 +1,144 @@
+import type { RecordedEvent } from '#db/reader.ts';
+import { userOf } from '#services/credits/streams.ts';
+import { csvLine } from '#services/platform/export.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
+import {
+  operatorName,
+  print,
+  printResult,
+  table,
+  text,
+  UsageError,
+} from '#services/cli/command.ts';
+import type { CliCommand } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
+
+/**
+ * What operators gave, and who they were, as the events say it. Why is sealed under the account's key;
+ * `--open` opens it, which the audit log keeps for every account that was looked into.
+ */
+const grants: CliCommand = {
+  noun: 'credits',
+  verb: 'grants',
+  arguments: '',
+  summary: 'What operators gave and who they were, oldest first.',
+  options: {
+    since: { type: 'string', help: 'From this UTC day on (2026-11-20)' },
+    open: { type: 'boolean', help: 'Open the sealed reasons; recorded in the audit log' },
+    csv: { type: 'boolean', help: 'Print comma-separated values' },
+  },
+  async run(call) {
+    const { database, options } = call;
+    const since = dayOf(text(call, 'since'));
+    const open = options['open'] === true;
+    const events = await readGrants(database, since);
+    if (open) await recordOpening(database, events);
+    const given = [];
+    for (const event of events) given.push(await grantOf(database, event, open));
+    if (options['csv'] === true) {
+      for (const cells of [columns, ...given.map((grant) => columns.map((name) => grant[name]))])
+        print(csvLine(cells).trimEnd());
+      return 0;
+    }
+    const operators = byOperator(given);
+    printResult(call, { since, grants: given, operators }, [
+      ...table([columns, ...given.map((grant) => columns.map((name) => grant[name] ?? '--'))]),
+      '',
+      ...operators.map(
+        ({ operator, grants: count, credits }) =>
+          `${operator}: ${credits} credits in ${count} ${count === 1 ? 'grant' : 'grants'}`,
+      ),
+    ]);
+    return 0;
+  },
+};
+
+const columns = ['at', 'operator', 'user_id', 'credits', 'type', 'lot_id', 'reason'] as const;
+
+type Grant = {
+  at: string;
+  operator: string;
+  user_id: string;
+  credits: number;
+  type: string;
+  lot_id: string;
+  /** `[sealed]`, what the operator wrote, `[erased]` or `[damaged]`; null when nothing was written. */
+  reason: string | null;
+};
+
+/** Only what is unmistakably a day: the 30th of February is none. */
+function dayOf(given: string | undefined): string | null {
+  if (given === undefined) return null;
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(given) ? Date.parse(`${given}T00:00:00Z`) : NaN;
+  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(given))
+    throw new UsageError('--since must be a UTC day such as 2026-11-20');
+  return given;
+}
+
+type EventRow = {
+  stream_id: string;
+  data: RecordedEvent['data'];
+  actor: string;
+  at: string;
+};
+
+async function readGrants({ pool }: Database, since: string | null): Promise<EventRow[]> {
+  const { rows } = await pool.query<EventRow>(
+    `select m.stream_id, m.message_data as data, m.message_metadata ->> 'actor' as actor,
+       m.message_metadata ->> 'occurredAt' as at
+     from emt_messages m
+     where m.message_type = 'CreditsGranted' and m.message_metadata ->> 'actor' like 'operator:%'
+       and ($1::text is null or m.message_metadata ->> 'occurredAt' >= $1)
+     order by m.message_metadata ->> 'occurredAt', m.global_position`,
+    [since],
+  );
+  return rows;
+}
+
+async function recordOpening({ audit }: Database, events: readonly EventRow[]): Promise<void> {
+  const actor = operatorName();
+  for (const streamId of new Set(events.map((event) => event.stream_id)))
+    await audit({ actor, action: 'events.open', subject: streamId });
+}
+
+async function grantOf(database: Database, event: EventRow, open: boolean): Promise<Grant> {
+  const { data, stream_id: streamId, actor, at } = event;
+  return {
+    at,
+    operator: actor.slice('operator:'.length),
+    user_id: userOf(streamId),
+    credits: Number(data['credits']),
+    type: String(data['source']),
+    lot_id: String(data['lotId']),
+    reason: await reasonOf(database, streamId, data['sealed'], open),
+  };
+}
+
+/** One reason that was damaged must not keep an auditor from the others. */
+async function reasonOf(
+  { sealer }: Database,
+  streamId: string,
+  sealed: unknown,
+  open: boolean,
+): Promise<string | null> {
+  if (typeof sealed !== 'object' || sealed === null || !('note' in sealed)) return null;
+  if (typeof sealed.note !== 'string') return null;
+  if (!open) return '[sealed]';
+  try {
+    const opened = await sealer.open(sealed.note, { stream: streamId, field: 'note' });
+    return 'erased' in opened ? '[erased]' : opened.text;
+  } catch (error) {
+    if (error instanceof IntegrityError) return '[damaged]';
+    throw error;
+  }
+}
+
+function byOperator(given: readonly Grant[]) {
+  return [...Map.groupBy(given, ({ operator }) => operator)].map(([operator, own]) => ({
+    operator,
+    grants: own.length,
+    credits: own.reduce((sum, { credits }) => sum + credits, 0),
+  }));
+}
+
+export const grantCommands: readonly CliCommand[] = [grants];

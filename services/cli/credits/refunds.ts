@@ -1,0 +1,198 @@
+import { findUser } from '#services/identity/accounts/users.ts';
+import { askForRefund } from '#services/payments/refunds/ask.ts';
+import {
+  openWarnings,
+  settleLeftOver,
+  settleWarnings,
+} from '#services/payments/disputes/fraud-warnings.ts';
+import { moneyText } from '#services/payments/money.ts';
+import { bookPaidOtherwise } from '#services/payments/purchases/paid-otherwise.ts';
+import { findPurchase } from '#services/payments/purchases/purchases.ts';
+import { newId } from '#services/platform/ids.ts';
+import { paymentsOf } from '#services/core.ts';
+import {
+  operatorName,
+  printResult,
+  required,
+  table,
+  text,
+  UsageError,
+} from '#services/cli/command.ts';
+import type { CliCall, CliCommand } from '#services/cli/command.ts';
+import { personNamed } from '#services/cli/database.ts';
+import { reasonOf } from '#services/cli/users.ts';
+
+/** What operators do with payments. Each use is written to the audit log, with the operator's name. */
+const warnings: CliCommand = {
+  noun: 'credits',
+  verb: 'warnings',
+  arguments: '',
+  summary: 'Payments that the card network calls probable fraud, and nobody has answered.',
+  options: {
+    keep: {
+      type: 'string',
+      help: 'Settle the warnings of this purchase, or this warning of none, without a refund',
+    },
+  },
+  async run(call) {
+    const keep = text(call, 'keep');
+    return keep === undefined ? listWarnings(call) : keepPurchase(call, keep);
+  },
+};
+
+async function listWarnings(call: CliCall): Promise<number> {
+  const open = await openWarnings(call.database);
+  const columns = ['id', 'purchase_id', 'user_id', 'fraud_type', 'created_at'] as const;
+  printResult(
+    call,
+    open,
+    table([
+      [...columns, 'unused'],
+      ...open.map((warning) => [
+        ...columns.map((name) => warning[name] ?? '-'),
+        `${warning.unused_credits}/${warning.granted_credits}`,
+      ]),
+    ]),
+  );
+  return 0;
+}
+
+/** `purchaseId` is the id of a warning where the payment was never granted. */
+async function keepPurchase(call: CliCall, purchaseId: string): Promise<number> {
+  const { pool, audit, clock } = call.database;
+  const settled = (await settleLeftOver(pool, purchaseId))
+    ? 1
+    : await settleWarnings(pool, purchaseId, 'kept', new Date(clock()));
+  if (settled === 0) throw new UsageError('This purchase has no open warning');
+  await audit({
+    actor: operatorName(),
+    action: 'purchase.warnings-kept',
+    subject: purchaseId,
+    detail: { settled },
+  });
+  printResult(call, { purchase_id: purchaseId, settled }, [`${settled} settled.`]);
+  return 0;
+}
+
+const refund: CliCommand = {
+  noun: 'credits',
+  verb: 'refund',
+  arguments: '<purchase id>',
+  summary: 'Refunds what is unused of a purchase, at any age; a worker sends it.',
+  options: {
+    reason: { type: 'string', help: 'Why; stands in the audit log, so it names nobody' },
+    'paid-otherwise': {
+      type: 'boolean',
+      help: 'To somebody who was erased it was paid in another way: writes that down',
+    },
+  },
+  async run(call) {
+    const { pool, sql } = call.database;
+    const purchaseId = required(call, 0, 'The id of the purchase');
+    const given = text(call, 'reason')?.trim();
+    if (!given) throw new UsageError('--reason is missing');
+    const purchase = await findPurchase(pool, { purchaseId });
+    if (purchase === null) throw new UsageError('There is no such purchase');
+    const { user_id: userId } = purchase;
+    // Whoever was erased has no name that the reason could tell.
+    const named = { purchaseId, userId, reason: reasonOf(given, await findUser(sql, userId)) };
+    return call.options['paid-otherwise'] === true
+      ? paidOtherwise(call, named)
+      : refundPurchase(call, named);
+  },
+};
+
+type Refunding = { purchaseId: string; userId: string; reason: string };
+
+async function refundPurchase(
+  call: CliCall,
+  { purchaseId, userId, reason }: Refunding,
+): Promise<number> {
+  const { database } = call;
+  const { pool, audit, clock } = database;
+  const operator = operatorName();
+  const isWarned = (await openWarnings(database)).some(
+    (warning) => warning.purchase_id === purchaseId,
+  );
+  const asked = await askForRefund(paymentsOf(database), {
+    userId,
+    purchaseId,
+    refundId: newId('ref', clock()),
+    agreed: null,
+    reason: isWarned ? 'fraud_warning' : 'operator',
+    actor: operator,
+  });
+  const settled = await settleWarnings(pool, purchaseId, 'refunded', new Date(clock()));
+  await audit({
+    actor: operator,
+    action: 'purchase.refunded',
+    subject: purchaseId,
+    userId,
+    detail: {
+      refund: asked.id,
+      credits: asked.credits,
+      amount_minor: asked.amount_cents,
+      reason,
+    },
+  });
+  printResult(call, { ...asked, purchase_id: purchaseId, warnings_settled: settled }, [
+    `${moneyText(asked.amount_cents, asked.currency)} for ${asked.credits} credits are on their way back (${asked.id}).`,
+    ...(settled === 0 ? [] : [`${settled} warnings are settled.`]),
+  ]);
+  return 0;
+}
+
+async function paidOtherwise(
+  call: CliCall,
+  { purchaseId, userId, reason }: Refunding,
+): Promise<number> {
+  const { database } = call;
+  const actor = operatorName();
+  const { credits, amountMinor, currency } = await bookPaidOtherwise(database, {
+    userId,
+    purchaseId,
+    actor,
+  });
+  await database.audit({
+    actor,
+    action: 'purchase.paid-otherwise',
+    subject: purchaseId,
+    userId,
+    detail: { credits, amount_minor: amountMinor, reason },
+  });
+  printResult(call, { purchase_id: purchaseId, credits, amount_cents: amountMinor, currency }, [
+    `${moneyText(amountMinor, currency)} for ${credits} credits count as paid.`,
+  ]);
+  return 0;
+}
+
+const unfreeze: CliCommand = {
+  noun: 'credits',
+  verb: 'unfreeze',
+  arguments: '<email|user id>',
+  summary: 'Lets an account spend again to which a payment went back twice.',
+  options: {
+    reason: { type: 'string', help: 'Why; stands in the audit log, so it names nobody' },
+  },
+  async run(call) {
+    const { database } = call;
+    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
+    const given = text(call, 'reason')?.trim();
+    if (!given) throw new UsageError('--reason is missing');
+    const reason = reasonOf(given, person);
+    const actor = operatorName();
+    const lifted = await database.paid.unfreezeSpending({ userId: person.id, actor });
+    if (lifted === 0) throw new UsageError('This account is not frozen');
+    await database.audit({
+      actor,
+      action: 'credits.unfrozen',
+      subject: person.id,
+      userId: person.id,
+      detail: { lifted, reason },
+    });
+    printResult(call, { user_id: person.id, lifted }, ['Credits can be spent again.']);
+    return 0;
+  },
+};
+
+export const creditRefundCommands: readonly CliCommand[] = [warnings, refund, unfreeze];

@@ -1,0 +1,132 @@
+import { MigrationError } from '#db/migrate.ts';
+import { EmbeddedPostgresError } from '#db/embedded/embedded.ts';
+import { SettingsError } from '#services/platform/process/env.ts';
+import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
+import { parseCall, say, usageOf, UsageError } from './command.ts';
+import type { CliCommand } from './command.ts';
+import { anchorCommands } from './credits/anchors.ts';
+import { grantCommands } from './credits/grants.ts';
+import { creditRefundCommands } from './credits/refunds.ts';
+import { creditCommands } from './credits.ts';
+import { reconcileCommands } from './credits/reconcile.ts';
+import { NoSuchPerson, openDatabase } from './database.ts';
+import { eventCommands } from './events.ts';
+import { keyCommands, RotationRefused } from './keys.ts';
+import { optimizationCommands } from './optimizations.ts';
+import { projectionCommands } from './projections.ts';
+import { runCommands } from './run.ts';
+import { stripeCommands } from './stripe.ts';
+import { tokenCommands } from './tokens.ts';
+import { userCommands } from './users.ts';
+
+/**
+ * The command line for operators and auditors: `npm run cli -- <noun> <verb> …`. It exits with 0 when
+ * all is fine, 1 when it found a difference or failed, 2 when it was called wrongly.
+ */
+const commands: readonly CliCommand[] = [
+  ...runCommands,
+  ...creditCommands,
+  ...grantCommands,
+  ...anchorCommands,
+  ...creditRefundCommands,
+  ...reconcileCommands,
+  ...userCommands,
+  ...optimizationCommands,
+  ...projectionCommands,
+  ...eventCommands,
+  ...keyCommands,
+  ...tokenCommands,
+  ...stripeCommands,
+];
+
+await endProcess(await main(process.argv.slice(2)));
+
+async function main(args: readonly string[]): Promise<number> {
+  const found = findCommand(args);
+  const wantsHelp = args.includes('--help') || args.length === 0;
+  if (!found) {
+    const isAsked = wantsHelp && (args.length === 0 || args[0] === '--help' || isNoun(args[0]));
+    say(isAsked ? overview(args[0]) : `There is no such command\n\n${overview(args[0])}`);
+    return isAsked ? 0 : 2;
+  }
+  const { command, rest } = found;
+  try {
+    const call = parseCall(command, rest);
+    if (call.options['help'] === true) {
+      say(usageOf(command));
+      return 0;
+    }
+    return await runCommand(command, call);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      say(`${error.message}\n\n${usageOf(command)}`);
+      return 2;
+    }
+    say(lineOf(error));
+    return error instanceof SettingsError ? 2 : 1;
+  }
+}
+
+async function runCommand(
+  command: CliCommand,
+  call: ReturnType<typeof parseCall>,
+): Promise<number> {
+  const env = settingsOrExit();
+  const level = process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel;
+  const log = createLog({ level, process: 'cli', destination: process.stderr });
+  const resources = new AsyncDisposableStack();
+  try {
+    const database = await openDatabase(env, log, resources);
+    return await command.run({ ...call, database });
+  } finally {
+    await resources.disposeAsync();
+  }
+}
+
+function findCommand(args: readonly string[]): { command: CliCommand; rest: string[] } | null {
+  const [noun = '', verb = ''] = args;
+  for (const command of commands)
+    if (command.noun === noun && (command.verb === '' || command.verb === verb))
+      return { command, rest: args.slice(command.verb === '' ? 1 : 2) };
+  return null;
+}
+
+function isNoun(word: string | undefined): boolean {
+  return commands.some((command) => command.noun === word);
+}
+
+function overview(noun: string | undefined): string {
+  const shown = isNoun(noun) ? commands.filter((command) => command.noun === noun) : commands;
+  const lines = shown.map((command) => {
+    const words = [command.noun, command.verb, command.arguments].filter((word) => word !== '');
+    return `  ${words.join(' ').padEnd(52)} ${command.summary}`;
+  });
+  return ['npm run cli -- <noun> <verb> [arguments] [--option value] [--json]', '', ...lines].join(
+    '\n',
+  );
+}
+
+/** What a person can act on; anything else is told whole, for it is a fault of ours. */
+function lineOf(error: unknown): string {
+  if (error instanceof Problem) {
+    const fields = error.extras.errors ?? [];
+    return fields.length > 0
+      ? fields.map(({ field, message }) => `${field}: ${message}`).join('\n')
+      : error.message;
+  }
+  if (!(error instanceof Error)) return String(error);
+  const ours = [
+    SettingsError,
+    NoSuchPerson,
+    RotationRefused,
+    IntegrityError,
+    MigrationError,
+    EmbeddedPostgresError,
+  ];
+  return ours.some((kind) => error instanceof kind)
+    ? error.message
+    : (error.stack ?? error.message);
+}

@@ -1,0 +1,497 @@
+import type { Settlement } from '#services/optimizations/run/events.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { Decider } from '#services/platform/command.ts';
+import { evolve, initialState } from './state.ts';
+import type {
+  AccountBalance,
+  AccountState,
+  ClosingReason,
+  CreditEvent,
+  CreditFact,
+  Debt,
+  Hold,
+  LotShare,
+  LotSource,
+  RevocationCause,
+} from './state.ts';
+import { refundDaysAfter, refundOffer, refundRefusals } from './cash-refunds.ts';
+import type { RefundReason, RefundRefusal } from './cash-refunds.ts';
+import { claimsDue, eventsWaiting, nextGivenBack, unpaidClaims } from './claims.ts';
+import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
+import { draw, drawOrder, sumOf, takeFrom } from './lots.ts';
+import type { Lot } from './lots.ts';
+import { reactions } from './reactions.ts';
+import { unsoundness } from './soundness.ts';
+
+/**
+ * The decider of one person's credits: what is asked of an account, and the events that it comes to.
+ * What an account is, and what its events make of it, stands in `account-state.ts`.
+ */
+export type CreditCommand =
+  | {
+      type: 'Grant';
+      lotId: string;
+      credits: number;
+      source: LotSource;
+      paidMinor: number | null;
+      currency: string | null;
+      paymentKey: string | null;
+      purchaseId?: string;
+      /** ISO 8601 UTC with milliseconds; decides a lot's age in the draw order. */
+      grantedAt: string;
+      reason: string;
+      sealed?: { note: string };
+      /** Of a purchase: how a closed account asks its money back in the same commit. */
+      ifClosed?: { refundId: string; requestedAt: string };
+    }
+  | {
+      type: 'Reserve';
+      runId: string;
+      /** The price. */
+      credits: number;
+      /** The current UTC month, `2026-11`. */
+      month: string;
+      /** Runs a month that bonus credits may pay for; −1 is unlimited. */
+      limit: number;
+    }
+  | { type: 'Settle'; runId: string; settlement: Settlement }
+  | {
+      type: 'SetClaim';
+      lotId: string;
+      ref: string;
+      cause: RevocationCause;
+      /** Credits of the lot that should be taken in all; 0 ends the claim. */
+      wanted: number;
+      owes: boolean;
+    }
+  | {
+      type: 'RequestRefund';
+      refundId: string;
+      lotId: string;
+      /** ISO 8601; the age of the lot is tested against it. */
+      requestedAt: string;
+      reason: RefundReason;
+      /** Of how many credits whoever asks was told; when it is another number by now, they ask anew. */
+      credits?: number;
+    }
+  | {
+      type: 'EndRefund';
+      refundId: string;
+      outcome: 'confirmed' | 'failed';
+      providerRefundId: string | null;
+      /** ISO 8601 */
+      at: string;
+    }
+  | { type: 'Consume'; consumptionId: string; credits: number; sealed: { note: string } }
+  | {
+      type: 'FreezeSpending';
+      /** The lost dispute; each freezes once. */
+      ref: string;
+      lotId: string;
+      /** What went back beyond what was paid. */
+      overpaidMinor: number;
+      currency: string;
+    }
+  | { type: 'UnfreezeSpending' }
+  | { type: 'CloseAccount'; reason: ClosingReason };
+
+type Command<Type extends CreditCommand['type']> = Extract<CreditCommand, { type: Type }>;
+
+/** Gifts that one account can hold. Purchases are never refused: they are paid for. */
+const maxLots = 1_000;
+
+/** One command appends a bounded number of events; what is left of the debts waits its turn. */
+const maxDebtsPerPurchase = 50;
+
+/** For the same reason: what all claims that wait can cause when one run that held it all settles. */
+const maxEventsWaiting = 60;
+
+/** After so many facts of one command that gives back, the rest waits for the next one. */
+const maxGivenBack = 20;
+
+const maxClaims = 20;
+
+/**
+ * Throws a `Problem` when the command is refused: 402 `insufficient-credits` or `debt`, 403
+ * `monthly-limit` or `spending-frozen`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
+ * `refund-changed` and for what contradicts the account, 400 `invalid-amount`.
+ * No events: the same was done before.
+ */
+export function decide(command: CreditCommand, state: AccountState): CreditEvent[] {
+  return withBalances(state, factsOf(command, state));
+}
+
+function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
+  switch (command.type) {
+    case 'Grant':
+      return grant(command, state);
+    case 'Reserve':
+      return reserve(command, state);
+    case 'Settle':
+      return settle(command, state);
+    case 'SetClaim':
+      return setClaim(command, state);
+    case 'RequestRefund':
+      return requestRefund(command, state);
+    case 'EndRefund':
+      return endRefund(command, state);
+    case 'Consume':
+      return consume(command, state);
+    case 'FreezeSpending':
+      return freeze(command, state);
+    case 'UnfreezeSpending': {
+      const { freezes } = state.balance;
+      return freezes === 0 ? [] : [{ type: 'SpendingUnfrozen', data: { freezes } }];
+    }
+    case 'CloseAccount':
+      return state.closed ? [] : [{ type: 'AccountClosed', data: { reason: command.reason } }];
+  }
+}
+
+/**
+ * A closed account takes nothing and spends nothing. What is under way still settles, and payments go
+ * on to be what they are: granted, claimed, refunded.
+ */
+function requireOpenAccount({ closed }: AccountState): void {
+  if (closed) throw new Problem(409, 'account-closed', 'This account is closed.');
+}
+
+function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
+  const { type: _, ifClosed, ...granted } = command;
+  requireAmount(granted.credits);
+  if (granted.paidMinor !== null && !isAmount(granted.paidMinor, 0))
+    throw new Problem(400, 'invalid-amount', 'What was paid must be a whole number, 0 or more.');
+  if ((granted.source === 'purchase') !== (granted.paymentKey !== null))
+    throw new Problem(400, 'payment-key', 'A purchase, and nothing else, carries a payment key.');
+  if (granted.source === 'purchase' && !isPaidFor(granted))
+    throw new Problem(400, 'purchase', 'A purchase says which it is, and what was paid in what.');
+  const known = state.lots.find(
+    (lot) =>
+      lot.lotId === granted.lotId ||
+      (lot.paymentKey !== null && lot.paymentKey === granted.paymentKey),
+  );
+  if (known) return requireSameGrant(known, granted);
+  if (granted.source !== 'purchase' || ifClosed === undefined) requireOpenAccount(state);
+  if (!Number.isSafeInteger(grantedIn(state.balance) + granted.credits))
+    throw new Problem(400, 'invalid-amount', 'That is more than an account can hold.');
+  if (granted.source !== 'purchase' && state.lots.length >= maxLots)
+    throw new Problem(409, 'too-many-lots', 'This account has received as many grants as it can.');
+  const fact: CreditFact = { type: 'CreditsGranted', data: granted };
+  if (granted.source !== 'purchase') return [fact];
+  const facts = [fact, ...debtsSettledBy(granted, state.debts)];
+  return state.closed && ifClosed
+    ? [...facts, ...askedBackAtOnce(facts.reduce(evolve, state), granted.lotId, ifClosed)]
+    : facts;
+}
+
+/** Nobody is left to use what was paid for when the account was already closed. */
+function askedBackAtOnce(
+  state: AccountState,
+  lotId: string,
+  asked: NonNullable<Command<'Grant'>['ifClosed']>,
+): CreditFact[] {
+  const lot = state.lots.find((candidate) => candidate.lotId === lotId);
+  if (!lot) return [];
+  const offer = refundOffer(state, lot, Date.parse(asked.requestedAt), 'erasure');
+  // Debts may have taken it all.
+  if ('refusal' in offer) return [];
+  return [refundRequested({ ...asked, reason: 'erasure' }, lot, offer)];
+}
+
+function isPaidFor({ purchaseId, paidMinor, currency }: Omit<Command<'Grant'>, 'type'>): boolean {
+  return purchaseId !== undefined && paidMinor !== null && currency !== null;
+}
+
+/** A payment is granted once, whoever reports it and however often. */
+function requireSameGrant(known: Lot, granted: Omit<Command<'Grant'>, 'type'>): [] {
+  if (
+    known.granted === granted.credits &&
+    known.source === granted.source &&
+    known.paymentKey === granted.paymentKey
+  )
+    return [];
+  throw new Problem(409, 'lot-exists', 'This lot or payment was granted with other figures.');
+}
+
+function debtsSettledBy(lot: LotShare, debts: readonly Debt[]): CreditFact[] {
+  let left = lot.credits;
+  return debts.slice(0, maxDebtsPerPurchase).flatMap((debt): CreditFact[] => {
+    const credits = Math.min(left, debt.credits);
+    left -= credits;
+    return credits === 0
+      ? []
+      : [{ type: 'DebtSettled', data: { debt: debt.debt, lotId: lot.lotId, credits } }];
+  });
+}
+
+function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[] {
+  const { runId, credits } = command;
+  requireAmount(credits);
+  if (state.holds[runId]) return [];
+  requireOpenAccount(state);
+  requireSpendable(credits, state.balance);
+  // A clock that runs behind another process's must not open last month's count again.
+  const month = later(command.month, state.month.month);
+  const used = month === state.month.month ? state.month.count : 0;
+  const atLimit = command.limit >= 0 && used >= command.limit;
+  const lots = drawOrder(state.lots).filter((lot) => !atLimit || lot.source !== 'bonus');
+  const allocations = draw(lots, credits);
+  if (sumOf(allocations) < credits) throw monthlyLimit(command.limit, used, month);
+  const paidByBonus = lots.some(
+    (lot) => lot.source === 'bonus' && allocations.some((share) => share.lotId === lot.lotId),
+  );
+  return [
+    {
+      type: 'CreditsReserved',
+      data: { runId, credits, allocations, bonusMonth: paidByBonus ? month : null },
+    },
+  ];
+}
+
+/** Also of a closed account, which spends nothing anyway: the operator is to know. */
+function freeze(command: Command<'FreezeSpending'>, state: AccountState): CreditFact[] {
+  const { type: _, ...frozen } = command;
+  if (!state.lots.some(({ lotId }) => lotId === frozen.lotId))
+    throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  if (state.frozenBy.includes(frozen.ref)) return [];
+  return [{ type: 'SpendingFrozen', data: frozen }];
+}
+
+function requireSpendable(credits: number, { available, debt, freezes }: AccountBalance): void {
+  if (freezes > 0) throw new Problem(403, 'spending-frozen', spendingFrozenSentence);
+  if (debt > 0) throw indebted(debt, credits, available);
+  if (available < credits) throw insufficientCredits(credits, available);
+}
+
+/**
+ * Draws in the same order as a run. The monthly limit does not count it: that bounds how many runs
+ * bonus credits may pay for. A repeat is recognised by its message ids.
+ */
+function consume(command: Command<'Consume'>, state: AccountState): CreditFact[] {
+  const { consumptionId, credits, sealed } = command;
+  requireAmount(credits);
+  requireOpenAccount(state);
+  requireSpendable(credits, state.balance);
+  const byLot = draw(drawOrder(state.lots), credits);
+  return [{ type: 'CreditsConsumed', data: { consumptionId, credits, byLot, sealed } }];
+}
+
+function settle(command: Command<'Settle'>, state: AccountState): CreditFact[] {
+  const hold = state.holds[command.runId];
+  if (!hold) return [];
+  return withWhatIsDue(state, settlementOf(command, hold));
+}
+
+/** What flowed back into a lot is taken by the claims on it before anything else can be. */
+function withWhatIsDue(state: AccountState, facts: readonly CreditFact[]): CreditFact[] {
+  return [...facts, ...claimsDue(facts.reduce(evolve, state))];
+}
+
+function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): CreditFact[] {
+  // What was drawn last flows back first, into the lots that it came from.
+  const backwards = hold.allocations.toReversed();
+  if (settlement.kind === 'release')
+    return [{ type: 'CreditsReleased', data: { runId, credits: hold.credits, byLot: backwards } }];
+  const { capture, refund } = settlement;
+  requireAmount(capture);
+  if (refund !== 0) requireAmount(refund);
+  // A run is priced once, and its hold ends in one event: there is no capture of a part.
+  if (capture !== hold.credits || refund > capture)
+    throw new Problem(409, 'settlement-mismatch', 'The settlement does not fit what is held.');
+  const captured: CreditFact = {
+    type: 'CreditsCaptured',
+    data: { runId, credits: capture, byLot: hold.allocations },
+  };
+  if (refund === 0) return [captured];
+  return [
+    captured,
+    {
+      type: 'CreditsReturned',
+      data: { runId, credits: refund, byLot: takeFrom(backwards, refund), cause: runId },
+    },
+  ];
+}
+
+/**
+ * Brings a claim nearer to where it should stand, and all the way in one command unless it has very
+ * much to give back; then it is asked again. Other lots are left alone, they are other purchases, but
+ * for those that had settled what this claim made a debt of.
+ */
+function setClaim(command: Command<'SetClaim'>, state: AccountState): CreditFact[] {
+  const { lotId, ref, cause, owes } = command;
+  if (!isAmount(command.wanted, 0))
+    throw new Problem(400, 'invalid-amount', 'A claim is a whole number of credits, 0 or more.');
+  const lot = state.lots.find((candidate) => candidate.lotId === lotId);
+  if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  const wanted = Math.min(command.wanted, lot.granted);
+  const known = lot.claims.find((claim) => claim.ref === ref);
+  if (!known && wanted === 0) return [];
+  if (!known && lot.claims.length >= maxClaims)
+    throw new Problem(
+      409,
+      'too-many-claims',
+      'There are as many claims on this lot as there can be.',
+    );
+  const stands = known && known.wanted === wanted && known.owes === owes && known.cause === cause;
+  return claimed(
+    state,
+    stands ? [] : [{ type: 'LotClaimed', data: { lotId, ref, cause, credits: wanted, owes } }],
+    { lotId, ref },
+  );
+}
+
+/** What a claim gives back, and what all of them then take, after these facts. */
+function claimed(
+  state: AccountState,
+  facts: readonly CreditFact[],
+  { lotId, ref }: { lotId: string; ref: string },
+): CreditFact[] {
+  const all = withWhatIsDue(state, facts);
+  let current = all.reduce(evolve, state);
+  while (all.length < maxGivenBack) {
+    const next = nextGivenBack(current, lotId, ref);
+    if (next.length === 0) break;
+    const more = withWhatIsDue(current, next);
+    current = more.reduce(evolve, current);
+    all.push(...more);
+  }
+  const waiting = eventsWaiting(current);
+  if (waiting > maxEventsWaiting && waiting > eventsWaiting(state))
+    throw new Problem(409, 'claims-waiting', 'Ask again when the open runs have settled.');
+  return all;
+}
+
+function requestRefund(command: Command<'RequestRefund'>, state: AccountState): CreditFact[] {
+  const { refundId, lotId, requestedAt, reason, credits: agreed } = command;
+  const known = state.refunds[refundId];
+  if (known?.lotId === lotId) return [];
+  if (known) throw new Problem(409, 'refund-exists', 'This refund was asked for of another lot.');
+  const lot = state.lots.find((candidate) => candidate.lotId === lotId);
+  if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  if (reason === 'customer') requireOpenAccount(state);
+  const offer = refundOffer(state, lot, Date.parse(requestedAt), reason);
+  if ('refusal' in offer) throw refundNotPossible(offer.refusal);
+  if (agreed !== undefined && offer.credits !== agreed) throw refundChanged(offer.credits);
+  return [refundRequested(command, lot, offer)];
+}
+
+function refundRequested(
+  { refundId, requestedAt, reason }: Omit<Command<'RequestRefund'>, 'type' | 'lotId' | 'credits'>,
+  { lotId, currency: paidIn }: Lot,
+  { credits, amountMinor }: { credits: number; amountMinor: number },
+): CreditFact {
+  const currency = paidIn ?? '';
+  return {
+    type: 'CashRefundRequested',
+    data: { refundId, lotId, credits, amountMinor, currency, requestedAt, reason },
+  };
+}
+
+function refundNotPossible(reason: RefundRefusal): Problem {
+  return new Problem(409, 'refund-not-possible', refundRefusals[reason], { members: { reason } });
+}
+
+function refundChanged(credits: number): Problem {
+  return new Problem(
+    409,
+    'refund-changed',
+    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. Look at the new amount and ask again.`,
+    { members: { credits } },
+  );
+}
+
+function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFact[] {
+  const { refundId, outcome, providerRefundId, at } = command;
+  const refund = state.refunds[refundId];
+  if (!refund) throw new Problem(404, 'unknown-refund', 'There is no such refund in this account.');
+  if (refund.status === outcome) return [];
+  const { lotId, credits, status } = refund;
+  const ended = { refundId, lotId, credits, providerRefundId, at };
+  const claim = (wanted: number): CreditFact => ({
+    type: 'LotClaimed',
+    data: { lotId, ref: refundId, cause: 'cash_refund', credits: wanted, owes: true },
+  });
+  if (outcome === 'confirmed') {
+    if (status !== 'failed')
+      return [{ type: 'CashRefundConfirmed', data: { ...ended, from: 'pending' } }];
+    const late: CreditFact = { type: 'CashRefundConfirmed', data: { ...ended, from: 'failed' } };
+    return claimed(state, [late, claim(credits)], { lotId, ref: refundId });
+  }
+  const from = status === 'pending' ? 'pending' : refund.claimed ? 'claimed' : 'confirmed';
+  const failed: CreditFact = {
+    type: 'CashRefundFailed',
+    data: { ...ended, from, refundableUntil: refundDaysAfter(at) },
+  };
+  return from === 'claimed'
+    ? claimed(state, [failed, claim(0)], { lotId, ref: refundId })
+    : withWhatIsDue(state, [failed]);
+}
+
+/** Everything that was ever granted. */
+function grantedIn(balance: AccountBalance): number {
+  return balance.purchased + balance.bonus + balance.other;
+}
+
+/** Puts on each fact the balance after it. Throws when the outcome would not be a sound account. */
+function withBalances(state: AccountState, facts: readonly CreditFact[]): CreditEvent[] {
+  let current = state;
+  const events = facts.map((fact) => {
+    current = evolve(current, fact);
+    return { type: fact.type, data: { ...fact.data, balance: current.balance } } as CreditEvent;
+  });
+  const faults = facts.length === 0 ? [] : [...unsoundness(current), ...unpaidClaims(current)];
+  if (faults.length > 0) throw new Error(`Unsound credit account: ${faults.join('; ')}`);
+  return events;
+}
+
+/** The refusal for want of credits, in the words that the start screen shows. */
+function insufficientCredits(required: number, balance: number): Problem {
+  const shortfall = required - balance;
+  return new Problem(
+    402,
+    'insufficient-credits',
+    insufficientCreditsSentence({ required, balance, shortfall }),
+    { members: { required_credits: required, current_balance: balance, shortfall } },
+  );
+}
+
+function indebted(debt: number, required: number, balance: number): Problem {
+  return new Problem(
+    402,
+    'debt',
+    `Your account owes ${debt} credits that were taken back after they had been used. Your next purchase settles them first; after that you can run optimizations again.`,
+    { members: { debt_credits: debt, required_credits: required, current_balance: balance } },
+  );
+}
+
+function monthlyLimit(limit: number, used: number, month: string): Problem {
+  return new Problem(
+    403,
+    'monthly-limit',
+    `Bonus credits can pay for ${limit} optimizations a month, and this month they have. Purchased credits have no monthly limit.`,
+    { members: { limit, current_month: used, month } },
+  );
+}
+
+function requireAmount(credits: number): void {
+  if (!isAmount(credits, 1))
+    throw new Problem(400, 'invalid-amount', 'An amount must be a whole number of at least 1.');
+}
+
+function isAmount(value: number, least: number): boolean {
+  return Number.isSafeInteger(value) && value >= least;
+}
+
+function later(left: string, right: string): string {
+  return left > right ? left : right;
+}
+
+/** `version` changes whenever the shape of the state does; snapshots of another are not read. */
+export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = {
+  name: 'credits',
+  version: 4,
+  initialState,
+  decide,
+  evolve,
+  reactions,
+};

@@ -1,0 +1,83 @@
+import type { AccountState } from './state.ts';
+import { creditLimits } from '#services/credits/contract.ts';
+import { gapOf } from './lots.ts';
+import type { Claim, Lot } from './lots.ts';
+
+/** Who asks for money back: a customer within the days for it, everybody else at any age. */
+export type RefundReason = 'customer' | 'erasure' | 'operator' | 'fraud_warning';
+
+/** Why nothing of a lot can be asked back in money. */
+export type RefundRefusal = 'nothing_left' | 'too_old' | 'pending' | 'taken_back' | 'debt' | 'free';
+
+export type RefundOffer =
+  | {
+      /** Everything of the lot that nobody used or holds. */
+      credits: number;
+      /** What was paid for them, rounded down. */
+      amountMinor: number;
+      /** ISO 8601: the last moment in which a customer can ask. */
+      until: string;
+    }
+  | { refusal: RefundRefusal };
+
+const dayMs = 86_400_000;
+
+/** Days of 24 hours, whatever a calendar says. */
+export function refundDaysAfter(time: string): string {
+  return new Date(Date.parse(time) + creditLimits.refundDays * dayMs).toISOString();
+}
+
+/**
+ * What can be asked back of a lot at this moment, or why nothing can. The list of purchases shows it
+ * and the decision follows it.
+ */
+export function refundOffer(
+  state: AccountState,
+  lot: Lot,
+  nowMs: number,
+  reason: RefundReason = 'customer',
+): RefundOffer {
+  const amountMinor = paidFor(lot);
+  const until = refundableUntil(lot);
+  const refusal = refusalOf(state, lot, amountMinor);
+  if (refusal !== null) return { refusal };
+  if (reason === 'customer' && nowMs > Date.parse(until)) return { refusal: 'too_old' };
+  return { credits: lot.available, amountMinor, until };
+}
+
+function refusalOf(state: AccountState, lot: Lot, amountMinor: number): RefundRefusal | null {
+  if (lot.source !== 'purchase' || lot.paymentKey === null || !lot.paidMinor) return 'free';
+  if (lot.claims.some(isOpen)) return 'taken_back';
+  if (lot.cashPending > 0) return 'pending';
+  if (lot.available === 0 || amountMinor === 0) return 'nothing_left';
+  return state.balance.debt > 0 ? 'debt' : null;
+}
+
+/**
+ * A dispute is about the payment as a whole, whatever it has taken so far. What was given back without
+ * us is over once it has its credits: the rest of the lot was paid for by the rest of the money, and a
+ * part is rounded against whoever asks for it, so that all parts together are never more than was paid.
+ */
+function isOpen(claim: Claim): boolean {
+  return claim.cause === 'dispute' || gapOf(claim) !== 0;
+}
+
+/** In bigint, because the product may pass what a number holds exactly. */
+function paidFor({ paidMinor, available, granted }: Lot): number {
+  return Number((BigInt(paidMinor ?? 0) * BigInt(available)) / BigInt(granted));
+}
+
+function refundableUntil({ grantedAt, refundableUntil: extended }: Lot): string {
+  const usual = refundDaysAfter(grantedAt);
+  return extended !== null && extended > usual ? extended : usual;
+}
+
+/** The refusal in words for whoever asked. */
+export const refundRefusals: Readonly<Record<RefundRefusal, string>> = {
+  nothing_left: 'There are no unused credits left in this purchase.',
+  too_old: `Unused credits can be refunded for ${creditLimits.refundDays} days after a purchase.`,
+  pending: 'A refund of this purchase is already on its way.',
+  taken_back: 'The bank has taken back or is asking about this payment, so it cannot be refunded.',
+  debt: 'Your account owes credits. Once they are settled, unused credits can be refunded.',
+  free: 'These credits were not paid for, so there is no money to refund.',
+};

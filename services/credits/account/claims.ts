@@ -1,0 +1,174 @@
+import type { AccountState, CreditFact, Debt, Settled } from './state.ts';
+import { gapOf, sumOf, takeFrom, without } from './lots.ts';
+import type { Claim, Lot } from './lots.ts';
+
+/**
+ * What claims on lots take and give back. A claim says where it should stand and not by how much it
+ * moves, so that news of it may come twice and in any order: whatever an account looks like, the facts
+ * named here bring it nearer, and when there are none it stands right.
+ *
+ * Taking: what is available is revoked, what is held is waited for, and what was consumed becomes debt.
+ * Giving back goes the other way, newest first: open debts are cancelled, settled ones are undone in
+ * the very lots that had settled them, and only then what was revoked becomes available again.
+ */
+
+/** A chain of settlements that is longer is undone from its far end, in several commands. */
+const longestChain = 8;
+
+/** What claims could take or call a debt and have not; nothing is due between two commands. */
+export function claimsDue(state: AccountState): CreditFact[] {
+  return state.lots.flatMap((lot) => dueIn(lot, debtsOf(state, lot.lotId)));
+}
+
+/** What a revocation could take or call a debt and has not; nothing after a whole command. */
+export function unpaidClaims(state: AccountState): string[] {
+  return claimsDue(state).map((fact) => `${fact.type} is due`);
+}
+
+/**
+ * What is available goes first to what the lot owes of credits that are no longer consumed, then to
+ * what claims want, then to the rest of what it owes, and last to what is only to be frozen. Nobody is
+ * to owe credits and get them back minutes later: what a hold may still bring is waited for, by the
+ * oldest claims, and is owed no more.
+ */
+function dueIn(lot: Lot, debts: readonly Debt[]): CreditFact[] {
+  const { lotId, available, held, consumed } = lot;
+  const owing = gapsOf(lot, true);
+  const frozen = gapsOf(lot, false);
+  if (debts.length + owing.length + (available === 0 ? 0 : frozen.length) === 0) return [];
+  const unbacked = Math.min(available, Math.max(0, sumOf(debts) - consumed));
+  const taken = takeFrom(owing, available - unbacked);
+  const settled = takeFrom(debts, available - sumOf(taken));
+  const froze = takeFrom(frozen, available - sumOf(taken) - sumOf(settled));
+  const left = without(owing, sumOf(taken));
+  const stillOwed = without(debts, sumOf(settled));
+  const coming = held - sumOf(left);
+  const used = consumed - sumOf(stillOwed);
+  return [
+    ...settled.map(({ debt, credits }): CreditFact => ({
+      type: 'DebtSettled',
+      data: { debt, lotId, credits },
+    })),
+    ...taken.map((part) => revocation(lotId, part)),
+    ...froze.map((part) => revocation(lotId, part)),
+    ...takeFrom(stillWanted(lot, stillOwed).toReversed(), Math.max(0, coming)).map(
+      ({ debt, credits, ref }): CreditFact => ({
+        type: 'DebtCancelled',
+        data: { debt, lotId, credits, ref },
+      }),
+    ),
+    ...namedDebts(
+      lot,
+      stillOwed,
+      takeFrom(left.toReversed(), Math.min(Math.max(0, -coming), used)),
+    ),
+  ];
+}
+
+/** Debts that would be waited for instead; the others' claims are about to give them back. */
+function stillWanted({ claims }: Lot, debts: readonly Debt[]): Debt[] {
+  return debts.filter((debt) =>
+    claims.some((claim) => claim.ref === debt.ref && claim.owes && gapOf(claim) >= 0),
+  );
+}
+
+type Gap = Pick<Claim, 'ref' | 'cause'> & { credits: number };
+
+function gapsOf({ claims }: Lot, owes: boolean): Gap[] {
+  return claims.flatMap((claim) =>
+    claim.owes === owes && gapOf(claim) > 0
+      ? [{ ref: claim.ref, cause: claim.cause, credits: gapOf(claim) }]
+      : [],
+  );
+}
+
+function revocation(lotId: string, { ref, cause, credits }: Gap): CreditFact {
+  return { type: 'LotRevoked', data: { lotId, credits, cause, ref } };
+}
+
+/** One open debt for each claim: what is owed later adds to it, so that there are never many. */
+function namedDebts(
+  { lotId, debts: named }: Lot,
+  open: readonly Debt[],
+  owed: readonly Gap[],
+): CreditFact[] {
+  let names = named;
+  return owed.map(({ ref, cause, credits }): CreditFact => {
+    const known = open.find((debt) => debt.ref === ref);
+    if (!known) names += 1;
+    const debt = known?.debt ?? `${lotId}:${names}`;
+    return { type: 'DebtIncurred', data: { debt, lotId, credits, cause, ref } };
+  });
+}
+
+/**
+ * The next step of giving back what a claim has beyond what it wants, and what a claim that no longer
+ * owes had made a debt of; nothing when it stands right. Usually one fact, more when lots that settled
+ * debts have been claimed themselves.
+ */
+export function nextGivenBack(state: AccountState, lotId: string, ref: string): CreditFact[] {
+  const claim = state.lots
+    .find((lot) => lot.lotId === lotId)
+    ?.claims.find((candidate) => candidate.ref === ref);
+  if (!claim) return [];
+  const excess = -gapOf(claim);
+  const most = claim.owes ? excess : Number.MAX_SAFE_INTEGER;
+  if (most <= 0) return [];
+  const debt = debtsOf(state, lotId).findLast((candidate) => candidate.ref === ref);
+  if (debt) {
+    const credits = Math.min(most, debt.credits);
+    return [{ type: 'DebtCancelled', data: { debt: debt.debt, lotId, credits, ref } }];
+  }
+  const settled = state.settlements.findLast(
+    (candidate) => candidate.debtLotId === lotId && candidate.ref === ref,
+  );
+  if (settled) return undone(state, settled, Math.min(most, settled.credits));
+  return excess > 0
+    ? [{ type: 'LotReinstated', data: { lotId, credits: excess, cause: claim.cause, ref } }]
+    : [];
+}
+
+/** Whether a claim has given back all that it has to; what it waits for comes by itself. */
+export function standsRight(state: AccountState, lotId: string, ref: string): boolean {
+  return nextGivenBack(state, lotId, ref).length === 0;
+}
+
+/**
+ * Undoes a settlement: its credits are available again in the lot that had settled. When that lot has
+ * been claimed since, and another one pays for what it consumed, the other one's is undone before.
+ */
+function undone(state: AccountState, settled: Settled, credits: number): CreditFact[] {
+  const { debtLotId, lotId } = settled;
+  const consumed = state.lots.find((lot) => lot.lotId === lotId)?.consumed ?? 0;
+  if (lotId === debtLotId || consumed > 0)
+    return [reversal(settled, lotId === debtLotId ? credits : Math.min(credits, consumed))];
+  const above = state.settlements.findLast(
+    (candidate) => candidate.debtLotId === lotId && candidate.lotId !== lotId,
+  );
+  if (!above) throw new Error(`Nothing is left of what ${lotId} settled`);
+  const before = undone(state, above, Math.min(credits, above.credits));
+  const last = before.at(-1);
+  if (last?.type !== 'DebtSettlementReversed' || before.length >= longestChain) return before;
+  return [...before, reversal(settled, last.data.credits)];
+}
+
+function reversal({ debt, lotId, ref }: Settled, credits: number): CreditFact {
+  return { type: 'DebtSettlementReversed', data: { debt, lotId, credits, ref } };
+}
+
+function debtsOf({ debts }: AccountState, lotId: string): Debt[] {
+  return debts.filter((debt) => debt.lotId === lotId);
+}
+
+/** The most events that the settling of a run can cause beside its own, were all its lots claimed. */
+export function eventsWaiting(state: AccountState): number {
+  return state.lots
+    .filter((lot) => lot.held > 0)
+    .map((lot) => {
+      const gaps = gapsOf(lot, true).length + gapsOf(lot, false).length;
+      const debts = debtsOf(state, lot.lotId).length;
+      // One claim can be filled in part by what came back and in part by debt.
+      return gaps + debts === 0 ? 0 : gaps + debts + 1;
+    })
+    .reduce((sum, events) => sum + events, 0);
+}

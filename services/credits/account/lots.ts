@@ -1,0 +1,167 @@
+import type { CreditFact, LotShare, LotSource, RevocationCause } from './state.ts';
+
+/**
+ * The lots of one account and what is done with their credits. Everything here is arithmetic on
+ * shares; when a lot is drawn from, and what is taken back from it, is decided in `account.ts`.
+ */
+/**
+ * What somebody outside takes back of a lot, and where that should stand. `wanted` is kept as it was
+ * asked for, also when the lot cannot give as much now: what flows back into it later is taken then.
+ */
+export type Claim = {
+  /** Whose it is: a dispute `dp_…`, a charge `ch_…`, a refund of ours `ref_…`. */
+  ref: string;
+  cause: RevocationCause;
+  wanted: number;
+  /** Revoked because of it, and owed because of it, settled or not. */
+  taken: number;
+  /** What was consumed becomes debt. An inquiry, before any money is gone, only freezes. */
+  owes: boolean;
+};
+
+/** granted = available + held + consumed + cashPending + cashRefunded + revoked, each ≥ 0. */
+export type Lot = {
+  lotId: string;
+  source: LotSource;
+  grantedAt: string;
+  paymentKey: string | null;
+  purchaseId: string | null;
+  /** Null for what was not bought, like its currency. */
+  paidMinor: number | null;
+  currency: string | null;
+  granted: number;
+  available: number;
+  held: number;
+  consumed: number;
+  /** Asked back in money, while the money is on its way. */
+  cashPending: number;
+  cashRefunded: number;
+  revoked: number;
+  /** A refund that failed extends the time in which another can be asked for. */
+  refundableUntil: string | null;
+  /**
+   * Those that stand, oldest first. What they have taken together is what is revoked and what this
+   * lot owes. After a whole command nothing is available in a lot whose claims want more.
+   */
+  claims: readonly Claim[];
+  /** Debts that this lot has caused so far; the next is named `<lotId>:<debts + 1>`. */
+  debts: number;
+};
+
+/** Bonus, then other, then paid; within each the oldest, then by id. */
+export function drawOrder(lots: readonly Lot[]): Lot[] {
+  return lots.toSorted(
+    (left, right) =>
+      drawRank[left.source] - drawRank[right.source] ||
+      compareText(left.grantedAt, right.grantedAt) ||
+      compareText(left.lotId, right.lotId),
+  );
+}
+
+const drawRank = { bonus: 0, other: 1, purchase: 2 } as const satisfies Record<LotSource, number>;
+
+/** As much of `credits` as the lots have, from the first ones on. */
+export function draw(lots: readonly Lot[], credits: number): LotShare[] {
+  return takeFrom(
+    lots.map((lot) => ({ lotId: lot.lotId, credits: lot.available })),
+    credits,
+  );
+}
+
+export function freshLot(data: Extract<CreditFact, { type: 'CreditsGranted' }>['data']): Lot {
+  return {
+    lotId: data.lotId,
+    source: data.source,
+    grantedAt: data.grantedAt,
+    paymentKey: data.paymentKey,
+    purchaseId: data.purchaseId ?? null,
+    paidMinor: data.paidMinor,
+    currency: data.currency,
+    granted: data.credits,
+    available: data.credits,
+    held: 0,
+    consumed: 0,
+    cashPending: 0,
+    cashRefunded: 0,
+    revoked: 0,
+    refundableUntil: null,
+    claims: [],
+    debts: 0,
+  };
+}
+
+/** The claim changed, or made where there was none; one that wants and has nothing is gone. */
+export function withClaim(
+  lot: Lot,
+  { ref, cause }: Pick<Claim, 'ref' | 'cause'>,
+  change: (claim: Claim) => Partial<Claim>,
+): Lot {
+  const known = lot.claims.some((claim) => claim.ref === ref)
+    ? lot.claims
+    : [...lot.claims, { ref, cause, wanted: 0, taken: 0, owes: true }];
+  const claims = known.map((claim) => (claim.ref === ref ? { ...claim, ...change(claim) } : claim));
+  return { ...lot, claims: claims.filter(({ wanted, taken }) => wanted > 0 || taken > 0) };
+}
+
+/** What a claim still wants; below 0 what it has to give back. */
+export function gapOf({ wanted, taken }: Claim): number {
+  return wanted - taken;
+}
+
+type LotPart = 'available' | 'held' | 'consumed' | 'cashPending' | 'cashRefunded' | 'revoked';
+
+/** Moves each share's credits between the parts of its lot: −1 takes them from one, 1 adds to one. */
+export function moveShares(
+  lots: readonly Lot[],
+  shares: readonly LotShare[],
+  signs: Readonly<Partial<Record<LotPart, 1 | -1>>>,
+): Lot[] {
+  return lots.map((lot) => {
+    const credits = sumOf(shares.filter((share) => share.lotId === lot.lotId));
+    if (credits === 0) return lot;
+    return {
+      ...lot,
+      available: lot.available + credits * (signs.available ?? 0),
+      held: lot.held + credits * (signs.held ?? 0),
+      consumed: lot.consumed + credits * (signs.consumed ?? 0),
+      cashPending: lot.cashPending + credits * (signs.cashPending ?? 0),
+      cashRefunded: lot.cashRefunded + credits * (signs.cashRefunded ?? 0),
+      revoked: lot.revoked + credits * (signs.revoked ?? 0),
+    };
+  });
+}
+
+export function changeLot(lots: readonly Lot[], lotId: string, change: (lot: Lot) => Lot): Lot[] {
+  return lots.map((lot) => (lot.lotId === lotId ? change(lot) : lot));
+}
+
+type Portion = { readonly credits: number };
+
+/** The first portions that together hold `credits`, the last of them cut to fit. */
+export function takeFrom<Item extends Portion>(portions: readonly Item[], credits: number): Item[] {
+  let left = credits;
+  return portions.flatMap((portion) => {
+    const taken = Math.min(left, portion.credits);
+    left -= taken;
+    return taken > 0 ? [{ ...portion, credits: taken }] : [];
+  });
+}
+
+/** What remains of the portions when the first `credits` of them are gone. */
+export function without<Item extends Portion>(portions: readonly Item[], credits: number): Item[] {
+  let gone = credits;
+  return portions.flatMap((portion) => {
+    const taken = Math.min(gone, portion.credits);
+    gone -= taken;
+    return portion.credits > taken ? [{ ...portion, credits: portion.credits - taken }] : [];
+  });
+}
+
+export function sumOf(portions: readonly Portion[]): number {
+  return portions.reduce((sum, portion) => sum + portion.credits, 0);
+}
+
+/** By code units, which for our ids and times is the order of time. */
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

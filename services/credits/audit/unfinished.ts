@@ -1,0 +1,49 @@
+import type { AccountState } from '#services/credits/account/state.ts';
+import { standsRight } from '#services/credits/account/claims.ts';
+import { stateOf } from './replay.ts';
+import type { Difference, RecordedCreditEvent } from './replay.ts';
+
+/**
+ * What has begun in an account and should have ended by now. The account is sound: what it lacks is a
+ * command that somebody did not live to send, or an answer of the payment provider.
+ */
+export function unfinished(recorded: readonly RecordedCreditEvent[], nowMs: number): Difference[] {
+  const last = recorded.at(-1);
+  if (!last) return [];
+  const state = stateOf(recorded);
+  const isMoving = nowMs - Date.parse(last.at) < oneCommandMs;
+  return [...(isMoving ? [] : interruptedClaims(state)), ...pendingRefunds(state, nowMs)];
+}
+
+/** Much is given back in several commands, one right after the other. */
+const oneCommandMs = 60_000;
+
+function interruptedClaims(state: AccountState): Difference[] {
+  return state.lots.flatMap(({ lotId, claims }) =>
+    claims
+      .filter(({ ref }) => !standsRight(state, lotId, ref))
+      .map(({ ref, wanted, taken }) => ({
+        position: null,
+        what: `claim ${ref} on ${lotId}`,
+        recorded: `interrupted at ${taken} credits while it gave back`,
+        recomputed: `done with, at ${wanted} at most`,
+      })),
+  );
+}
+
+/** Banks take days; the slowest of them some weeks. */
+const pendingDays = 30;
+
+function pendingRefunds({ refunds }: AccountState, nowMs: number): Difference[] {
+  return Object.entries(refunds)
+    .filter(
+      ([, { status, requestedAt }]) =>
+        status === 'pending' && nowMs - Date.parse(requestedAt) > pendingDays * 86_400_000,
+    )
+    .map(([refundId, { requestedAt }]) => ({
+      position: null,
+      what: `refund ${refundId}`,
+      recorded: `pending since ${requestedAt}`,
+      recomputed: `over within ${pendingDays} days`,
+    }));
+}

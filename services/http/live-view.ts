@@ -1,0 +1,121 @@
+import type { ClientBase } from 'pg';
+import { startListening } from '#db/listen.ts';
+import { readStream } from '#db/event-store.ts';
+import { readAsOfOneMoment } from '#db/reader.ts';
+import { readBalance } from '#projections/credit-account.ts';
+import { creditAnalytics } from '#projections/credit-analytics.ts';
+import { ownerOfRun } from '#projections/optimization-list.ts';
+import { runUsage } from '#projections/run-usage.ts';
+import { creditFacts } from '#services/credits/facts.ts';
+import { userOf } from '#services/credits/streams.ts';
+import { createHub } from '#services/live/hub.ts';
+import { endedSessions } from '#services/identity/sessions/sessions.ts';
+import { liveLimits } from '#services/live/limits.ts';
+import { createOpenStreams } from '#services/live/open-streams.ts';
+import { startSessionWatch } from '#services/live/session-watch.ts';
+import type { StreamDependencies } from '#services/live/sse.ts';
+import { startStaleHints } from '#services/live/stale.ts';
+import { startTextFeed } from '#services/live/text-feed.ts';
+import { runFacts } from '#services/optimizations/reading/facts.ts';
+import { createReadRun } from '#services/optimizations/reading/read-run.ts';
+import { listRuns, withProgress } from '#services/optimizations/routes.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { runIdOf } from '#services/optimizations/run/reactions.ts';
+import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
+import { perProcess } from '#services/platform/limits.ts';
+import type { Core } from '#services/core.ts';
+
+const runPrefix = 'optimization-';
+
+/** The live view of one API process: its listener, its hub, and what a snapshot is made of. */
+export async function openLiveView(
+  { env, log, resources }: ProcessContext,
+  { url, pool, sql, sealer, clock }: Core,
+): Promise<Omit<StreamDependencies, 'rateLimits'>> {
+  const listener = startListening({
+    url,
+    onReconnect: (reason) => log.warn({ err: reason }, 'Listening starts afresh'),
+  });
+  resources.defer(async () => listener.close());
+  const hub = await createHub({
+    pool,
+    wake: listener.onWake,
+    keys: env.jwtKeys,
+    log,
+    // Facts are made when somebody listens whose they are: the moment to remember their figures.
+    sources: [
+      {
+        streamPrefix: 'credits-',
+        ownerOf: async (stream) => userOf(stream),
+        factsOf(recorded) {
+          hints.noticed(recorded);
+          return creditFacts(recorded);
+        },
+      },
+      {
+        streamPrefix: runPrefix,
+        ownerOf: async (stream) => ownerOfRun(pool, runIdOf(stream)),
+        async factsOf(recorded) {
+          hints.noticed(recorded);
+          return runFacts(sealer, recorded);
+        },
+      },
+    ],
+  });
+  const hints = startStaleHints({
+    pool,
+    projections: [creditAnalytics, runUsage],
+    ownerOf: async (stream) =>
+      stream.startsWith(runPrefix) ? ownerOfRun(pool, runIdOf(stream)) : userOf(stream),
+    tell: (userId, bytes) => hub.tell(userId, bytes),
+    log,
+  });
+  resources.defer(async () => hints.close());
+  resources.defer(async () => hub.close());
+  const feed = startTextFeed({ pool, sealer, hub, log });
+  resources.defer(async () => feed.close());
+  const sessions = startSessionWatch({
+    ended: async (ids) => endedSessions(sql, ids, new Date(clock())),
+    log,
+  });
+  resources.defer(async () => sessions.close());
+
+  const snapshotIn = async (client: ClientBase, userId: string, watching: string | null) => {
+    const readRun = createReadRun({ readStream: async (id) => readStream(client, id), sealer });
+    const balance = await readBalance(client, userId);
+    const page = await listRuns({ pool: client, sealer, readRun }, userId, {
+      page: 1,
+      limit: liveLimits.runsInSnapshot,
+      sort: 'newest',
+      q: '',
+    });
+    const run = watching === null ? null : await readRun(watching);
+    const view = run && (await withProgress(client, run.view));
+    return {
+      balance,
+      runs: page.data,
+      ...(view ? { run: describeRun(view, clock()) } : {}),
+    };
+  };
+  return {
+    pool,
+    hub,
+    sessions,
+    openStreams: createOpenStreams(
+      env.rateLimits === 'off'
+        ? { perPerson: Number.POSITIVE_INFINITY, perAddress: Number.POSITIVE_INFINITY }
+        : {
+            perPerson: perProcess(liveLimits.openPerPerson, env.apiProcesses),
+            perAddress: perProcess(liveLimits.openPerAddress, env.apiProcesses),
+          },
+    ),
+    drainedWithinMs: liveLimits.drainedWithinMs,
+    clock,
+    ownerOf: async (runId) => ownerOfRun(pool, runId),
+    snapshot: async (userId, watching) =>
+      readAsOfOneMoment(pool, ['credit_account', 'optimization_list'], async (client, cursor) => ({
+        cursor,
+        snapshot: await snapshotIn(client, userId, watching),
+      })),
+  };
+}

@@ -1,0 +1,456 @@
+import { toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
+import type { ConversionConfig, JsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import * as creditContract from '#services/credits/contract.ts';
+import * as identityContract from '#services/identity/contract.ts';
+import { linkKinds } from '#services/identity/contract.ts';
+import { cookieName } from '#services/identity/sessions/cookie.ts';
+import * as liveContract from '#services/live/contract.ts';
+import * as optimizationContract from '#services/optimizations/contract.ts';
+import * as paymentContract from '#services/payments/contract.ts';
+import * as platformContract from '#services/platform/contract.ts';
+import type { Access, Endpoint, Wire } from '#services/platform/contract.ts';
+import { createRouter } from '#services/platform/http/http.ts';
+import { apiExamples } from './examples.ts';
+import { endpoints } from './endpoints.ts';
+import { refusalCodes } from './refusal-codes.ts';
+
+/**
+ * OpenAPI 3.1, generated from the endpoints: from the same schemas that requests are parsed with and
+ * that answers have to satisfy. Everything that a contract exports has a name in it.
+ */
+export function openApiRoutes(options: { productName: string; publicUrl: string }) {
+  // Made for the first who asks: it takes longer than all else that a process does until it is ready.
+  let document: string | null = null;
+  return createRouter().get('/openapi.json', (context) =>
+    context.body((document ??= JSON.stringify(describeApi(options))), 200, {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'public, max-age=300',
+    }),
+  );
+}
+
+type Json = Readonly<Record<string, unknown>>;
+type Schema = v.GenericSchema;
+
+/** The description as a document. @param options.publicUrl where the application is, without `/api` */
+export function describeApi(options: { productName: string; publicUrl: string }): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
+    const [method = '', path = ''] = name.split(' ');
+    (paths[path] ??= {})[method.toLowerCase()] = operation(name, path, endpoint);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: `${options.productName} API`,
+      version: '1.0.0',
+      description: introduction(options),
+      license: { name: 'Unlicensed', identifier: 'UNLICENSED' },
+    },
+    servers: [{ url: `${options.publicUrl}/api` }],
+    tags: tags.map(([name, description]) => ({
+      name,
+      description,
+      ...(name === 'stream' ? { externalDocs: liveDocs(options) } : {}),
+    })),
+    externalDocs: liveDocs(options),
+    paths,
+    components: {
+      schemas: schemas(paths),
+      responses: refusals(),
+      headers,
+      securitySchemes: securitySchemes(options),
+    },
+  };
+}
+
+const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
+  person: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description:
+      '`token` of `POST /auth/login`. It ends after `expires_in` seconds; `POST /auth/refresh` has the next one.',
+  },
+  service: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'For other services, issued by the operator',
+  },
+  cookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: cookieName('refresh', publicUrl),
+    description: `Comes from whatever signs in, and anew from each \`POST /auth/refresh\`: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`, which browsers send by themselves and other programs have to; else the answer is 403 \`cross-site\`.`,
+  },
+});
+
+const liveDocs = ({ publicUrl }: { publicUrl: string }): Json => ({
+  description: 'How the stream and the socket are used',
+  url: `${publicUrl}/api-docs/live`,
+});
+
+const introduction = ({ publicUrl }: { publicUrl: string }) =>
+  [
+    'Every answer of success is JSON with its content in `data`, but for the lists that come whole, with',
+    'their `pagination` beside it. Every refusal is `application/problem+json`, and its `code` is stable.',
+    'A method that an address does not take is answered 405 `method-not-allowed`, with `Allow`; an address',
+    'that is too long, 414 `address-too-long`.',
+    'Credits are whole numbers, times are ISO 8601 in UTC, `null` means unknown.',
+    'White space around a text that somebody writes does not count, and no text may hold the character',
+    'NUL. Lengths of texts are counted in UTF-16 units.',
+    'What happens comes by `GET /stream`, and to older clients by a socket of socket.io at the namespace',
+    `\`/optimization\`; [both are described](${publicUrl}/api-docs/live) apart from the calls.`,
+  ].join('\n');
+
+const tags = [
+  ['auth', 'Ways in, and sessions'],
+  ['users', 'The account'],
+  ['credits', 'Credits, purchases, plans, refunds and statements'],
+  ['optimizations', 'Questions and the runs that answer them'],
+  ['recipes', 'Questions to start from'],
+  ['stream', 'What happens, as it happens'],
+  ['avatars', 'Pictures'],
+  ['webhooks', 'What others tell'],
+  ['health', 'Whether it lives, and can work'],
+  ['description', 'What can be asked'],
+] as const;
+
+// --- one endpoint ---
+
+function operation(name: string, path: string, endpoint: Endpoint): Json {
+  const body = bodyOf(name, endpoint);
+  const first = path.split('/')[1] ?? '';
+  return {
+    operationId: operationId(name),
+    tags: [tagOf(first)],
+    summary: endpoint.summary,
+    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    security: security[endpoint.access],
+    parameters: [
+      ...pathFields(path, endpoint),
+      ...queryFields(endpoint),
+      ...(endpoint.isRepeatable ? [idempotencyKey] : []),
+      ...(endpoint.isConditional ? [ifNoneMatch] : []),
+      ...(endpoint.files?.includes(eventStream) ? [lastEventId] : []),
+    ],
+    ...(body === null ? {} : { requestBody: body }),
+    responses: responses(name, path, endpoint),
+  };
+}
+
+function tagOf(first: string): string {
+  if (first === 'ready') return 'health';
+  return first === 'openapi.json' ? 'description' : first;
+}
+
+/** `postOptimizationsIdProcess` for `POST /optimizations/{id}/process`. */
+function operationId(name: string): string {
+  const [first = '', ...rest] = name.split(/[^A-Za-z]+/).filter((word) => word !== '');
+  return first.toLowerCase() + rest.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
+}
+
+const security: Readonly<Record<Access, readonly Json[]>> = {
+  everyone: [],
+  cookie: [{ cookie: [] }],
+  person: [{ person: [] }],
+  service: [{ service: [] }],
+};
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A repeat with the same key and the same body within 24 hours happens once.',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' },
+};
+
+const ifNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of an answer that the caller has kept; 304 while it is still the same.',
+  schema: { type: 'string' },
+};
+
+const eventStream = 'text/event-stream';
+
+const lastEventId = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description:
+    'The id heard last: every fact after it comes once, and no snapshot. One that cannot be used gets a snapshot.',
+  schema: { type: 'string' },
+};
+
+function pathFields(path: string, { path: schema }: Endpoint): Json[] {
+  const properties = schema ? propertiesOf(schema) : {};
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([field, name = '']) => {
+    const upTo = path.slice(0, path.indexOf(field) + field.length);
+    const written = properties[name]?.schema ?? { type: 'string', ...pathWords[upTo] };
+    return { name, in: 'path', required: true, ...told(written) };
+  });
+}
+
+/** What stands in the paths, where no schema says it. */
+const pathWords: Readonly<Record<string, { description: string }>> = {
+  '/auth/links/{kind}': { description: `What the link is for: ${linkKinds.join(', ')}` },
+  '/auth/sessions/{id}': { description: 'Of the session: `ses_` and 26 characters' },
+  '/avatars/{id}': { description: 'Of the picture, as `avatar_url` has it' },
+  '/credits/checkout-sessions/{id}': { description: "Of the checkout, the provider's" },
+  '/credits/purchases/{id}': { description: 'Of the purchase: `pur_` and 26 characters' },
+  '/optimizations/{id}': { description: 'Of the run: `opt_` and 26 characters' },
+  '/recipes/{id}': { description: 'Of the recipe: `rec_` and 26 characters' },
+};
+
+/** A parameter is told of beside its schema, where viewers look for it. */
+function told({ description, ...schema }: JsonSchema): Json {
+  return { ...(description === undefined ? {} : { description }), schema };
+}
+
+function queryFields({ query }: Endpoint): Json[] {
+  return Object.entries(query ? propertiesOf(query) : {}).map(([name, field]) => ({
+    name,
+    in: 'query',
+    required: field.isRequired,
+    ...told(withNumericDefault(field.schema)),
+  }));
+}
+
+/** A number arrives as a text, and so does what stands in for it. */
+function withNumericDefault(schema: JsonSchema): JsonSchema {
+  const isNumber = schema.type === 'integer' && typeof schema.default === 'string';
+  return isNumber ? { ...schema, default: Number(schema.default) } : schema;
+}
+
+function propertiesOf(schema: Schema): Record<string, { schema: JsonSchema; isRequired: boolean }> {
+  const { properties = {}, required = [] } = toJsonSchema(schema, conversion);
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [
+      name,
+      { schema: property as JsonSchema, isRequired: required.includes(name) },
+    ]),
+  );
+}
+
+function bodyOf(name: string, { body, sends }: Endpoint): Json | null {
+  if (body) {
+    const example = exampleOf(name)?.body;
+    const json = { schema: described(body), ...(example === undefined ? {} : { example }) };
+    return { required: true, content: { 'application/json': json } };
+  }
+  if (!sends) return null;
+  return {
+    required: true,
+    content: Object.fromEntries(sends.map((type) => [type, { schema: binaryOf(type) }])),
+  };
+}
+
+function exampleOf(name: string): { body?: unknown; reply?: unknown } | undefined {
+  return Object.entries(apiExamples).find(([one]) => one === name)?.[1];
+}
+
+function binaryOf(mediaType: string): Json {
+  return mediaType === 'application/json'
+    ? { type: 'object' }
+    : { type: 'string', format: 'binary' };
+}
+
+// --- answers ---
+
+function responses(name: string, path: string, endpoint: Endpoint): Json {
+  const { status, reply, whole, files = [], isConditional } = endpoint;
+  const json = whole ? described(whole) : reply && inEnvelope(described(reply));
+  const data = exampleOf(name)?.reply;
+  const example = data === undefined ? {} : { example: { data } };
+  const success = {
+    description: 'Done',
+    ...(isConditional ? { headers: { ETag: etag } } : {}),
+    content: {
+      ...(json ? { 'application/json': { schema: json, ...example } } : {}),
+      ...Object.fromEntries(files.map((type) => [type, { schema: textOf(type) }])),
+    },
+  };
+  const all: Record<string, Json> = {
+    [status]: success,
+    ...(isConditional ? { 304: { description: 'Not changed' } } : {}),
+  };
+  for (const code of refusalsOf(path, endpoint)) {
+    const same = path === '/ready' && code === 503;
+    all[code] = same
+      ? { ...success, description: meanings[code] }
+      : { $ref: `#/components/responses/Refusal${code}` };
+  }
+  return all;
+}
+
+/** An answer that is not JSON. Of the stream, each event's `data` is a JSON text of one of these. */
+function textOf(mediaType: string): Json {
+  if (mediaType !== eventStream) return { type: 'string' };
+  const messages = ['Snapshot', 'Fact', 'Delta', 'Stale', 'Bye'];
+  return {
+    type: 'string',
+    description: `Server-sent events; the data of each is ${messages.join(', ')}; that of \`ping\` is empty`,
+    contentMediaType: eventStream,
+    contentSchema: { oneOf: messages.map((one) => ({ $ref: `#/components/schemas/${one}` })) },
+  };
+}
+
+/** Each refusal once, with the codes that may stand in it. */
+function refusals(): Json {
+  const all = Object.entries(meanings).map(([status, meaning]): [string, Json] => {
+    const known: Readonly<Record<string, readonly string[]>> = refusalCodes;
+    const codes = (known[status] ?? []).map((code) => `\`${code}\``);
+    const description = `${meaning}. Codes: ${codes.join(', ')}`;
+    const retry = { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } };
+    const schema = { $ref: '#/components/schemas/ProblemReply' };
+    return [
+      `Refusal${status}`,
+      {
+        description,
+        ...(waits.has(Number(status)) ? retry : {}),
+        content: { 'application/problem+json': { schema } },
+      },
+    ];
+  });
+  return Object.fromEntries(all);
+}
+
+const waits: ReadonlySet<number> = new Set([409, 429, 503]);
+
+const etag = {
+  description: 'Names the answer as it is; to be sent again as `If-None-Match`.',
+  schema: { type: 'string' },
+};
+
+const headers = {
+  'Retry-After': {
+    description: 'Seconds after which another try makes sense; not on every such refusal.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+};
+
+/** What follows from what an endpoint takes, and what it refuses besides. */
+export function refusalsOf(path: string, endpoint: Endpoint): number[] {
+  const { access, refuses = [], body, sends } = endpoint;
+  const hasPath = path.includes('{');
+  const all = [
+    400,
+    ...(access === 'everyone' ? [] : [401]),
+    ...(hasPath ? [404] : []),
+    ...(body ? [413, 415] : []),
+    ...(sends ? [413] : []),
+    403,
+    429,
+    500,
+    ...refuses,
+  ];
+  return [...new Set(all)].toSorted((left, right) => left - right);
+}
+
+const meanings: Readonly<Record<number, string>> = {
+  400: 'Not valid',
+  401: 'Authentication required',
+  402: 'Not enough credits',
+  403: 'Not allowed',
+  404: "Not found, or another person's",
+  409: 'Conflict',
+  413: 'Too large',
+  415: 'Not of a type that is taken',
+  429: 'Too many requests',
+  500: 'A fault of ours',
+  503: 'Not available right now',
+};
+
+function inEnvelope(schema: Json): Json {
+  return { type: 'object', properties: { data: schema }, required: ['data'] };
+}
+
+// --- schemas ---
+
+/** What contracts export, but for the forms, which never leave the browser. */
+const named: Readonly<Record<string, Schema>> = Object.fromEntries(
+  [
+    platformContract,
+    creditContract,
+    paymentContract,
+    optimizationContract,
+    identityContract,
+    liveContract,
+  ].flatMap((contract) =>
+    Object.entries<unknown>(contract).flatMap(([name, value]) =>
+      isSchema(value) && !name.endsWith('Form') ? [[name, value] as const] : [],
+    ),
+  ),
+);
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'schema';
+}
+
+const conversion: ConversionConfig = {
+  target: 'draft-2020-12',
+  // White space around a text, and rows without a text, are dropped before anything is looked at.
+  ignoreActions: ['trim', 'transform'],
+  overrideSchema: ({ valibotSchema }) => (valibotSchema.type === 'custom' ? {} : null),
+  overrideAction({ valibotAction: action, jsonSchema }) {
+    // What a format says needs no pattern.
+    if (action.type === 'iso_timestamp') return { ...jsonSchema, format: 'date-time' };
+    if (action.type === 'metadata') return wireOf(action) ?? jsonSchema;
+    // Of a number that arrives as a text; the metadata behind it tells.
+    if (jsonSchema.type === 'string' && /^(?:min|max)_value$/.test(action.type)) return jsonSchema;
+    // Patterns of a description are read with the flag u, with which ours are written, too.
+    if ('requirement' in action && action.requirement instanceof RegExp)
+      return action.requirement.flags === 'u'
+        ? { ...jsonSchema, pattern: action.requirement.source }
+        : null;
+    return null;
+  },
+};
+
+function wireOf(action: object): JsonSchema | null {
+  const { wire = null } = 'metadata' in action ? (action.metadata as Partial<Wire>) : {};
+  // A copy, since what stands behind it in the pipe is written into it.
+  return wire && { ...wire };
+}
+
+const definitions = { ...named };
+
+function described(schema: Schema): Json {
+  const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...conversion, definitions });
+  return withComponents(json);
+}
+
+/** Those that something names, and what they name in turn: others would be read in vain. */
+function schemas(paths: Json): Json {
+  const all = Object.fromEntries(
+    Object.entries(toJsonSchemaDefs(named, { ...conversion })).map(([name, schema]) => [
+      name,
+      withComponents(schema),
+    ]),
+  );
+  const used = new Set<string>();
+  const use = (names: readonly string[]): void => {
+    for (const name of names) {
+      if (used.has(name)) continue;
+      used.add(name);
+      use(namesIn(all[name]));
+    }
+  };
+  use(['ProblemReply', ...namesIn(paths)]);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
+}
+
+function namesIn(json: unknown): string[] {
+  const found = JSON.stringify(json).matchAll(/"#\/components\/schemas\/(\w+)"/g);
+  return [...found].map(([, name = '']) => name);
+}
+
+/** References as OpenAPI has them. */
+function withComponents(schema: unknown): Json {
+  const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
+  return JSON.parse(text) as Json;
+}

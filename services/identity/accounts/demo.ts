@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type pg from 'pg';
+import type postgres from 'postgres';
+import type { GiveCredits } from '#services/credits/ledger/grants.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { policyVersion } from '#services/identity/contract.ts';
+import { hashPassword, verifyPassword } from '#services/identity/passwords/passwords.ts';
+import { createUser, findUserByEmail } from './users.ts';
+
+/**
+ * The account that local mode comes with, so that a fresh clone can be tried at once: tier pro, a
+ * confirmed address and 100 credits of type other. Its password is drawn once and kept in the data
+ * folder, readable by its owner alone.
+ */
+export const demoEmail = 'demo@sevenfold.local';
+const demoCredits = 100;
+
+export async function prepareDemoAccount(options: {
+  pool: pg.Pool;
+  sql: postgres.Sql;
+  sealer: Sealer;
+  giveCredits: GiveCredits;
+  dataDir: string;
+}): Promise<{ email: string; password: string }> {
+  const { sql, sealer, giveCredits, dataDir } = options;
+  const password = keptPassword(dataDir);
+  const account = (await findUserByEmail(sql, demoEmail)) ?? (await createDemo(options, password));
+  // Nobody reads this mailbox, so its address counts as proved.
+  const ready = await sql`
+    update users set email_confirmed_at = coalesce(email_confirmed_at, now())
+    where id = ${account.id} and erasing_at is null returning id`;
+  // Somebody tries how an account is deleted; the next start makes a new one.
+  if (ready.length === 0) return { email: demoEmail, password };
+  await sealer.createDataKey('account', account.id, account.id);
+  if (!(await verifyPassword(password, account.password_hash)))
+    await sql`
+      update users set password_hash = ${await hashPassword(password)}, updated_at = now()
+      where id = ${account.id}`;
+  await giveCredits({
+    userId: account.id,
+    credits: demoCredits,
+    source: 'other',
+    reason: 'demo',
+    actor: 'system:start',
+    commandId: uuidV5(account.id, 'demo-credits'),
+  });
+  return { email: demoEmail, password };
+}
+
+/** Several API processes may start at once: whoever comes second finds the account. */
+async function createDemo({ pool, sql }: { pool: pg.Pool; sql: postgres.Sql }, password: string) {
+  const passwordHash = await hashPassword(password);
+  await createUser(pool, {
+    email: demoEmail,
+    name: 'Demo Account',
+    passwordHash,
+    termsVersion: policyVersion,
+    tier: 'pro',
+  }).catch(async (error: unknown) => {
+    if (!(await findUserByEmail(sql, demoEmail))) throw error;
+  });
+  const account = await findUserByEmail(sql, demoEmail);
+  if (!account) throw new Error('The demo account could not be made');
+  return account;
+}
+
+function keptPassword(dataDir: string): string {
+  const folder = join(dataDir, 'keys');
+  const path = join(folder, 'demo-password');
+  if (!existsSync(path)) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const drawn = `Demo-${randomBytes(6).toString('base64url')}-7`;
+    try {
+      writeFileSync(path, `${drawn}\n`, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      // Another process drew it a moment ago; theirs counts.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+  }
+  return readFileSync(path, 'utf8').trim();
+}

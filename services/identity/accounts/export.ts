@@ -1,0 +1,372 @@
+import type pg from 'pg';
+import { collectExport, exportDocument } from '#services/platform/export.ts';
+import type { ExportPart, ExportRow } from '#services/platform/export.ts';
+import { createSemaphore } from '#services/platform/process/semaphore.ts';
+
+/** What the plain tables hold of a person, and the call that puts all parts of an export together. */
+type PlainTable = {
+  /** Its name in the export. */
+  as: string;
+  columns: readonly string[];
+  /** Columns that nobody gets, and why. */
+  without: Readonly<Record<string, string>>;
+  /** Which of its rows are the person's, $1. */
+  where?: string;
+  /** In place of a column of this name. */
+  expressions?: Readonly<Record<string, string>>;
+  order: string;
+};
+
+const secret = 'A hash by which a secret is recognised';
+const whose = 'The person themselves';
+
+/** Each of its columns is exported or named here; a test compares that with the database. */
+export const plainTables: Readonly<Record<string, PlainTable>> = {
+  users: {
+    as: 'account',
+    columns: [
+      'id',
+      'email',
+      'name',
+      'subscription_tier',
+      'avatar',
+      'preferred_dashboard',
+      'notify_run_finished',
+      'notify_low_balance',
+      'email_confirmed_at',
+      'onboarding_completed_at',
+      'terms_version',
+      'terms_accepted_at',
+      'password_changed_at',
+      'created_at',
+      'updated_at',
+    ],
+    without: {
+      password_hash: secret,
+      signup_browser: secret,
+      erasing_at: 'Whoever has asked for erasure can export nothing any more',
+    },
+    where: 'id = $1',
+    order: 'id',
+  },
+  avatar: {
+    as: 'avatar',
+    columns: ['id', 'media_type', 'bytes', 'created_at'],
+    without: { user_id: whose },
+    order: 'id',
+  },
+  sessions: {
+    as: 'sessions',
+    columns: [
+      'id',
+      'method',
+      'device',
+      'address',
+      'remembered',
+      'created_at',
+      'authenticated_at',
+      'last_used_at',
+      'expires_at',
+      'ends_at',
+      'idle_seconds',
+      'revoked_at',
+      'ended_reason',
+    ],
+    without: { user_id: whose },
+    order: 'created_at, id',
+  },
+  auth_link: {
+    as: 'links',
+    columns: [
+      'id',
+      'kind',
+      'email',
+      'redirect',
+      'remembered',
+      'method',
+      'created_at',
+      'expires_at',
+      'used_at',
+      'voided_at',
+      'session_id',
+    ],
+    without: {
+      user_id: whose,
+      token_hash: secret,
+      browser_hash: secret,
+      opened_by: secret,
+      code_challenge: secret,
+    },
+    order: 'created_at, id',
+  },
+  mail: {
+    as: 'mails',
+    columns: ['id', 'kind', 'status', 'attempts', 'not_after', 'created_at', 'ended_at'],
+    without: { user_id: whose, sealed: 'Gone once it is sent; what was sent is in the mailbox' },
+    order: 'created_at, id',
+  },
+  audit_log: {
+    as: 'audit',
+    columns: ['entry_id', 'at', 'actor', 'action', 'subject', 'detail'],
+    without: { user_id: whose },
+    where: 'user_id = $1 or subject = $1',
+    // Who works here is not the person's data.
+    expressions: {
+      entry_id: 'entry_id::float8',
+      actor: `regexp_replace(actor, '^operator:.*', 'operator')`,
+    },
+    order: 'entry_id',
+  },
+  erasure: {
+    as: 'erased_runs',
+    columns: ['key_id', 'kind', 'erased_at'],
+    without: { user_id: whose },
+    order: 'erased_at, key_id',
+  },
+  credit_analytics: {
+    as: 'run_costs',
+    columns: [
+      'run_id',
+      'seat',
+      'model',
+      'cost_micros',
+      'unpriced_calls',
+      'closed',
+      'outcome',
+      'charged',
+      'credits',
+    ],
+    without: { user_id: whose },
+    expressions: {
+      cost_micros: 'cost_micros::float8',
+      charged: 'charged::float8',
+      credits: 'credits::float8',
+    },
+    order: 'run_id, seat',
+  },
+  run_usage: {
+    as: 'run_months',
+    columns: ['run_id', 'month', 'by_bonus', 'released'],
+    without: { user_id: whose },
+    order: 'month, run_id',
+  },
+  purchase: {
+    as: 'purchases',
+    columns: [
+      'id',
+      'package_id',
+      'kind',
+      'credits',
+      'amount_minor',
+      'currency',
+      'status',
+      'success_url',
+      'cancel_url',
+      'session_id',
+      'checkout_url',
+      'payment_intent_id',
+      'invoice_id',
+      'subscription_id',
+      'period_start',
+      'period_end',
+      'payment_key',
+      'lot_id',
+      'paid_minor',
+      'tax_minor',
+      'receipt_url',
+      'failure',
+      'created_at',
+      'updated_at',
+      'paid_at',
+      'checked_at',
+    ],
+    without: { user_id: whose },
+    order: 'created_at, id',
+  },
+  plan: {
+    as: 'plans',
+    columns: [
+      'subscription_id',
+      'customer_id',
+      'package_id',
+      'next_package_id',
+      'status',
+      'current_period_start',
+      'current_period_end',
+      'past_due_since',
+      'cancel_at_period_end',
+      'ended_at',
+      'due_minor',
+      'invoice_id',
+      'paid_since',
+      'paid_until',
+      'revoked_at',
+      'revoked_from',
+      'revoked_as',
+      'tier_due_at',
+      'reading',
+      'checked_at',
+      'created_at',
+      'updated_at',
+    ],
+    without: { user_id: whose },
+    order: 'created_at, subscription_id',
+  },
+  dispute: {
+    as: 'payment_disputes',
+    columns: [
+      'id',
+      'purchase_id',
+      'lot_id',
+      'charge_id',
+      'amount_minor',
+      'currency',
+      'status',
+      'stage',
+      'created_at',
+      'withdrawn_at',
+      'returned_at',
+      'updated_at',
+      'closed_at',
+    ],
+    without: { user_id: whose },
+    order: 'created_at, id',
+  },
+  bank_refund: {
+    as: 'payment_refunds_by_the_bank',
+    columns: [
+      'id',
+      'purchase_id',
+      'lot_id',
+      'charge_id',
+      'amount_minor',
+      'currency',
+      'status',
+      'created_at',
+      'booked_at',
+      'failed_at',
+      'updated_at',
+    ],
+    without: { user_id: whose },
+    order: 'created_at, id',
+  },
+  fraud_warning: {
+    as: 'payment_fraud_warnings',
+    columns: [
+      'id',
+      'purchase_id',
+      'charge_id',
+      'fraud_type',
+      'created_at',
+      'settled_as',
+      'settled_at',
+    ],
+    without: { user_id: whose },
+    order: 'created_at, id',
+  },
+  recipe_use: {
+    as: 'recipe_uses',
+    columns: ['run_id', 'recipe_id', 'used_at'],
+    without: { user_id: whose },
+    order: 'used_at, run_id',
+  },
+  stripe_customer: {
+    as: 'payment_customer',
+    columns: ['customer_id', 'created_at'],
+    without: { user_id: whose },
+    order: 'user_id',
+  },
+};
+
+/**
+ * Every other table, and where what it holds of a person is found in the export, or why it is not. A
+ * table that is missing here fails a test.
+ */
+export const otherTables: Readonly<
+  Record<string, { exportedAs: readonly string[] } | { leftOut: string }>
+> = {
+  recipe: { exportedAs: ['recipes'] },
+  emt_messages: { exportedAs: ['credit_events', 'run_events', 'run_texts'] },
+  credit_account: { exportedAs: ['credit_balance'] },
+  credit_history: { exportedAs: ['credit_history'] },
+  credit_ledger: { exportedAs: ['credit_postings'] },
+  paid_lot: { exportedAs: ['credit_lots', 'purchases'] },
+  cash_refund: { exportedAs: ['credit_refunds'] },
+  stream_snapshot: { exportedAs: ['credit_lots', 'runs'] },
+  optimization_list: { exportedAs: ['runs'] },
+  emt_streams: { leftOut: 'How many events a stream has, which are exported one by one' },
+  live_text: { leftOut: 'Pieces of answers that are being written; whole in run_texts afterwards' },
+  data_key: { leftOut: 'Keys that seal what is exported opened' },
+  refresh_token: { leftOut: 'Hashes by which a session is recognised; the session is exported' },
+  idempotency_key: {
+    leftOut: 'Answers that were given, for a day, so that a repeat gets the same',
+  },
+  rate_limit: { leftOut: 'Counters under hashes, for an hour at most' },
+  service_token: { leftOut: 'Tokens of other services' },
+  service_token_day: { leftOut: 'What other services consumed a day, of all people together' },
+  service_token_claim: { leftOut: 'Ids of what is being counted for them; no person is named' },
+  stripe_event: { leftOut: 'Ids of what the payment provider told; what came of it is exported' },
+  delivery_look: { leftOut: 'How far lost deliveries were looked for' },
+  customer_introduction: { leftOut: 'That the payment provider is being told of somebody' },
+  refund_check: { leftOut: 'When the provider was last asked about a refund' },
+  model_costs: { leftOut: 'What answers of models cost, of all people together' },
+  closed_account_look: { leftOut: 'How far closed accounts were looked at; theirs is open' },
+  balance_transaction: { leftOut: 'The provider’s own books of all payments; no person is named' },
+  cash_ledger: { leftOut: 'The money of all people together, computed; no person is named' },
+  reconciliation: { leftOut: 'How often the books of ledger and provider were compared' },
+  chain_anchor: { leftOut: 'Hashes over the events of everybody' },
+  chain_anchor_head: { leftOut: 'Hashes of the streams that an anchor covers' },
+  process_heartbeat: { leftOut: 'Processes of this installation' },
+  api_process: { leftOut: 'Where processes of this installation reach one another' },
+  projection_checkpoint: { leftOut: 'How far read models have come' },
+  projection_set_aside: { leftOut: 'Which events read models could not take in' },
+  epoch: { leftOut: 'Which history positions belong to' },
+  database_mode: { leftOut: 'Which mode wrote this database' },
+  migration: { leftOut: 'What the tables are made of' },
+  read_model: { leftOut: 'What the read models are made of' },
+  append_function: { leftOut: 'Versions of the append function' },
+  dmb_migrations: { leftOut: 'The event store’s own bookkeeping' },
+  emt_processors: { leftOut: 'The event store’s own bookkeeping, unused' },
+  emt_projections: { leftOut: 'The event store’s own bookkeeping, unused' },
+};
+
+function plainPart(pool: pg.Pool): ExportPart {
+  const all = Object.entries(plainTables);
+  return {
+    tables: Object.fromEntries(all.map(([, { as, columns }]) => [as, columns])),
+    async *rows(userId) {
+      for (const [table, plain] of all) {
+        const { rows } = await pool.query<ExportRow>(selectOf(table, plain), [userId]);
+        for (const row of rows) yield [plain.as, row];
+      }
+    },
+  };
+}
+
+function selectOf(table: string, { columns, where, expressions, order }: PlainTable): string {
+  const selected = columns.map((column) => {
+    const expression = expressions?.[column];
+    return expression === undefined ? column : `${expression} as ${column}`;
+  });
+  return `select ${selected.join(', ')} from ${table} where ${where ?? 'user_id = $1'} order by ${order}`;
+}
+
+/** `ExportReply` as the bytes of its JSON. */
+export type ExportPerson = (userId: string) => Promise<Iterable<Buffer>>;
+
+/** Exports of many people at once would hold all of their texts in memory. */
+const exportsAtOnce = 2;
+
+/** `parts` are those of the other slices. */
+export function createExporter(options: {
+  pool: pg.Pool;
+  parts: readonly ExportPart[];
+  clock: () => number;
+}): ExportPerson {
+  const { pool, parts, clock } = options;
+  const few = createSemaphore(exportsAtOnce);
+  return async (userId) => {
+    const collected = await few.run(async () => collectExport([plainPart(pool), ...parts], userId));
+    return exportDocument(collected, new Date(clock()));
+  };
+}

@@ -1,0 +1,158 @@
+import type pg from 'pg';
+import type postgres from 'postgres';
+import { inTransaction } from '#db/transaction.ts';
+import { newId } from '#services/platform/ids.ts';
+import type { User } from '#services/identity/contract.ts';
+import { identityProblem } from '#services/identity/problems.ts';
+import { identityProblems } from '#services/identity/refusals.ts';
+
+/** Accounts: a plain table. Everything a person did with credits and runs is in their streams. */
+export type Account = {
+  id: string;
+  email: string;
+  name: string;
+  password_hash: string | null;
+  subscription_tier: 'free' | 'pro' | 'scale';
+  avatar: string | null;
+  preferred_dashboard: string | null;
+  /** Null until its person has shown that they read mail there, whatever is allowed before. */
+  email_confirmed_at: Date | null;
+  onboarding_completed_at: Date | null;
+  terms_version: string | null;
+  terms_accepted_at: Date | null;
+  /** SHA-256 of the nonce of the browser that signed up. */
+  signup_browser: Buffer | null;
+  /** A mail when a run has ended. */
+  notify_run_finished: boolean;
+  /** A mail when few credits are left. */
+  notify_low_balance: boolean;
+  password_changed_at: Date | null;
+  /** Set once the person has asked for erasure: from then on the account takes nothing. */
+  erasing_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const accountColumns = `id, email, name, password_hash, subscription_tier, avatar,
+  preferred_dashboard, email_confirmed_at, onboarding_completed_at, terms_version, terms_accepted_at,
+  signup_browser, notify_run_finished, notify_low_balance, password_changed_at, erasing_at, created_at, updated_at`;
+
+/** One spelling for each mailbox: without space around it and in small letters, otherwise as it is. */
+export function normalizedEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/** When the password was changed or removed, to tell whether it still is the one that was proved. */
+export function changedAt({
+  password_changed_at: at,
+}: Pick<Account, 'password_changed_at'>): number | null {
+  return at === null ? null : at.getTime();
+}
+
+export async function findUserByEmail(sql: postgres.Sql, email: string): Promise<Account | null> {
+  const rows = await sql<
+    Account[]
+  >`select ${sql.unsafe(accountColumns)} from users where email = ${normalizedEmail(email)}`;
+  return rows[0] ?? null;
+}
+
+export async function findUser(sql: postgres.Sql, id: string): Promise<Account | null> {
+  const rows = await sql<
+    Account[]
+  >`select ${sql.unsafe(accountColumns)} from users where id = ${id}`;
+  return rows[0] ?? null;
+}
+
+/** The newest first. */
+export async function listUsers(sql: postgres.Sql, limit: number): Promise<Account[]> {
+  return sql<Account[]>`
+    select ${sql.unsafe(accountColumns)} from users order by created_at desc, id desc limit ${limit}`;
+}
+
+/** By id or e-mail address, as operators name people. */
+export async function findUserNamed(sql: postgres.Sql, named: string): Promise<Account | null> {
+  return named.includes('@') ? findUserByEmail(sql, named) : findUser(sql, named);
+}
+
+export type NewAccount = {
+  /** A fresh one when left out. */
+  id?: string;
+  email: string;
+  name: string;
+  passwordHash: string;
+  termsVersion: string | null;
+  tier?: Account['subscription_tier'];
+  /** Of the browser that signs up: the first proof of the address counts as a sign-in from there only. */
+  signupBrowser?: Buffer | null;
+};
+
+/**
+ * The new account, or null when the address is taken: by an account, or by one that left it within
+ * the last week and may still come back to it.
+ *
+ * Whether one may come back is asked after the row is there. An insert that met an account which was
+ * leaving the address waits for that to be committed, and still sees what was before; asked in the
+ * same statement, whoever moves a stolen account could sign up with its old address at that very
+ * moment, and its owner would never get it back.
+ */
+export async function insertUser(pool: pg.Pool, account: NewAccount): Promise<Account | null> {
+  const email = normalizedEmail(account.email);
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<Account>(
+      `insert into users (id, email, name, password_hash, subscription_tier, terms_version,
+         terms_accepted_at, signup_browser)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)
+       on conflict (email) do nothing
+       returning ${accountColumns}`,
+      [
+        account.id ?? newId('usr'),
+        email,
+        account.name,
+        account.passwordHash,
+        account.tier ?? 'free',
+        account.termsVersion,
+        account.termsVersion === null ? null : new Date(),
+        account.signupBrowser ?? null,
+      ],
+    );
+    const created = rows[0];
+    if (!created) return null;
+    const { rowCount: held } = await client.query(
+      `delete from users where id = $1 and exists (
+         select from auth_link where kind = 'undo' and email = $2 and used_at is null
+           and voided_at is null and expires_at > now())`,
+      [created.id, email],
+    );
+    return held === 0 ? created : null;
+  });
+}
+
+/** @throws Problem 409 `email-in-use` */
+export async function createUser(pool: pg.Pool, account: NewAccount): Promise<Account> {
+  const created = await insertUser(pool, account);
+  if (created) return created;
+  throw identityProblem('email-in-use', {
+    errors: [{ field: 'email', message: identityProblems['email-in-use'].title }],
+  });
+}
+
+/** What everyone who is shown an account reads of it. */
+export type ShownAccount = Pick<
+  Account,
+  'id' | 'email' | 'name' | 'subscription_tier' | 'avatar' | 'created_at' | 'updated_at'
+>;
+
+/** The person as the API tells them. `used` counts the runs of this month. */
+export function describeUser(account: ShownAccount, used: number, limit: number): User {
+  return {
+    id: account.id,
+    email: account.email,
+    name: account.name,
+    subscription_tier: account.subscription_tier,
+    optimizations_used: used,
+    optimizations_limit: limit,
+    avatar_url: account.avatar,
+    created_at: account.created_at.toISOString(),
+    updated_at: account.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,404 @@
+import type { Task, TaskList } from 'graphile-worker';
+import type pg from 'pg';
+import * as v from 'valibot';
+import type { Queryable } from '#db/connect.ts';
+import { inTransaction } from '#db/transaction.ts';
+import type { CloseAccount } from '#services/credits/ledger/closing.ts';
+import type { Audit } from '#services/platform/audit.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { derivedId } from '#services/platform/ids.ts';
+import type { Letter, QueueMail } from '#services/platform/mail/mail.ts';
+import { ErasedKeyError, erasePersonKeys } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { accountErasingLetter } from '#services/identity/links/letters.ts';
+import type { LetterHead } from '#services/identity/links/letters.ts';
+import { linkSeconds, voidLinks } from '#services/identity/links/links.ts';
+import type { TokenKind } from '#services/identity/links/links.ts';
+import { purgePerson } from './purge.ts';
+import { endSessionsOf } from '#services/identity/sessions/sessions.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
+
+/**
+ * Erasing a person.
+ *
+ * It begins with a mark: from `erasing_at` on the account takes nothing, its sessions have ended, its
+ * links are void, and a job does the rest. The job goes through `erasureSteps` in order. Each step
+ * may have been done before, wholly or in part, and comes to the same end, so a job that was killed
+ * anywhere starts again at the first. A step that has to wait for something, such as a run whose
+ * recommendation is being written, puts the job off.
+ *
+ * The order is what money and evidence demand: whatever still moves credits ends and settles first,
+ * what was bought and not used is paid back, then the account is closed for good, and only then the
+ * keys go, without which no text of this person can be read any more, in events, read models or
+ * backups. What then remains is the ledger under an id that leads to nobody.
+ */
+export type ErasureDependencies = LetterHead & {
+  pool: pg.Pool;
+  queueMail: QueueMail;
+  sealer: Sealer;
+  audit: Audit;
+  clock: () => number;
+  /** True when every run of the person has ended and settled. */
+  endRuns: (userId: string) => Promise<boolean>;
+  hideRuns: (userId: string) => Promise<void>;
+  closeAccount: CloseAccount;
+  leavePayments: LeavePayments;
+  /** Names what is paid back of each purchase because of this; null when nothing is. */
+  refundsLetter: (userId: string) => Promise<Letter | null>;
+};
+
+/**
+ * What a payment provider holds of a person. False while the provider is away or still at it; it is not
+ * asked where there is nothing to end.
+ */
+export type LeavePayments = Readonly<
+  Record<
+    'endCheckouts' | 'endPlans' | 'refundUnused' | 'forgetCustomer',
+    (userId: string) => Promise<boolean>
+  >
+>;
+
+/** Where an erasure stands: at its end, or before a step that has to wait. */
+export type Progress = 'erased' | { waitsFor: ErasureStep['name'] };
+
+export type ErasureStep = {
+  name: string;
+  /** 'wait': it could not be finished now and is asked again later. */
+  run: (dependencies: ErasureDependencies, userId: string) => Promise<'done' | 'wait'>;
+};
+
+export const erasureSteps: readonly ErasureStep[] = [
+  { name: 'end-sessions', run: endSessions },
+  { name: 'end-runs', run: endRuns },
+  // First what could charge the person again, then what is owed to them, then what the payment
+  // provider knows of them.
+  { name: 'end-checkouts', run: payments('endCheckouts') },
+  { name: 'end-plans', run: payments('endPlans') },
+  { name: 'refund-unused', run: payments('refundUnused') },
+  { name: 'forget-customer', run: payments('forgetCustomer') },
+  { name: 'close-account', run: closeAccount },
+  { name: 'hide-runs', run: hideRuns },
+  // Not before what costs money has ended, and not after the keys: mails are sealed under them.
+  { name: 'tell', run: tell },
+  { name: 'erase-keys', run: eraseKeys },
+  { name: 'remove-person', run: removePerson },
+];
+
+const actor = 'system:erasure';
+
+/** Goes through the steps as far as it can now. Nothing is done for a person who is not to be erased. */
+export async function eraseAccount(
+  dependencies: ErasureDependencies,
+  userId: string,
+): Promise<Progress> {
+  if (!(await isToBeErased(dependencies.pool, userId)))
+    throw new Error('Nobody has asked for this account to be erased');
+  for (const { name, run } of erasureSteps)
+    if ((await run(dependencies, userId)) === 'wait') return { waitsFor: name };
+  return 'erased';
+}
+
+async function isToBeErased(pool: pg.Pool, userId: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from users where id = $1 and erasing_at is not null
+     union all
+     select from erasure where key_id = $1 and kind = 'account'`,
+    [userId],
+  );
+  return rowCount !== 0;
+}
+
+// --- the steps ---
+
+async function endSessions({ pool, clock }: ErasureDependencies, userId: string): Promise<'done'> {
+  const now = new Date(clock());
+  await endSessionsOf(pool, userId, 'account-erased', undefined, now);
+  await voidLinks(pool, userId, everyKind, now);
+  return 'done';
+}
+
+const everyKind = Object.keys(linkSeconds) as TokenKind[];
+
+async function endRuns(
+  { endRuns: end }: ErasureDependencies,
+  userId: string,
+): Promise<'done' | 'wait'> {
+  return (await end(userId)) ? 'done' : 'wait';
+}
+
+function payments(end: keyof LeavePayments): ErasureStep['run'] {
+  return async ({ leavePayments }, userId) =>
+    (await leavePayments[end](userId)) ? 'done' : 'wait';
+}
+
+/**
+ * A reservation that was under way when its run was cancelled may still be held; its own job gives it
+ * back. And a run that was created in the last moment has not been seen before, so it is looked at
+ * once more now that none can be paid for any longer; so is what was bought in the last moment. From
+ * here on whatever is still paid is asked back as it is granted.
+ */
+async function closeAccount(
+  dependencies: ErasureDependencies,
+  userId: string,
+): Promise<'done' | 'wait'> {
+  const { held } = await dependencies.closeAccount({ userId, reason: 'erasure', actor });
+  if (held > 0 || (await endRuns(dependencies, userId)) === 'wait') return 'wait';
+  return payments('refundUnused')(dependencies, userId);
+}
+
+/**
+ * The rows of a list are what the events say, and stay so: were they deleted, a list that is rebuilt
+ * would differ from the one in use. So every run is hidden by an event, which takes it from all lists
+ * the same way in both; what its row holds of text is sealed under a key that is about to go.
+ */
+async function hideRuns({ hideRuns: hide }: ErasureDependencies, userId: string): Promise<'done'> {
+  await hide(userId);
+  return 'done';
+}
+
+/** So long after it was written an erasure waits for a mail, which may wait for a mail server. */
+const mailMs = 600_000;
+
+/**
+ * Says what is paid back, which is certain by now, and waits until that and whatever else was about to be
+ * mailed to this person has left.
+ */
+async function tell(dependencies: ErasureDependencies, userId: string): Promise<'done' | 'wait'> {
+  const { pool, clock } = dependencies;
+  await tellOfRefunds(dependencies, userId);
+  const { rowCount } = await pool.query(
+    `select from users
+     where id = $1 and exists (
+       select from mail
+       where user_id = $1 and status in ('queued', 'sending') and created_at > $2)`,
+    [userId, new Date(clock() - mailMs)],
+  );
+  return rowCount === 0 ? 'done' : 'wait';
+}
+
+/** One mail, however often this is done; none to an address that nobody has proved. */
+async function tellOfRefunds(
+  { pool, clock, queueMail, refundsLetter }: ErasureDependencies,
+  userId: string,
+): Promise<void> {
+  const { rows } = await pool.query<{ email: string }>(
+    'select email from users where id = $1 and email_confirmed_at is not null',
+    [userId],
+  );
+  const to = rows[0]?.email;
+  const letter = to === undefined ? null : await refundsLetter(userId);
+  if (to === undefined || letter === null) return;
+  try {
+    await queueMail({
+      id: derivedId('mai', userId, 'account-refunds'),
+      userId,
+      to,
+      kind: 'account-refunds',
+      letter,
+      notAfter: new Date(clock() + mailMs),
+    });
+  } catch (error) {
+    // Somebody was killed after the keys had gone, and before the person had: it was told by then.
+    if (!(error instanceof ErasedKeyError)) throw error;
+  }
+}
+
+async function eraseKeys({ sealer }: ErasureDependencies, userId: string): Promise<'done'> {
+  await sealer.erasePerson(userId);
+  return 'done';
+}
+
+/** One transaction: there is no moment at which a person is half gone. */
+async function removePerson({ pool, audit }: ErasureDependencies, userId: string): Promise<'done'> {
+  await inTransaction(pool, async (client) => {
+    if (await purgePerson(client, userId))
+      await audit({ actor, action: 'account.erased', subject: userId, userId }, client);
+  });
+  return 'done';
+}
+
+// --- asking for it, and the job ---
+
+/**
+ * From this commit on the account takes nothing. Asked again it changes nothing. False when there is
+ * no such account. `reason` is an operator's, and names nobody: it stays.
+ */
+export async function askForErasure(
+  dependencies: AskDependencies & { pool: pg.Pool },
+  asked: AskedErasure,
+): Promise<boolean> {
+  return inTransaction(dependencies.pool, async (client) =>
+    beginErasure(dependencies, client, asked),
+  );
+}
+
+export type AskDependencies = LetterHead &
+  Pick<ErasureDependencies, 'audit' | 'clock' | 'queueMail'>;
+type AskedErasure = { userId: string; actor: string; reason?: string };
+
+/** As `askForErasure`, in the caller's transaction. */
+export async function beginErasure(
+  dependencies: AskDependencies,
+  client: pg.ClientBase,
+  { userId, actor: asker, reason }: AskedErasure,
+): Promise<boolean> {
+  const { audit, clock, queueMail } = dependencies;
+  const now = new Date(clock());
+  const { rows } = await client.query<Pick<Account, 'email' | 'email_confirmed_at' | 'erasing_at'>>(
+    'select email, email_confirmed_at, erasing_at from users where id = $1 for update',
+    [userId],
+  );
+  const account = rows[0];
+  if (!account) return false;
+  await addErasureJob(client, userId);
+  if (account.erasing_at !== null) return true;
+  await client.query('update users set erasing_at = $2, updated_at = $2 where id = $1', [
+    userId,
+    now,
+  ]);
+  await endSessionsOf(client, userId, 'account-erased', undefined, now);
+  await voidLinks(client, userId, everyKind, now);
+  // An address that nobody has proved may be a stranger's.
+  if (account.email_confirmed_at !== null)
+    await queueMail(
+      {
+        userId,
+        to: account.email,
+        kind: 'account-erasing',
+        letter: accountErasingLetter(dependencies),
+        notAfter: new Date(now.getTime() + mailMs),
+      },
+      client,
+    );
+  await audit(
+    {
+      actor: asker,
+      action: 'account.erasure-asked',
+      subject: userId,
+      userId,
+      ...(reason === undefined ? {} : { detail: { reason } }),
+    },
+    client,
+  );
+  return true;
+}
+
+async function addErasureJob(
+  client: Queryable,
+  userId: string,
+  inSeconds: number = 0,
+): Promise<void> {
+  await client.query(
+    `select graphile_worker.add_job('erase-account', json_build_object('userId', $1::text),
+       job_key := $2, job_key_mode := 'replace', run_at := now() + make_interval(secs => $3))`,
+    [userId, `erase:${userId}`, inSeconds],
+  );
+}
+
+const ErasurePayload = v.object({ userId: v.string() });
+
+/** So long an erasure waits before it looks again for what it waits for. */
+const waitSeconds = 5;
+/** A mail has usually left in a moment, and the person waits for nothing else. */
+const waitSecondsForMail = 1;
+
+export function erasureTasks(dependencies: ErasureDependencies & { log: Log }): TaskList {
+  const { pool, log } = dependencies;
+  const erase: Task = async (payload) => {
+    const { userId } = v.parse(ErasurePayload, payload);
+    const progress = await eraseAccount(dependencies, userId);
+    if (progress !== 'erased') {
+      log.info({ user_id: userId, reason: progress.waitsFor }, 'An erasure waits');
+      const seconds = progress.waitsFor === 'tell' ? waitSecondsForMail : waitSeconds;
+      await addErasureJob(pool, userId, seconds);
+    } else log.info({ user_id: userId }, 'A person was erased');
+  };
+  return { 'erase-account': erase };
+}
+
+/**
+ * Adds the job again for whoever asked and still is there, and for whoever is erased and has got
+ * something again: a command that was under way may commit after the last step. Returns how many.
+ */
+export async function sweepErasures(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ user_id: string }>(
+    `select user_id from (
+       select id as user_id from users where erasing_at is not null
+       union
+       select e.user_id from erasure e
+       where e.kind = 'account' and e.erased_at > now() - interval '1 day' and ${leftBehind('e')}
+     ) unfinished
+     where not exists (
+       select from graphile_worker.jobs job
+       where job.key = 'erase:' || unfinished.user_id
+         and (job.attempts < job.max_attempts or job.locked_at is not null))`,
+  );
+  for (const row of rows) await addErasureJob(pool, row.user_id);
+  return rows.length;
+}
+
+/** What an erased person may still have, as a condition on a row of `erasure`. */
+function leftBehind(erasure: string): string {
+  return `(exists (select from users u where u.id = ${erasure}.user_id)
+    or exists (select from data_key k where k.user_id = ${erasure}.user_id)
+    or exists (select from mail m where m.user_id = ${erasure}.user_id)
+    or exists (select from idempotency_key i where i.user_id = ${erasure}.user_id)
+    or exists (select from stripe_customer s where s.user_id = ${erasure}.user_id)
+    or exists (select from customer_introduction c where c.user_id = ${erasure}.user_id)
+    or exists (select from optimization_list r where r.user_id = ${erasure}.user_id
+      and not r.hidden))`;
+}
+
+// --- after a restore ---
+
+const ErasureRecord = v.object({
+  key_id: v.pipe(v.string(), v.regex(/^(usr|opt)_[0-9a-z]{26}$/)),
+  kind: v.picklist(['run', 'account']),
+  user_id: v.pipe(v.string(), v.regex(/^usr_[0-9a-z]{26}$/)),
+  erased_at: v.pipe(v.string(), v.isoTimestamp()),
+});
+
+/** What was erased, as it is carried from one database to another. */
+export const ErasureList = v.array(ErasureRecord);
+export type ErasureList = v.InferOutput<typeof ErasureList>;
+
+export async function readErasures(client: Queryable): Promise<ErasureList> {
+  const { rows } = await client.query<ErasureList[number]>(
+    `select key_id, kind, user_id,
+       to_char(erased_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as erased_at
+     from erasure order by erased_at, key_id`,
+  );
+  return rows;
+}
+
+/** Returns how many of them this database did not know. */
+export async function addErasures(client: Queryable, list: ErasureList): Promise<number> {
+  const { rowCount } = await client.query(
+    `insert into erasure (key_id, kind, user_id, erased_at)
+     select key_id, kind, user_id, erased_at
+     from jsonb_to_recordset($1::jsonb)
+       as e (key_id text, kind text, user_id text, erased_at timestamptz)
+     on conflict (key_id) do nothing`,
+    [JSON.stringify(list)],
+  );
+  return rowCount ?? 0;
+}
+
+/**
+ * Erases again whatever the list of erasures names and a restored backup has brought back. Text and
+ * account go here and now, before anything is answered; what takes commands, such as closing the
+ * account, is left to the job. Returns who it was.
+ */
+export async function applyErasures(pool: pg.Pool): Promise<string[]> {
+  await pool.query('delete from data_key k using erasure e where e.key_id = k.key_id');
+  const { rows } = await pool.query<{ user_id: string }>(
+    `select e.user_id from erasure e where e.kind = 'account' and ${leftBehind('e')}`,
+  );
+  for (const { user_id: userId } of rows)
+    await inTransaction(pool, async (client) => {
+      await erasePersonKeys(client, userId);
+      await purgePerson(client, userId);
+      await addErasureJob(client, userId);
+    });
+  return rows.map((row) => row.user_id);
+}

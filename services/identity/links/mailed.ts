@@ -1,0 +1,172 @@
+import type pg from 'pg';
+import { inTransaction } from '#db/transaction.ts';
+import type { Audit } from '#services/platform/audit.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import type { Letter, QueueMail } from '#services/platform/mail/mail.ts';
+import {
+  accountExistsLetter,
+  changeAskedLetter,
+  confirmLetter,
+  magicLetter,
+  resetLetter,
+} from './letters.ts';
+import type { LetterHead } from './letters.ts';
+import { askedBefore, changeIsOut, holdAccount, isSameBrowser, issueLink } from './links.ts';
+import type { NewLink } from './links.ts';
+import { changedAt } from '#services/identity/accounts/users.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
+
+/** Links that are asked for: row, mail and audit entry in one transaction. */
+export type MailedLinkDependencies = LetterHead & {
+  pool: pg.Pool;
+  queueMail: QueueMail;
+  audit: Audit;
+  clock: () => number;
+};
+
+/** What a person asks for by naming their address. */
+export type AskedLink = Omit<NewLink, 'userId' | 'email' | 'kind'> & {
+  kind: 'confirm' | 'magic' | 'reset';
+};
+
+const letters: Readonly<Record<AskedLink['kind'], (head: LetterHead, token: string) => Letter>> = {
+  confirm: confirmLetter,
+  magic: magicLetter,
+  reset: resetLetter,
+};
+
+/** Bounds on what a stranger can have us mail, and on what they can keep an owner from. */
+const mailedLimits = {
+  /** For so long, unknown browsers get no second mail of a kind while the first one still works. */
+  quietMs: 600_000,
+  /** Repeats for the browser that asked first end when an hour has seen so many of the kind. */
+  perHour: 10,
+  /** Mails an hour for one browser that has opened a link of the account. */
+  perReader: 5,
+} as const;
+
+/** Who names the account. A known browser's turns are counted before (`mail-device`). */
+export type Asker = { nonce: Buffer; isKnown: boolean };
+
+/**
+ * Mails a link to an account's own address. Nothing for an account that has no use for it, and for an
+ * asker whom nothing distinguishes from a stranger nothing while another mail of the kind is out.
+ */
+export async function mailLink(
+  dependencies: MailedLinkDependencies,
+  userId: string,
+  ask: AskedLink,
+  asker?: Asker,
+): Promise<void> {
+  const now = new Date(dependencies.clock());
+  await inTransaction(dependencies.pool, async (client) => {
+    const account = await holdAccount(client, userId);
+    if (!account || (ask.kind === 'confirm' && account.email_confirmed_at !== null)) return;
+    if (asker && !(await mayHaveMail(client, account, ask, asker, now))) return;
+    const link = await issueLink(client, { ...ask, userId, email: account.email }, now);
+    await dependencies.queueMail(
+      {
+        userId,
+        to: account.email,
+        kind: ask.kind,
+        letter: letters[ask.kind](dependencies, link.token),
+        notAfter: link.expiresAt,
+      },
+      client,
+    );
+    await noteAsked(dependencies, client, userId, link.id, ask.kind);
+  });
+}
+
+/**
+ * A stranger who asks first keeps others' mails back for `quietMs`, and for no longer. The mailbox's owner
+ * need not wait: opening the stranger's mail in their own browser lets that browser ask.
+ */
+async function mayHaveMail(
+  client: pg.ClientBase,
+  account: Account,
+  { kind }: AskedLink,
+  { nonce, isKnown }: Asker,
+  now: Date,
+): Promise<boolean> {
+  if (isKnown) return true;
+  const { quietMs, perHour, perReader } = mailedLimits;
+  const of = { userId: account.id, kind, nonce };
+  const before = await askedBefore(client, of, { now, quietMs });
+  if (!before.isOut) return true;
+  const signedUpHere = kind === 'confirm' && isSameBrowser(account.signup_browser, nonce);
+  if (before.hasOpened || signedUpHere) return before.ownMails < perReader;
+  return before.isOwn && before.mails < perHour;
+}
+
+/**
+ * Mails the link that makes an address a person's own. When it is another's, the link is made all the
+ * same and sent to nobody: what the person sees of the change that waits does not tell. There is none
+ * at all when the password was changed since it was given, `account` being what it was then: the
+ * change would be a thief's last one, and the link needs no session any more.
+ */
+export async function mailChange(
+  dependencies: MailedLinkDependencies,
+  change: { account: Account; email: string; browser: Buffer; owner: Account | null },
+): Promise<void> {
+  const { account, email, browser, owner } = change;
+  const userId = account.id;
+  const now = new Date(dependencies.clock());
+  await inTransaction(dependencies.pool, async (client) => {
+    const held = await holdAccount(client, userId);
+    if (!held || changedAt(held) !== changedAt(account)) return;
+    const { quietMs } = mailedLimits;
+    if (await changeIsOut(client, { userId, email, browser }, { now, quietMs })) return;
+    const link = await issueLink(client, { userId, kind: 'email', email, browser }, now);
+    await noteAsked(dependencies, client, userId, link.id, 'email');
+    if (owner !== null) return;
+    await dependencies.queueMail(
+      {
+        userId,
+        to: email,
+        kind: 'email',
+        letter: changeAskedLetter(dependencies, link.token),
+        notAfter: link.expiresAt,
+      },
+      client,
+    );
+  });
+  if (owner !== null) await mailAccountExists(dependencies, owner);
+}
+
+const hourMs = 3_600_000;
+
+/** At most one an hour, however often somebody tries: strangers must not fill a mailbox through us. */
+export async function mailAccountExists(
+  dependencies: MailedLinkDependencies,
+  owner: Account,
+): Promise<void> {
+  if (owner.erasing_at !== null) return;
+  const hour = Math.floor(dependencies.clock() / hourMs);
+  await dependencies.queueMail({
+    id: `mai_${uuidV5(owner.id, 'account-exists', hour)}`,
+    userId: owner.id,
+    to: owner.email,
+    kind: 'account-exists',
+    letter: accountExistsLetter(dependencies),
+  });
+}
+
+async function noteAsked(
+  { audit }: MailedLinkDependencies,
+  client: pg.ClientBase,
+  userId: string,
+  linkId: string,
+  kind: string,
+): Promise<void> {
+  await audit(
+    {
+      actor: kind === 'email' ? userId : 'anonymous',
+      action: 'link.asked',
+      subject: linkId,
+      userId,
+      detail: { kind },
+    },
+    client,
+  );
+}

@@ -1,0 +1,184 @@
+import type postgres from 'postgres';
+import { inTransaction } from '#db/transaction.ts';
+import { networkOf } from '#services/platform/http/client-address.ts';
+import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
+import { createRouter, notFound } from '#services/platform/http/http.ts';
+import type { HttpContext } from '#services/platform/http/http.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
+import { linkKinds } from '#services/identity/contract.ts';
+import type { LinkKind, LinkReply, SessionReply } from '#services/identity/contract.ts';
+import { identityEndpoints } from '#services/identity/endpoints.ts';
+import { follow } from './follow.ts';
+import type { FollowDependencies } from './follow.ts';
+import {
+  CodeReplayed,
+  findLink,
+  holdAccount,
+  noteOpened,
+  noteReplay,
+  noteSession,
+  takeExchange,
+  takeLink,
+} from './links.ts';
+import type { ExchangeProof, Link } from './links.ts';
+import { identityProblem } from '#services/identity/problems.ts';
+import {
+  browserNonce,
+  clearSessionCookie,
+  knownBrowser,
+  sessionToken,
+} from '#services/identity/sessions/cookie.ts';
+import type { SignInDependencies } from '#services/identity/sessions/cookie.ts';
+import { endSession, sessionOfToken } from '#services/identity/sessions/sessions.ts';
+import { signIn } from '#services/identity/sessions/sign-in.ts';
+import { findUser } from '#services/identity/accounts/users.ts';
+
+/**
+ * Where the links of mails lead. The page of a link only shows a button, so that nothing that merely
+ * opens links uses one up; the button posts the token here and goes to where the answer says.
+ */
+export type LinkDependencies = SignInDependencies &
+  FollowDependencies & { sql: postgres.Sql; rateLimits: RateLimits };
+
+export function linkRoutes(dependencies: LinkDependencies) {
+  return createRouter()
+    .post('/auth/links/:kind', async (context) => {
+      const kind = linkKinds.find((one) => one === context.req.param('kind'));
+      if (kind === undefined) throw notFound();
+      const endpoint = identityEndpoints['POST /auth/links/{kind}'];
+      const { token } = await bodyOf(context, endpoint);
+      await limitTries(dependencies, context);
+      return answer(context, endpoint, await useLink(dependencies, context, kind, token));
+    })
+    .post('/auth/exchange', async (context) => {
+      const endpoint = identityEndpoints['POST /auth/exchange'];
+      const request = await bodyOf(context, endpoint);
+      await limitTries(dependencies, context);
+      const proof: ExchangeProof =
+        'code' in request
+          ? { code: request.code, verifier: request.code_verifier }
+          : await provenPair(dependencies, context, request);
+      return answer(context, endpoint, await exchange(dependencies, context, proof));
+    });
+}
+
+async function limitTries({ rateLimits }: LinkDependencies, context: HttpContext): Promise<void> {
+  await rateLimits.takeFrom('link-use', context.get('address'));
+}
+
+// --- the use of a link ---
+
+async function useLink(
+  dependencies: LinkDependencies,
+  context: HttpContext,
+  kind: LinkKind,
+  token: string,
+): Promise<LinkReply> {
+  const { pool, publicUrl, audit, clock } = dependencies;
+  const browser = knownBrowser(context, publicUrl);
+  const now = new Date(clock());
+  const isSignedIn = await signedInHere(dependencies, context);
+  try {
+    const link = await findLink(pool, kind, token, browser, now);
+    const destination = await inTransaction(pool, async (client) => {
+      const account = await holdAccount(client, link.user_id);
+      // One that is for an address that the account no longer has was voided; this is the last wall.
+      if (!account || (kind !== 'email' && kind !== 'undo' && link.email !== account.email))
+        throw identityProblem('link-invalid');
+      await takeLink(client, link, browser, now);
+      await audit(
+        {
+          actor: account.id,
+          action: 'link.used',
+          subject: link.id,
+          userId: account.id,
+          detail: { kind },
+        },
+        client,
+      );
+      const bind = () => browserNonce(context, publicUrl);
+      const use = { client, link, account, browser, bind, now };
+      return follow(dependencies, kind, use, isSignedIn(account.id));
+    });
+    const redirect =
+      typeof destination === 'string' ? destination : await destination(dependencies);
+    // The address that the account has now, also after one of the links that change it.
+    return { redirect, email: link.email };
+  } catch (error) {
+    if (error instanceof Problem) {
+      await noteOpened(pool, token, browserNonce(context, publicUrl), now);
+      await audit({
+        actor: 'anonymous',
+        action: 'link.refused',
+        subject: 'unknown',
+        detail: { kind, reason: error.code, network: networkOf(context.get('address')) },
+      });
+    }
+    throw error;
+  }
+}
+
+async function signedInHere(
+  { sql, publicUrl }: LinkDependencies,
+  context: HttpContext,
+): Promise<(userId: string) => boolean> {
+  const token = sessionToken(context, publicUrl);
+  const session = token === undefined ? null : await sessionOfToken(sql, token);
+  return (userId) => session?.userId === userId;
+}
+
+// --- the exchange ---
+
+async function provenPair(
+  { tokens, publicUrl }: LinkDependencies,
+  context: HttpContext,
+  pair: { access_token: string; refresh_token: string },
+): Promise<ExchangeProof> {
+  const ticket = await tokens.verifyLinkPair(pair.access_token, pair.refresh_token);
+  if (!ticket) throw identityProblem('link-invalid');
+  return { ...ticket, browser: knownBrowser(context, publicUrl) };
+}
+
+async function exchange(
+  dependencies: LinkDependencies,
+  context: HttpContext,
+  proof: ExchangeProof,
+): Promise<SessionReply> {
+  const { pool, sql, clock, publicUrl } = dependencies;
+  const now = new Date(clock());
+  const link = await takeExchange(pool, proof, now).catch(async (error: unknown) => {
+    if (!(error instanceof CodeReplayed)) throw error;
+    await endReplayed(dependencies, error.link, now);
+    throw identityProblem('link-used');
+  });
+  const account = await findUser(sql, link.user_id);
+  if (!account || account.email_confirmed_at === null || link.method === null)
+    throw identityProblem('link-invalid');
+  // Made worthless between its being taken and this look at the account.
+  const isOlder = (account.password_changed_at ?? link.created_at) > link.created_at;
+  if (isOlder || account.email !== link.email) throw identityProblem('link-expired');
+  const { method, remembered } = link;
+  const reply = await signIn(dependencies, context, account, { method, remembered });
+  const sessionId = context.get('sessionId');
+  if (await noteSession(pool, link, sessionId)) return reply;
+  await endSession(pool, sessionId, account.id, 'code-replayed', now);
+  clearSessionCookie(context, publicUrl);
+  throw identityProblem('link-used');
+}
+
+async function endReplayed(
+  { pool, audit }: LinkDependencies,
+  link: Link,
+  now: Date,
+): Promise<void> {
+  const sessionId = await noteReplay(pool, link, now);
+  if (sessionId !== null) await endSession(pool, sessionId, link.user_id, 'code-replayed', now);
+  await audit({
+    actor: 'anonymous',
+    action: 'link.refused',
+    subject: link.id,
+    userId: link.user_id,
+    detail: { kind: 'exchange', reason: 'replayed', session: sessionId },
+  });
+}

@@ -1,0 +1,55 @@
+import type * as v from 'valibot';
+import type { Endpoint } from '#services/platform/contract.ts';
+import { bodyOf } from '#services/platform/http/endpoints.ts';
+import type { HttpContext } from '#services/platform/http/http.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { isTooCommon } from './blocklist.ts';
+import { fieldSentences } from '#services/identity/contract.ts';
+import { identityProblem } from '#services/identity/problems.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
+
+/** The refusals that have a code of their own, and the fields that they are about. */
+const namedRefusals = [
+  ['invalid-email', ['email']],
+  ['password-too-short', ['password', 'new_password']],
+  ['password-too-weak', ['password', 'new_password']],
+] as const;
+
+/**
+ * A request that names an address or a new password: what is wrong with one of these is a refusal
+ * with a code, a title and a sentence of its own, and the sentences of all fields stand in `errors`.
+ *
+ * @throws Problem 400
+ */
+export async function identityBodyOf<Of extends Endpoint & { body: v.GenericSchema }>(
+  context: HttpContext,
+  endpoint: Of,
+): Promise<v.InferOutput<Of['body']>> {
+  try {
+    return await bodyOf(context, endpoint);
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'validation') throw named(error);
+    throw error;
+  }
+}
+
+/** By the first field that is wrong: where a name is missing, that is what the answer is about. */
+function named(problem: Problem): Problem {
+  const errors = problem.extras.errors ?? [];
+  const first = errors[0];
+  for (const [code, fields] of namedRefusals)
+    if (first?.message === fieldSentences[code] && fields.some((field) => field === first.field))
+      return identityProblem(code, { errors });
+  return problem;
+}
+
+/** @throws Problem 400 `password-too-weak` for one that others would try first */
+export function refuseCommonPassword(
+  password: string,
+  person: Pick<Account, 'name' | 'email'>,
+  { productName, field }: { productName: string; field: 'password' | 'new_password' },
+): void {
+  if (!isTooCommon(password, [person.name, person.email, productName])) return;
+  const message = 'This password is among the first that others would try. Choose another one.';
+  throw identityProblem('password-too-weak', { errors: [{ field, message }] });
+}

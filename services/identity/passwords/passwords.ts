@@ -1,0 +1,95 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { Problem } from '#services/platform/problem.ts';
+import { createSemaphore } from '#services/platform/process/semaphore.ts';
+
+/**
+ * argon2id with the parameters of OWASP's first choice for low memory (19 MiB, 2 passes, 1 lane), as
+ * a PHC string that carries its parameters, so that they can be raised: older hashes still verify, and
+ * a login replaces them. At most four hashes run at once: each takes a core for tens of milliseconds,
+ * and a burst of logins must not take the whole process.
+ */
+const current: Cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
+
+const passwordLimits = { hashesAtOnce: 4, waiting: 256, retryAfterSeconds: 2 } as const;
+
+const atOnce = createSemaphore(passwordLimits.hashesAtOnce);
+const hashWith = promisify(argon2);
+let underWay = 0;
+
+type Cost = { memory: number; passes: number; parallelism: number; tagLength: number };
+
+/** @throws Problem 503 `busy` when too many wait for a hash already */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const hash = await argon2id(password, salt, current);
+  const { memory, passes, parallelism } = current;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${plain64(salt)}$${plain64(hash)}`;
+}
+
+/**
+ * Takes the same work when there is no hash to compare with, so that time tells nothing.
+ *
+ * @throws Problem 503 `busy` when too many wait for a hash already
+ */
+export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+  const known = stored === null ? null : parsePhc(stored);
+  const { salt, expected, cost } = known ?? nobody;
+  const hash = await argon2id(password, salt, cost);
+  return timingSafeEqual(expected, hash) && known !== null;
+}
+
+/** Whether a stored hash is cheaper to try passwords against than one made today. */
+export function needsRehash(stored: string): boolean {
+  const known = parsePhc(stored);
+  if (known === null) return true;
+  const { memory, passes, tagLength } = known.cost;
+  return memory < current.memory || passes < current.passes || tagLength < current.tagLength;
+}
+
+type Stored = { salt: Buffer; expected: Buffer; cost: Cost };
+
+const nobody: Stored = {
+  salt: randomBytes(16),
+  expected: randomBytes(current.tagLength),
+  cost: current,
+};
+
+const phcPattern =
+  /^\$argon2id\$v=19\$m=(\d{1,8}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+function parsePhc(stored: string): Stored | null {
+  const match = phcPattern.exec(stored);
+  if (match === null) return null;
+  const [, memory, passes, parallelism, salt = '', hash = ''] = match;
+  const expected = Buffer.from(hash, 'base64');
+  return {
+    salt: Buffer.from(salt, 'base64'),
+    expected,
+    cost: {
+      memory: Number(memory),
+      passes: Number(passes),
+      parallelism: Number(parallelism),
+      tagLength: expected.length,
+    },
+  };
+}
+
+async function argon2id(password: string, salt: Buffer, cost: Cost): Promise<Buffer> {
+  if (underWay >= passwordLimits.waiting)
+    throw new Problem(503, 'busy', 'Too many people sign in right now. Please try again.', {
+      retryAfterSeconds: passwordLimits.retryAfterSeconds,
+    });
+  underWay += 1;
+  try {
+    return await atOnce.run(async () =>
+      hashWith('argon2id', { message: Buffer.from(password, 'utf8'), nonce: salt, ...cost }),
+    );
+  } finally {
+    underWay -= 1;
+  }
+}
+
+function plain64(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}

@@ -1,0 +1,170 @@
+import type pg from 'pg';
+import type postgres from 'postgres';
+import { inTransaction } from '#db/transaction.ts';
+import { requireUser } from '#services/platform/http/auth.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { answer } from '#services/platform/http/endpoints.ts';
+import { createRouter } from '#services/platform/http/http.ts';
+import type { HttpContext } from '#services/platform/http/http.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { QueueMail } from '#services/platform/mail/mail.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
+import type { Afterwards } from '#services/identity/afterwards.ts';
+import type { SessionReply } from '#services/identity/contract.ts';
+import { identityEndpoints } from '#services/identity/endpoints.ts';
+import { passwordChangedLetter } from '#services/identity/links/letters.ts';
+import type { LetterHead } from '#services/identity/links/letters.ts';
+import { findLink, holdAccount, takeLink, voidLinks } from '#services/identity/links/links.ts';
+import { mailChange } from '#services/identity/links/mailed.ts';
+import { identityBodyOf, refuseCommonPassword } from './new-password.ts';
+import { hashPassword } from './passwords.ts';
+import { identityProblem } from '#services/identity/problems.ts';
+import { requirePassword } from '#services/identity/sessions/proof.ts';
+import { browserNonce, knownBrowser, setDeviceCookie } from '#services/identity/sessions/cookie.ts';
+import type { SignInDependencies } from '#services/identity/sessions/cookie.ts';
+import { endSessionsOf, markAuthenticated } from '#services/identity/sessions/sessions.ts';
+import { signIn } from '#services/identity/sessions/sign-in.ts';
+import { findUser, findUserByEmail, normalizedEmail } from '#services/identity/accounts/users.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
+
+/**
+ * New passwords and new addresses. Each change of a password ends the other sessions, makes the links
+ * that wait worthless and is told by mail, all in the transaction that changes it.
+ */
+export type PasswordDependencies = SignInDependencies &
+  LetterHead & {
+    sql: postgres.Sql;
+    queueMail: QueueMail;
+    rateLimits: RateLimits;
+    afterwards: Afterwards;
+  };
+
+export function passwordRoutes(dependencies: PasswordDependencies, authenticate: Authenticate) {
+  const signedIn = requireUser(authenticate);
+  return createRouter()
+    .post('/auth/password/reset', async (context) =>
+      answer(
+        context,
+        identityEndpoints['POST /auth/password/reset'],
+        await resetPassword(dependencies, context),
+      ),
+    )
+    .post('/auth/password/change', signedIn, async (context) => {
+      await changePassword(dependencies, context);
+      return answer(context, identityEndpoints['POST /auth/password/change'], { ok: true });
+    })
+    .post('/auth/email/change', signedIn, async (context) => {
+      await changeAddress(dependencies, context);
+      return answer(context, identityEndpoints['POST /auth/email/change'], { ok: true });
+    });
+}
+
+/** The ticket comes from a link that proved the address; choosing the password signs in. */
+async function resetPassword(
+  dependencies: PasswordDependencies,
+  context: HttpContext,
+): Promise<SessionReply> {
+  const { pool, sql, rateLimits, publicUrl, productName, clock } = dependencies;
+  const { token, password } = await identityBodyOf(
+    context,
+    identityEndpoints['POST /auth/password/reset'],
+  );
+  await rateLimits.takeFrom('link-use', context.get('address'));
+  const browser = knownBrowser(context, publicUrl);
+  const now = new Date(clock());
+  const link = await findLink(pool, 'set_password', token, browser, now);
+  const owner = await findUser(sql, link.user_id);
+  if (!owner) throw identityProblem('link-invalid');
+  refuseCommonPassword(password, owner, { productName, field: 'password' });
+  const passwordHash = await hashPassword(password);
+  const account = await inTransaction(pool, async (client) => {
+    const held = await holdAccount(client, link.user_id);
+    if (!held || held.email_confirmed_at === null || held.email !== link.email)
+      throw identityProblem('link-invalid');
+    await takeLink(client, link, browser, now);
+    await setPassword(dependencies, client, held, { passwordHash, action: 'password.reset', now });
+    return { ...held, password_changed_at: now };
+  });
+  const how = { method: 'reset', remembered: false } as const;
+  return signIn(dependencies, context, account, how);
+}
+
+async function changePassword(
+  dependencies: PasswordDependencies,
+  context: HttpContext,
+): Promise<void> {
+  const { pool, productName, clock } = dependencies;
+  const request = await identityBodyOf(context, identityEndpoints['POST /auth/password/change']);
+  const { current_password: current, new_password: next } = request;
+  const account = await requirePassword(dependencies, context, current);
+  if (next === current) {
+    const message = 'This is the password that you have already.';
+    throw new Problem(400, 'validation', message, { errors: [{ field: 'new_password', message }] });
+  }
+  refuseCommonPassword(next, account, { productName, field: 'new_password' });
+  const passwordHash = await hashPassword(next);
+  const sessionId = context.get('sessionId');
+  const now = new Date(clock());
+  await inTransaction(pool, async (client) => {
+    const held = await holdAccount(client, account.id);
+    if (!held) throw identityProblem('account-erasing');
+    // Somebody may have changed it since it was compared; then it was not the current one.
+    if (held.password_hash !== account.password_hash) throw identityProblem('wrong-password');
+    const action = 'password.changed';
+    await setPassword(dependencies, client, held, { passwordHash, action, now, except: sessionId });
+    await markAuthenticated(client, sessionId, now);
+  });
+  await setDeviceCookie(dependencies, context, { id: account.id, password_changed_at: now });
+}
+
+/** Nothing is changed before the new address has proved itself, and nobody is told whose it is. */
+async function changeAddress(
+  dependencies: PasswordDependencies,
+  context: HttpContext,
+): Promise<void> {
+  const { pool, sql, rateLimits, publicUrl, afterwards, clock } = dependencies;
+  const request = await identityBodyOf(context, identityEndpoints['POST /auth/email/change']);
+  const userId = context.get('userId');
+  const account = await requirePassword(dependencies, context, request.password);
+  const email = normalizedEmail(request.email);
+  if (email === account.email)
+    throw identityProblem('invalid-email', {
+      errors: [{ field: 'email', message: 'This is the address that you have already.' }],
+    });
+  const address = context.get('address');
+  await rateLimits.takeFrom('mail-address', address, { userId });
+  await rateLimits.take('link', userId, { address, userId });
+  // Also of the mailbox that is written to: it may be a stranger's, and a person may have many accounts.
+  await rateLimits.take('mail-account', email, { address, userId });
+  const browser = browserNonce(context, publicUrl);
+  await markAuthenticated(pool, context.get('sessionId'), new Date(clock()));
+  afterwards.begin(async () => {
+    const owner = await findUserByEmail(sql, email);
+    await mailChange(dependencies, { account, email, browser, owner });
+  });
+}
+
+type PasswordSetting = {
+  passwordHash: string;
+  action: 'password.reset' | 'password.changed';
+  now: Date;
+  /** The session that may go on. */
+  except?: string;
+};
+
+async function setPassword(
+  dependencies: PasswordDependencies,
+  client: pg.ClientBase,
+  { id, email }: Account,
+  { passwordHash, action, now, except }: PasswordSetting,
+): Promise<void> {
+  await client.query(
+    `update users set password_hash = $2, password_changed_at = $3, updated_at = $3 where id = $1`,
+    [id, passwordHash, now],
+  );
+  await endSessionsOf(client, id, 'password-changed', except, now);
+  await voidLinks(client, id, undefined, now);
+  const letter = passwordChangedLetter(dependencies);
+  await dependencies.queueMail({ userId: id, to: email, kind: 'password-changed', letter }, client);
+  await dependencies.audit({ actor: id, action, subject: id, userId: id }, client);
+}

@@ -1,0 +1,231 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type pg from 'pg';
+import type { Audit } from '#services/platform/audit.ts';
+import type { HttpContext } from '#services/platform/http/http.ts';
+import type { SessionReply, User } from '#services/identity/contract.ts';
+import { beginSession, endSessionOfToken } from './sessions.ts';
+import type { CookieContent, SessionMethod } from './sessions.ts';
+import { deviceSeconds } from './tokens.ts';
+import type { KnownDevice, Tokens } from './tokens.ts';
+import { changedAt, describeUser } from '#services/identity/accounts/users.ts';
+import type { Account } from '#services/identity/accounts/users.ts';
+
+/**
+ * What the browser is given: the refresh token, in a cookie that no script can read, and the access
+ * token, in the answer's body and nowhere else.
+ */
+export type SignInDependencies = {
+  pool: pg.Pool;
+  tokens: Tokens;
+  audit: Audit;
+  publicUrl: string;
+  /** Runs that a person began this month. */
+  runsThisMonth: (userId: string) => Promise<number>;
+  monthlyLimits: Readonly<Record<string, number>>;
+  clock: () => number;
+};
+
+/**
+ * Begins a session, sets its cookie and answers with the first access token; from then on the context
+ * knows `userId` and `sessionId`. The session whose cookie this browser held ends, since nobody could
+ * reach it any more. Whether the address must be proved before is for the caller to ask.
+ *
+ * @throws Problem 409 `account-erasing`
+ */
+export async function answerSignedIn(
+  dependencies: SignInDependencies,
+  context: HttpContext,
+  account: Account,
+  how: { method: SessionMethod; remembered: boolean },
+): Promise<SessionReply> {
+  const { pool, audit, publicUrl, clock } = dependencies;
+  const begun = await beginSession(
+    pool,
+    {
+      ...how,
+      userId: account.id,
+      device: deviceOf(context.req.header('user-agent')),
+      address: context.get('address'),
+    },
+    new Date(clock()),
+  );
+  await endCookieSession(dependencies, context, 'replaced');
+  await audit({
+    actor: account.id,
+    action: 'session.started',
+    subject: begun.sessionId,
+    userId: account.id,
+    detail: how,
+  });
+  setSessionCookie(context, publicUrl, begun);
+  await setDeviceCookie(dependencies, context, account);
+  context.set('userId', account.id);
+  context.set('sessionId', begun.sessionId);
+  return describeSession(dependencies, account, begun.sessionId);
+}
+
+/** A fresh access token of a session, and whose it is. */
+export async function describeSession(
+  { tokens, clock, runsThisMonth, monthlyLimits }: SignInDependencies,
+  account: Account,
+  sessionId: string,
+): Promise<SessionReply> {
+  const { token, expiresAt } = await tokens.sign(account.id, sessionId);
+  const used = await runsThisMonth(account.id);
+  const user: User = describeUser(account, used, monthlyLimits[account.subscription_tier] ?? 0);
+  return {
+    token,
+    access_token: token,
+    expires_at: expiresAt.toISOString(),
+    expires_in: Math.round((expiresAt.getTime() - clock()) / 1000),
+    user,
+  };
+}
+
+// --- the cookie of the session ---
+
+export function sessionToken(context: HttpContext, publicUrl: string): string | undefined {
+  return getCookie(context, cookieName('refresh', publicUrl));
+}
+
+/** A cookie without an age ends with the browser. */
+export function setSessionCookie(
+  context: HttpContext,
+  publicUrl: string,
+  { token, cookieSeconds }: CookieContent,
+): void {
+  setCookie(context, cookieName('refresh', publicUrl), token, {
+    ...attributes(publicUrl),
+    ...(cookieSeconds === null ? {} : { maxAge: cookieSeconds }),
+  });
+}
+
+/** Ends the session whose cookie the request carries, if there is one, and leaves the cookie. */
+export async function endCookieSession(
+  { pool, audit, publicUrl, clock }: SignInDependencies,
+  context: HttpContext,
+  reason: string,
+): Promise<void> {
+  const token = sessionToken(context, publicUrl);
+  const ended =
+    token === undefined ? null : await endSessionOfToken(pool, token, reason, new Date(clock()));
+  if (ended)
+    await audit({
+      actor: ended.userId,
+      action: 'session.ended',
+      subject: ended.sessionId,
+      userId: ended.userId,
+      detail: { reason },
+    });
+}
+
+export function clearSessionCookie(context: HttpContext, publicUrl: string): void {
+  deleteCookie(context, cookieName('refresh', publicUrl), attributes(publicUrl));
+}
+
+// --- the account that was last signed in here ---
+
+/** Outlives the session, so that others' guesses and requests cannot keep the owner out. */
+export async function setDeviceCookie(
+  { tokens, publicUrl }: Pick<SignInDependencies, 'tokens' | 'publicUrl'>,
+  context: HttpContext,
+  account: Pick<Account, 'id' | 'password_changed_at'>,
+): Promise<void> {
+  const passwordAt = changedAt(account) ?? 0;
+  const token = await tokens.signDevice({ userId: account.id, passwordAt });
+  setCookie(context, cookieName('device', publicUrl), token, {
+    ...attributes(publicUrl),
+    maxAge: deviceSeconds,
+  });
+}
+
+/** What the cookie says; whether it is of this account, and of its present password, is yet to be asked. */
+export async function deviceOfCookie(
+  { tokens, publicUrl }: Pick<SignInDependencies, 'tokens' | 'publicUrl'>,
+  context: HttpContext,
+): Promise<KnownDevice | null> {
+  const token = getCookie(context, cookieName('device', publicUrl));
+  return token === undefined ? null : tokens.verifyDevice(token);
+}
+
+// --- the nonce of the browser that asks for a link ---
+
+/** As long as the longest link that is bound to it. */
+const nonceSeconds = 86_400;
+
+/**
+ * Makes this browser known, for a day from now, and answers the SHA-256 of its nonce, which is what a
+ * link is bound to. A nonce that is there is kept: links that were asked for before stay usable.
+ */
+export function browserNonce(context: HttpContext, publicUrl: string): Buffer {
+  const nonce = nonceOf(context, publicUrl) ?? randomBytes(32).toString('base64url');
+  setCookie(context, cookieName('nonce', publicUrl), nonce, {
+    ...attributes(publicUrl),
+    maxAge: nonceSeconds,
+  });
+  return createHash('sha256').update(nonce).digest();
+}
+
+/** The SHA-256 of this browser's nonce; null when it has none. */
+export function knownBrowser(context: HttpContext, publicUrl: string): Buffer | null {
+  const nonce = nonceOf(context, publicUrl);
+  return nonce === null ? null : createHash('sha256').update(nonce).digest();
+}
+
+function nonceOf(context: HttpContext, publicUrl: string): string | null {
+  const nonce = getCookie(context, cookieName('nonce', publicUrl));
+  return nonce !== undefined && /^[\w-]{43}$/.test(nonce) ? nonce : null;
+}
+
+// --- names and attributes ---
+
+/** What a cookie is called: `__Host-` needs https; over http, which is loopback only, browsers refuse it. */
+export function cookieName(what: 'refresh' | 'nonce' | 'device', publicUrl: string): string {
+  return publicUrl.startsWith('https:') ? `__Host-${what}` : `sf_${what}`;
+}
+
+function attributes(publicUrl: string) {
+  return {
+    httpOnly: true,
+    sameSite: 'Lax',
+    path: '/',
+    secure: publicUrl.startsWith('https:'),
+  } as const;
+}
+
+// --- what a person calls their browser ---
+
+/** Such as 'Firefox on Linux'; empty when the browser does not say. Known names only, never its text. */
+export function deviceOf(userAgent: string | undefined): string {
+  if (userAgent === undefined) return '';
+  const start = userAgent.slice(0, userAgentCharacters);
+  const browser = browsers.find(([pattern]) => pattern.test(start))?.[1];
+  const system = systems.find(([pattern]) => pattern.test(start))?.[1];
+  if (browser === undefined) return system ?? '';
+  return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+/** No browser's is longer; a header may hold 16 kB. */
+const userAgentCharacters = 500;
+
+// Each claims to be the ones below it, too.
+const browsers: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\b(?:OPR|Opera)\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|Chromium|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bVersion\/[\d.]+.*\bSafari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+];
+
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac(?:intosh| OS X)\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];

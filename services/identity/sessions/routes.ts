@@ -1,0 +1,169 @@
+import type postgres from 'postgres';
+import { bearerOf, requireUser } from '#services/platform/http/auth.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { refuseCrossSite } from '#services/platform/http/csrf.ts';
+import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
+import { createRouter, notFound, requireNoFields } from '#services/platform/http/http.ts';
+import { idPattern } from '#services/platform/ids.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
+import { identityEndpoints } from '#services/identity/endpoints.ts';
+import { identityProblem } from '#services/identity/problems.ts';
+import { requirePassword } from './proof.ts';
+import {
+  clearSessionCookie,
+  describeSession,
+  endCookieSession,
+  sessionToken,
+  setSessionCookie,
+} from './cookie.ts';
+import type { SignInDependencies } from './cookie.ts';
+import {
+  endSession,
+  endSessionsOf,
+  listSessions,
+  markAuthenticated,
+  refreshSession,
+  sessionLives,
+  useSession,
+} from './sessions.ts';
+import type { Session } from './sessions.ts';
+import type { Tokens } from './tokens.ts';
+import { findUser } from '#services/identity/accounts/users.ts';
+
+export type SessionRouteDependencies = SignInDependencies & {
+  sql: postgres.Sql;
+  rateLimits: RateLimits;
+};
+
+/** A valid token whose session is its person's and has not ended, of an account that takes calls. */
+export function authenticator({
+  sql,
+  tokens,
+  clock,
+}: Pick<SessionRouteDependencies, 'sql' | 'tokens' | 'clock'>): Authenticate {
+  return async (bearer) => {
+    const claims = await tokens.verify(bearer);
+    if (!claims) return null;
+    const { sessionId, userId } = claims;
+    return (await sessionLives(sql, sessionId, userId, new Date(clock()))) ? claims : null;
+  };
+}
+
+/** What keeps a person signed in, and what ends that. */
+export function sessionRoutes(dependencies: SessionRouteDependencies, authenticate: Authenticate) {
+  const { pool, sql, publicUrl, rateLimits } = dependencies;
+  const now = () => new Date(dependencies.clock());
+  return createRouter()
+    .post('/auth/refresh', async (context) => {
+      await requireNoFields(context);
+      await rateLimits.takeFrom('refresh', context.get('address'));
+      const token = sessionToken(context, publicUrl);
+      const refreshed =
+        token === undefined ? null : await refreshSession(dependencies, token, now());
+      const account =
+        refreshed === null || refreshed === 'reused' ? null : await findUser(sql, refreshed.userId);
+      if (refreshed === null || refreshed === 'reused' || account === null) {
+        clearSessionCookie(context, publicUrl);
+        throw identityProblem('authentication-required');
+      }
+      setSessionCookie(context, publicUrl, refreshed);
+      return answer(
+        context,
+        identityEndpoints['POST /auth/refresh'],
+        await describeSession(dependencies, account, refreshed.sessionId),
+      );
+    })
+    .get('/auth/session', async (context) => {
+      const endpoint = identityEndpoints['GET /auth/session'];
+      refuseCrossSite(context);
+      const token = sessionToken(context, publicUrl);
+      const session = token === undefined ? null : await useSession(dependencies, token, now());
+      if (session === 'reused') clearSessionCookie(context, publicUrl);
+      // A cookie that is merely old stays: while this was under way, another tab may have signed in.
+      if (session === null || session === 'reused') return answer(context, endpoint, null);
+      const account = await findUser(sql, session.userId);
+      if (!account) return answer(context, endpoint, null);
+      return answer(
+        context,
+        endpoint,
+        await describeSession(dependencies, account, session.sessionId),
+      );
+    })
+    .post('/auth/logout', async (context) => {
+      await requireNoFields(context);
+      await endCookieSession(dependencies, context, 'logout');
+      // A client that keeps no cookies signs out by its token.
+      const bearer = bearerOf(context.req.header('authorization'));
+      const caller = bearer === undefined ? null : await authenticate(bearer);
+      if (caller) await endOne(dependencies, caller, 'logout', now());
+      clearSessionCookie(context, publicUrl);
+      // Pages that the back button would show again, and pictures. Not "storage": it holds the
+      // colours and the consent that this browser's person chose, and nothing of the session. Not
+      // "cookies": the nonce of a link that was just asked for has to stay.
+      context.header('Clear-Site-Data', '"cache"');
+      return answer(context, identityEndpoints['POST /auth/logout'], { ok: true });
+    })
+    .get('/auth/sessions', requireUser(authenticate), async (context) =>
+      answer(
+        context,
+        identityEndpoints['GET /auth/sessions'],
+        await listSessions(sql, context.get('userId'), context.get('sessionId'), now()),
+      ),
+    )
+    .delete('/auth/sessions/:id', requireUser(authenticate), async (context) => {
+      const session = { sessionId: context.req.param('id'), userId: context.get('userId') };
+      if (!idPattern('ses').test(session.sessionId)) throw notFound();
+      if (!(await endOne(dependencies, session, 'ended', now()))) throw notFound();
+      if (session.sessionId === context.get('sessionId')) clearSessionCookie(context, publicUrl);
+      return answer(context, identityEndpoints['DELETE /auth/sessions/{id}'], {
+        id: session.sessionId,
+        deleted: true,
+      });
+    })
+    .post('/auth/sessions/end-others', requireUser(authenticate), async (context) => {
+      await requireNoFields(context);
+      const [userId, sessionId] = [context.get('userId'), context.get('sessionId')];
+      const ended = await endSessionsOf(pool, userId, 'others-ended', sessionId, now());
+      await dependencies.audit({
+        actor: userId,
+        action: 'session.ended',
+        subject: userId,
+        userId,
+        detail: { reason: 'others-ended', count: ended },
+      });
+      return answer(context, identityEndpoints['POST /auth/sessions/end-others'], { ended });
+    })
+    .post('/auth/reauthenticate', requireUser(authenticate), async (context) => {
+      const endpoint = identityEndpoints['POST /auth/reauthenticate'];
+      const { password } = await bodyOf(context, endpoint);
+      await requirePassword(dependencies, context, password);
+      await markAuthenticated(pool, context.get('sessionId'), now());
+      return answer(context, endpoint, { ok: true });
+    });
+}
+
+/** `GET /.well-known/jwks.json`, beside the pages and not under /api. */
+export function keySetRoutes({ tokens }: { tokens: Tokens }) {
+  return createRouter().get('/.well-known/jwks.json', (context) => {
+    context.header('Cache-Control', 'public, max-age=300');
+    return context.json(tokens.jwks());
+  });
+}
+
+async function endOne(
+  { pool, audit }: SessionRouteDependencies,
+  { sessionId, userId }: Session,
+  reason: string,
+  now: Date,
+): Promise<boolean> {
+  const isEnded = await endSession(pool, sessionId, userId, reason, now);
+  if (isEnded)
+    await audit({
+      actor: userId,
+      action: 'session.ended',
+      subject: sessionId,
+      userId,
+      detail: { reason },
+    });
+  return isEnded;
+}

@@ -1,0 +1,436 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import type postgres from 'postgres';
+import type { Queryable } from '#db/connect.ts';
+import { inTransaction } from '#db/transaction.ts';
+import type { Audit } from '#services/platform/audit.ts';
+import { newId } from '#services/platform/ids.ts';
+import type { SessionRow } from '#services/identity/contract.ts';
+import { identityProblem } from '#services/identity/problems.ts';
+
+/**
+ * Sessions. A session is a family of refresh tokens: opaque, 256 bits, in an HttpOnly cookie, stored
+ * as hashes. Each is exchanged once for the next, so that a copy shows itself: when a token comes a
+ * second time, one of two holders is a thief, nobody can tell which, and the whole family ends.
+ *
+ * The successor is the HMAC of the token under a salt that stands in the token's row. So the same
+ * question gets the same answer without any token being stored: tabs that refresh at once, or a
+ * browser whose answer was lost, get the one successor there is, as long as it has not been used
+ * itself and the exchange is not older than `graceSeconds`. With the table alone, or with an old
+ * token alone, nobody can compute the next one.
+ *
+ * Everything hangs on the session's row. A rotation holds its lock, and access tokens are checked
+ * against it at each request, so ending that one row ends every descendant, also one that is being
+ * made at that moment.
+ */
+export type SessionMethod = SessionRow['method'];
+
+const daySeconds = 86_400;
+export const sessionLimits = {
+  /** Remembered sessions outlive the browser; the others end with it, or after a day. */
+  remembered: { idleSeconds: 7 * daySeconds, absoluteSeconds: 30 * daySeconds },
+  brief: { idleSeconds: daySeconds, absoluteSeconds: daySeconds },
+  /** Live sessions of one person; the oldest make room. */
+  perPerson: 10,
+  /** So long a token that was just exchanged still names its successor. */
+  graceSeconds: 10,
+  /** So long the password that was given counts for what asks who is there. */
+  authenticatedSeconds: 300,
+  /** Sessions whose end is so long ago are forgotten, and so many of them at a time. */
+  keptSeconds: 7 * daySeconds,
+  purgedAtOnce: 1_000,
+} as const;
+
+export type SessionStart = {
+  userId: string;
+  method: SessionMethod;
+  /** Kept beyond the end of the browser. */
+  remembered: boolean;
+  /** Such as 'Firefox on Linux'. */
+  device: string;
+  address: string;
+};
+
+/** What the browser's cookie gets. `cookieSeconds` is null for one that ends with the browser. */
+export type CookieContent = { token: string; cookieSeconds: number | null };
+
+/**
+ * A new session and its first token. The oldest sessions beyond ten end.
+ *
+ * @throws Problem 409 `account-erasing`, also when there is no such account
+ */
+export async function beginSession(
+  pool: Queryable,
+  start: SessionStart,
+  now: Date = new Date(),
+): Promise<CookieContent & { sessionId: string }> {
+  const sessionId = newId('ses');
+  const token = randomBytes(32).toString('base64url');
+  const length = start.remembered ? sessionLimits.remembered : sessionLimits.brief;
+  // The lock makes a session and the erasure of its account follow one another.
+  const { rowCount } = await pool.query(
+    `with person as (
+       select id from users where id = $2 and erasing_at is null for share),
+     session as (
+       insert into sessions (id, user_id, method, remembered, device, address, created_at,
+         authenticated_at, last_used_at, expires_at, ends_at, idle_seconds)
+       select $1, id, $3, $4, $5, $6, $7, $7, $7, $7::timestamptz + make_interval(secs => $8),
+         $7::timestamptz + make_interval(secs => $9), $8
+       from person returning id, user_id)
+     insert into refresh_token (token_hash, session_id, user_id, successor_salt, issued_at)
+     select $10, id, user_id, $11, $7 from session`,
+    [
+      sessionId,
+      start.userId,
+      start.method,
+      start.remembered,
+      start.device,
+      start.address,
+      now,
+      length.idleSeconds,
+      length.absoluteSeconds,
+      hashOf(token),
+      randomBytes(32),
+    ],
+  );
+  if (rowCount !== 1) throw identityProblem('account-erasing');
+  await endOldest(pool, start.userId, now);
+  return { sessionId, token, cookieSeconds: start.remembered ? length.absoluteSeconds : null };
+}
+
+/** A statement of its own: whoever comes last sees every session that was begun at the same time. */
+async function endOldest(pool: Queryable, userId: string, now: Date): Promise<void> {
+  await pool.query(
+    `update sessions set revoked_at = $2, ended_reason = 'too-many'
+     where id in (
+       select id from sessions
+       where user_id = $1 and revoked_at is null and expires_at > $2
+       order by created_at desc, id desc offset $3)`,
+    [userId, now, sessionLimits.perPerson],
+  );
+}
+
+// --- refresh tokens ---
+
+export type Session = { sessionId: string; userId: string };
+
+export type RefreshDependencies = { pool: pg.Pool; audit: Audit };
+
+/**
+ * Exchanges a token for its successor. Null when the token is not known or its session has ended;
+ * 'reused' when it had been exchanged before and has now ended its session.
+ */
+export async function refreshSession(
+  { pool, audit }: RefreshDependencies,
+  presented: string,
+  now: Date = new Date(),
+): Promise<(Session & CookieContent) | 'reused' | null> {
+  return inTransaction(pool, async (client) => {
+    const family = await holdFamily(client, presented, now);
+    if (family === null) return null;
+    if (family.standing === 'reused') return revokeFamily(client, audit, family, now);
+    if (family.standing === 'newest') await insertSuccessor(client, family, presented, now);
+    await moveIdleEnd(client, family, now);
+    return {
+      sessionId: family.id,
+      userId: family.user_id,
+      token: successorOf(presented, family.successor_salt),
+      cookieSeconds: family.remembered ? wholeSeconds(family.ends_at, now) : null,
+    };
+  });
+}
+
+/**
+ * The session of a cookie, its idle end moved on, and nothing rotated: a page that is loaded asks
+ * this, and its answer may be lost without harm.
+ *
+ * Only the newest token counts, and its immediate parent during the grace, because a page may be
+ * loaded while another tab refreshes. Any other one ends the session here as well. It would be enough
+ * to refuse it if only thieves came with old tokens; but when the thief was the first to refresh, it
+ * is the person who comes with the old one, and a page that is loaded asks here and nowhere else.
+ */
+export async function useSession(
+  { pool, audit }: RefreshDependencies,
+  presented: string,
+  now: Date = new Date(),
+): Promise<Session | 'reused' | null> {
+  return inTransaction(pool, async (client) => {
+    const family = await holdFamily(client, presented, now);
+    if (family === null) return null;
+    if (family.standing === 'reused') return revokeFamily(client, audit, family, now);
+    await moveIdleEnd(client, family, now);
+    return { sessionId: family.id, userId: family.user_id };
+  });
+}
+
+type Family = {
+  id: string;
+  user_id: string;
+  remembered: boolean;
+  ends_at: Date;
+  successor_salt: Buffer;
+  /** Of the token that was presented. */
+  standing: 'newest' | 'parent-of-newest' | 'reused';
+};
+
+/** Locks the session of a token first and looks at the token afterwards, when nobody can change it. */
+async function holdFamily(client: Queryable, presented: string, now: Date): Promise<Family | null> {
+  const hash = hashOf(presented);
+  const { rows: sessions } = await client.query<
+    Pick<Family, 'id' | 'user_id' | 'remembered' | 'ends_at'>
+  >(
+    `select s.id, s.user_id, s.remembered, s.ends_at from sessions s
+     where s.id = (select session_id from refresh_token where token_hash = $1)
+       and s.revoked_at is null and s.expires_at > $2
+       and exists (select from users u where u.id = s.user_id and u.erasing_at is null)
+     for update of s`,
+    [hash, now],
+  );
+  const session = sessions[0];
+  if (!session) return null;
+  const { rows: tokens } = await client.query<{ successor_salt: Buffer; used_at: Date | null }>(
+    'select successor_salt, used_at from refresh_token where token_hash = $1',
+    [hash],
+  );
+  const token = tokens[0];
+  if (!token) return null;
+  const { successor_salt, used_at } = token;
+  if (used_at === null) return { ...session, successor_salt, standing: 'newest' };
+  const isFresh = now.getTime() - used_at.getTime() <= sessionLimits.graceSeconds * 1000;
+  const isParent = isFresh && (await isNewest(client, successorOf(presented, successor_salt)));
+  return { ...session, successor_salt, standing: isParent ? 'parent-of-newest' : 'reused' };
+}
+
+async function isNewest(client: Queryable, token: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'select from refresh_token where token_hash = $1 and used_at is null',
+    [hashOf(token)],
+  );
+  return rowCount === 1;
+}
+
+async function insertSuccessor(
+  client: Queryable,
+  family: Family,
+  presented: string,
+  now: Date,
+): Promise<void> {
+  await client.query(
+    `with used as (
+       update refresh_token set used_at = $5 where token_hash = $1)
+     insert into refresh_token (token_hash, session_id, user_id, successor_salt, issued_at)
+     values ($2, $3, $4, $6, $5)`,
+    [
+      hashOf(presented),
+      hashOf(successorOf(presented, family.successor_salt)),
+      family.id,
+      family.user_id,
+      now,
+      randomBytes(32),
+    ],
+  );
+}
+
+async function moveIdleEnd(client: Queryable, { id }: Family, now: Date): Promise<void> {
+  await client.query(
+    `update sessions
+     set last_used_at = $2,
+       expires_at = least(ends_at, $2::timestamptz + make_interval(secs => idle_seconds))
+     where id = $1`,
+    [id, now],
+  );
+}
+
+async function revokeFamily(
+  client: pg.ClientBase,
+  audit: Audit,
+  { id, user_id }: Family,
+  now: Date,
+): Promise<'reused'> {
+  await client.query(
+    `update sessions set revoked_at = $2, ended_reason = 'refresh-reuse' where id = $1`,
+    [id, now],
+  );
+  await audit(
+    { actor: 'system:sessions', action: 'session.refreshed-twice', subject: id, userId: user_id },
+    client,
+  );
+  return 'reused';
+}
+
+function successorOf(token: string, salt: Buffer): string {
+  return createHmac('sha256', salt).update(token).digest('base64url');
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+function wholeSeconds(until: Date, now: Date): number {
+  return Math.max(1, Math.floor((until.getTime() - now.getTime()) / 1000));
+}
+
+// --- what lives and what has ended ---
+
+/** Whether a session is this person's, has not ended, and its account takes calls. */
+export async function sessionLives(
+  sql: postgres.Sql,
+  sessionId: string,
+  userId: string,
+  now: Date = new Date(),
+): Promise<boolean> {
+  const rows = await sql`
+    select from sessions s join users u on u.id = s.user_id
+    where s.id = ${sessionId} and s.user_id = ${userId}
+      and s.revoked_at is null and s.expires_at > ${now} and u.erasing_at is null`;
+  return rows.length > 0;
+}
+
+/** Of these sessions the ones that have ended, or never were. */
+export async function endedSessions(
+  sql: postgres.Sql,
+  ids: readonly string[],
+  now: Date = new Date(),
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select wanted.id from unnest(${[...ids]}::text[]) as wanted (id)
+    where not exists (
+      select from sessions s join users u on u.id = s.user_id
+      where s.id = wanted.id and s.revoked_at is null and s.expires_at > ${now}
+        and u.erasing_at is null)`;
+  return rows.map(({ id }) => id);
+}
+
+/** The live sessions of a person, newest use first. */
+export async function listSessions(
+  sql: postgres.Sql,
+  userId: string,
+  currentId: string | null,
+  now: Date = new Date(),
+): Promise<SessionRow[]> {
+  const rows = await sql<
+    (Pick<SessionRow, 'id' | 'device' | 'address' | 'method' | 'remembered'> &
+      Record<'created_at' | 'last_used_at' | 'expires_at', Date>)[]
+  >`
+    select id, device, address, method, remembered, created_at, last_used_at, expires_at
+    from sessions
+    where user_id = ${userId} and revoked_at is null and expires_at > ${now}
+    order by last_used_at desc, id desc`;
+  return rows.map((row) => ({
+    ...row,
+    current: row.id === currentId,
+    created_at: row.created_at.toISOString(),
+    last_used_at: row.last_used_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+  }));
+}
+
+/** Ends one session of a person; false when they have no such session, or it had ended. */
+export async function endSession(
+  pool: Queryable,
+  sessionId: string,
+  userId: string,
+  reason: string,
+  now: Date = new Date(),
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update sessions set revoked_at = $4, ended_reason = $3
+     where id = $1 and user_id = $2 and revoked_at is null and expires_at > $4`,
+    [sessionId, userId, reason, now],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * The live session that a cookie's token belongs to, whichever of its family it is: to tell or to end
+ * a session, an old token is as good as the newest.
+ */
+export async function sessionOfToken(
+  sql: postgres.Sql,
+  token: string,
+  now: Date = new Date(),
+): Promise<Session | null> {
+  const rows = await sql<Session[]>`
+    select s.id as "sessionId", s.user_id as "userId" from sessions s
+    join refresh_token t on t.session_id = s.id
+    where t.token_hash = ${hashOf(token)} and s.revoked_at is null and s.expires_at > ${now}`;
+  return rows[0] ?? null;
+}
+
+/** Ends the session of a cookie's token and tells which it was; null when it had ended. */
+export async function endSessionOfToken(
+  pool: Queryable,
+  token: string,
+  reason: string,
+  now: Date = new Date(),
+): Promise<Session | null> {
+  const { rows } = await pool.query<Session>(
+    `update sessions set revoked_at = $3, ended_reason = $2
+     where id = (select session_id from refresh_token where token_hash = $1)
+       and revoked_at is null and expires_at > $3
+     returning id as "sessionId", user_id as "userId"`,
+    [hashOf(token), reason, now],
+  );
+  return rows[0] ?? null;
+}
+
+/** Ends the live sessions of a person, but for one if it is named. Resolves with how many there were. */
+export async function endSessionsOf(
+  pool: Queryable,
+  userId: string,
+  reason: string,
+  exceptSessionId?: string,
+  now: Date = new Date(),
+): Promise<number> {
+  // Locked in one order, so that two of these at once cannot wait for each other.
+  const { rowCount } = await pool.query(
+    `update sessions set revoked_at = $4, ended_reason = $2
+     where id in (
+       select id from sessions
+       where user_id = $1 and revoked_at is null and expires_at > $4
+         and id is distinct from $3
+       order by id for update)`,
+    [userId, reason, exceptSessionId ?? null, now],
+  );
+  return rowCount ?? 0;
+}
+
+/** The person has just proved again who they are. */
+export async function markAuthenticated(
+  pool: Queryable,
+  sessionId: string,
+  now: Date = new Date(),
+): Promise<void> {
+  await pool.query('update sessions set authenticated_at = $2 where id = $1', [sessionId, now]);
+}
+
+/** Whether the person has proved who they are within the last five minutes. */
+export async function recentlyAuthenticated(
+  pool: Queryable,
+  sessionId: string,
+  now: Date = new Date(),
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from sessions
+     where id = $1 and revoked_at is null
+       and authenticated_at > $2::timestamptz - make_interval(secs => $3)`,
+    [sessionId, now, sessionLimits.authenticatedSeconds],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * Forgets sessions that would have ended a week ago, and their tokens with them. The tokens of a
+ * session that lives are all kept: each tells the person from a thief for as long as there is
+ * something to steal.
+ */
+export async function purgeSessions(pool: Queryable, now: Date = new Date()): Promise<number> {
+  const { rowCount } = await pool.query(
+    `delete from sessions where id in (
+       select id from sessions
+       where expires_at < $1::timestamptz - make_interval(secs => $2)
+       order by expires_at limit $3 for update skip locked)`,
+    [now, sessionLimits.keptSeconds, sessionLimits.purgedAtOnce],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,567 @@
+import type { FailureClass } from '#services/models/model.ts';
+import { formatNumber } from '#services/platform/numbers.ts';
+import type {
+  Disagreement,
+  Evolution,
+  Optimization,
+  OptimizationSummary,
+  ProgressStep,
+  RunResult,
+  RunStatus,
+  SeatProgress,
+  SeatStatus,
+} from '#services/optimizations/contract.ts';
+import type { Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
+import type { AttemptView, CallView, RunView } from './view.ts';
+
+/** The view of a run in the words and figures that people read, for the server and the browser. */
+
+/** The run as the API answers it. `now` (ms) only moves the estimate of the time left. */
+export function describeRun(view: RunView, now: number): Optimization {
+  const bias = view.scores ? describeBias(view, view.scores) : null;
+  return {
+    ...summarize(view),
+    challenge: view.challenge ?? erased,
+    context: view.context ?? erased,
+    objectives: [...view.objectives],
+    constraints: [...view.constraints],
+    models: view.seats.map((seat) => describeSeat(view, seat)),
+    metadata: { models: view.seats.map((seat) => seat.model) },
+    insights_count: bias
+      ? bias.consensus_points.length +
+        bias.disagreement_areas.length +
+        bias.uncertainty_factors.length
+      : 0,
+    evolution: { ...describeProgress(view, now), bias },
+    result: describeResult(view),
+    ended_because: endReason(view),
+    council: view,
+  };
+}
+
+export function summarize(view: RunView): OptimizationSummary {
+  const cost = costOf(view, Object.keys(view.calls));
+  const status = statusOf(view);
+  const simulated = view.seats.filter((seat) => seat.simulated).length;
+  return {
+    id: view.id,
+    title: view.title ?? erased,
+    description: (view.challenge ?? erased).slice(0, 200),
+    status,
+    strategy: view.strategy as OptimizationSummary['strategy'],
+    challenge_type: view.challengeType as OptimizationSummary['challenge_type'],
+    progress: overallProgress(view),
+    agreement_score: view.scores?.agreement.score ?? null,
+    confidence_score: null,
+    cost: cost.micros === null ? null : cost.micros / 1_000_000,
+    cost_is_minimum: cost.atLeast,
+    credits: {
+      price: view.price,
+      reserved: view.stage === 'draft' || view.stage === 'closed' ? 0 : view.price,
+      charged: view.settled ? view.settled.captured - view.settled.refunded : null,
+      refunded: view.settled?.refunded ?? null,
+      settlement: settlementOf(view),
+    },
+    simulated: simulated > 0,
+    simulated_seats: simulated,
+    created_at: view.createdAt,
+    createdAt: view.createdAt,
+    ended_at: view.endedAt,
+  };
+}
+
+export const erased = 'Erased';
+
+export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus {
+  if (view.stage === 'draft') return 'pending';
+  if (view.stage !== 'closed' || !view.conclusion) return 'processing';
+  const { outcome } = view.conclusion;
+  return outcome === 'not_started' ? 'failed' : outcome;
+}
+
+/** A draft that is cancelled never held a credit. */
+function settlementOf(view: RunView): 'none' | 'held' | 'pending' | 'settled' {
+  if (view.stage === 'closed')
+    return view.startedAt === null && statusOf(view) === 'cancelled' ? 'none' : 'settled';
+  if (view.stage === 'settling') return 'pending';
+  return view.stage === 'draft' ? 'none' : 'held';
+}
+
+function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
+  const steps = {
+    draft: 'initializing',
+    opinions: 'querying_models',
+    claims: 'analyzing_responses',
+    reviews: 'analyzing_responses',
+    scoring: 'detecting_bias',
+    synthesis: 'synthesizing',
+    settling: 'synthesizing',
+    closed: 'completed',
+  } as const;
+  return steps[view.stage];
+}
+
+function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
+  const started = view.startedAt === null ? null : Date.parse(view.startedAt);
+  const left =
+    started === null || !isUnderway(view) || view.plan.typicalSeconds === 0
+      ? null
+      : Math.round(view.plan.typicalSeconds - (now - started) / 1000);
+  return {
+    id: view.id,
+    current_step: stepOf(view),
+    progress_percentage: overallProgress(view),
+    step_details: stepDetails(view),
+    estimated_completion: left === null || left <= 0 ? null : left,
+    start_time: view.startedAt,
+    models_queried: view.seats.filter((seat) => view.calls[opinionSlot(seat.seat)]).length,
+    models_completed: answered(view),
+    can_cancel: ['draft', 'opinions', 'claims', 'reviews'].includes(view.stage),
+  };
+}
+
+function stepDetails(view: RunView): string {
+  const reviewed = view.seats.filter((seat) => view.calls[reviewSlot(seat.seat)]?.outcome).length;
+  switch (view.stage) {
+    case 'draft':
+      return 'Getting ready';
+    case 'opinions':
+      return `${answered(view)} of ${view.seats.length} models have answered`;
+    case 'claims':
+      return 'Collecting the claims of all answers';
+    case 'reviews':
+      return `${reviewed} of ${view.accepted?.length ?? view.seats.length} blind reviews are in`;
+    case 'scoring':
+      return 'Comparing the reviews';
+    case 'synthesis':
+      return currentDraft(view)?.outcome
+        ? 'Two other models check the recommendation'
+        : 'Writing the recommendation';
+    case 'settling':
+      return 'Finishing';
+    case 'closed':
+      return {
+        pending: '',
+        processing: '',
+        completed: 'Completed',
+        failed: 'Failed',
+        cancelled: 'Cancelled',
+      }[statusOf(view)];
+  }
+}
+
+function answered(view: RunView): number {
+  return view.seats.filter((seat) => view.calls[opinionSlot(seat.seat)]?.outcome).length;
+}
+
+function isUnderway(view: RunView): boolean {
+  return ['opinions', 'claims', 'reviews', 'scoring', 'synthesis'].includes(view.stage);
+}
+
+/** Average of the seats, rounded down; 100 only when the run has ended. */
+export function overallProgress(view: RunView): number {
+  if (view.stage === 'closed') return 100;
+  if (view.seats.length === 0) return 0;
+  const sum = view.seats.reduce((total, seat) => total + seatProgress(view, seat.seat), 0);
+  return Math.min(99, Math.floor(sum / view.seats.length));
+}
+
+/** Opinion 0–40, reviews 40–75, bias 75–85, synthesis 85–100; a seat that dropped out is done. */
+function seatProgress(view: RunView, seat: string): number {
+  if (view.stage === 'closed' || isOut(view, seat)) return 100;
+  switch (view.stage) {
+    case 'draft':
+      return 0;
+    case 'opinions': {
+      const opinion = view.calls[opinionSlot(seat)];
+      return opinion?.outcome ? 40 : Math.min(38, Math.floor(40 * (opinion?.streamed ?? 0)));
+    }
+    case 'claims':
+      return 40;
+    case 'reviews': {
+      const review = view.calls[reviewSlot(seat)];
+      return review?.outcome ? 75 : Math.min(73, 45 + Math.floor(30 * (review?.streamed ?? 0)));
+    }
+    case 'scoring':
+      return 80;
+    case 'synthesis': {
+      const draft = currentDraft(view);
+      return draft?.outcome ? 95 : Math.min(94, 85 + Math.floor(10 * (draft?.streamed ?? 0)));
+    }
+    case 'settling':
+      return 99;
+  }
+}
+
+function currentDraft(view: RunView): CallView | undefined {
+  const redone = Object.values(view.rounds).filter(
+    ({ verdict }) => verdict === 'repair' || verdict === 'other_synthesizer',
+  );
+  return view.calls[draftSlot(redone.length + 1)];
+}
+
+function isOut(view: RunView, seat: string): boolean {
+  return finalFailure(view, opinionSlot(seat)) !== null || isMissing(view, seat);
+}
+
+function isMissing(view: RunView, seat: string): boolean {
+  return view.missing.some((one) => one.seat === seat);
+}
+
+function lastAttempt(view: RunView, slot: Slot): { number: number; attempt: AttemptView } | null {
+  const attempts = view.calls[slot]?.attempts ?? {};
+  const number = Math.max(0, ...Object.keys(attempts).map(Number));
+  const attempt = attempts[number];
+  return attempt ? { number, attempt } : null;
+}
+
+function finalFailure(view: RunView, slot: Slot): FailureClass | 'lost' | null {
+  if (view.calls[slot]?.outcome) return null;
+  const last = lastAttempt(view, slot)?.attempt;
+  if (!last?.final) return null;
+  return last.status === 'lost' ? 'lost' : (last.failure ?? null);
+}
+
+/** What a missing seat was waiting to try again after when its stage closed; null when it was at work. */
+function lastFailure(view: RunView, seat: string): FailureClass | null {
+  const last = lastAttempt(view, opinionSlot(seat))?.attempt;
+  return last?.status === 'failed' ? last.failure : null;
+}
+
+export function describeSeat(view: RunView, seat: Seat): SeatProgress {
+  const slots = [opinionSlot(seat.seat), reviewSlot(seat.seat)];
+  const current = view.calls[slots[1]!] ? slots[1]! : slots[0]!;
+  const last = lastAttempt(view, current);
+  const status = seatStatus(view, seat.seat);
+  const cost = costOf(view, slots);
+  const latency = lastAttempt(view, slots[0]!)?.attempt.latencyMs ?? null;
+  const confidence = view.scores?.confidence[seat.seat]?.value;
+  return {
+    id: `${view.id}:${seat.seat}`,
+    seat: seat.seat,
+    name: seat.model,
+    provider: seat.provider,
+    role: seat.role,
+    status,
+    progress: seatProgress(view, seat.seat),
+    currentStep: view.stage === 'draft' ? null : stepOf(view),
+    costCents: cost.micros === null ? null : cost.micros / 10_000,
+    latencyMs: last?.attempt.latencyMs ?? latency,
+    confidence: confidence === undefined ? null : Math.round(confidence),
+    attempt: last?.number ?? 0,
+    simulated: seat.simulated,
+    reason: seatReason(view, seat.seat, status),
+  };
+}
+
+function seatStatus(view: RunView, seat: string): SeatStatus {
+  if (view.excluded?.seat === seat) return 'excluded';
+  const failure = finalFailure(view, opinionSlot(seat));
+  if (failure === 'refusal') return 'refused';
+  if (failure === 'timeout') return 'timed_out';
+  if (failure !== null) return 'failed';
+  if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
+  if (view.stage === 'closed' || view.stage === 'settling') {
+    const opinion = view.calls[opinionSlot(seat)];
+    return !opinion ? 'not_called' : opinion.outcome ? 'completed' : 'failed';
+  }
+  const review = view.calls[reviewSlot(seat)];
+  if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
+  const slot = review ? reviewSlot(seat) : opinionSlot(seat);
+  const last = lastAttempt(view, slot)?.attempt;
+  if (!last) return 'waiting';
+  return last.status === 'failed' && !last.final ? 'retrying' : 'processing';
+}
+
+function seatReason(view: RunView, seat: string, status: SeatStatus): string | null {
+  if (status === 'excluded')
+    return `Left out of the vote: its answer tried to instruct its reviewers (${view.excluded?.flags ?? 0} flagged it)`;
+  const failure = finalFailure(view, opinionSlot(seat));
+  if (failure !== null) return failureWords[failure];
+  if (isMissing(view, seat)) return failureWords[lastFailure(view, seat) ?? 'late'];
+  if (status === 'not_called') return 'Was not asked';
+  if (status === 'failed') return 'Had not answered when the run ended';
+  if (status === 'retrying') {
+    const last = lastAttempt(
+      view,
+      view.calls[reviewSlot(seat)] ? reviewSlot(seat) : opinionSlot(seat),
+    );
+    return `Retrying (attempt ${(last?.number ?? 1) + 1}): ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
+  }
+  const reviewFailure = finalFailure(view, reviewSlot(seat));
+  return reviewFailure === null ? null : `No review: ${failureWords[reviewFailure]}`;
+}
+
+export const failureWords: Readonly<Record<FailureClass | 'lost' | 'late', string>> = {
+  rate_limited: 'The provider is limiting requests',
+  timeout: 'No answer in time',
+  conflict: 'The provider reported a conflict',
+  unavailable: 'The provider is unavailable',
+  connection: 'The provider could not be reached',
+  auth: 'The provider refused the key',
+  billing: 'The provider account has a billing problem',
+  unknown_model: 'The provider does not know this model',
+  bad_request: 'The provider did not accept the request',
+  refusal: 'The model declined to answer this question',
+  truncated: 'The answer was cut off',
+  malformed: 'The answer did not have the required form',
+  aborted: 'The call was stopped',
+  lost: 'The call was lost',
+  late: 'No answer in time',
+};
+
+/** Micro-dollars of the given slots; null before any call was priced. */
+export function costOf(
+  view: RunView,
+  slots: readonly Slot[],
+): { micros: number | null; atLeast: boolean } {
+  const attempts = slots.flatMap((slot) => Object.values(view.calls[slot]?.attempts ?? {}));
+  const known = attempts.flatMap((one) => (one.costMicros === null ? [] : [one.costMicros]));
+  return {
+    micros: known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0),
+    atLeast: attempts.some((one) => one.costMicros === null && isOver(view, one)),
+  };
+}
+
+/** What is still under way may yet say what it cost; usage of an open attempt came after it could matter. */
+function isOver(view: RunView, attempt: AttemptView): boolean {
+  return attempt.status !== 'open' || attempt.usage !== null || view.conclusion !== null;
+}
+
+function endReason(view: RunView): string | null {
+  const reason = view.conclusion?.reason ?? null;
+  if (reason === null) return null;
+  const words = {
+    quorum: 'Too few models gave an answer that could be used.',
+    reviews: 'Too few models reviewed the answers.',
+    timeout: 'Optimization timeout: the run took longer than it may.',
+    not_seatable: 'The models of this strategy are not available.',
+    person: 'You cancelled this run.',
+    drafts_failed:
+      'No recommendation passed its checks, so the best single answer is shown instead.',
+  } as const;
+  return words[reason];
+}
+
+function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
+  return {
+    agreement_score: scores.agreement.score,
+    agreement_band: scores.agreement.band,
+    agreement_capped: scores.agreement.capped,
+    agreement_note: agreementNote(scores),
+    two_camps: scores.twoCamps,
+    clear_winner: scores.clearWinner,
+    disagreement_areas: scores.disagreements.map((area) => describeArea(view, scores, area)),
+    consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
+    model_confidence_scores: Object.fromEntries(
+      Object.entries(scores.confidence).map(([seat, one]) => [seat, Math.round(one.value)]),
+    ),
+    uncertainty_factors: scores.uncertainty.map((factor) => ({
+      kind: factor.kind,
+      text: uncertaintyText(view, factor),
+    })),
+    minority_report: scores.minority
+      ? {
+          seat: scores.minority.seat,
+          position: opinionOf(view, scores.minority.seat)?.recommendation.one_line ?? erased,
+          against: [...scores.minority.against],
+          flaws: flawsAgainst(view, scores.order[0] ?? ''),
+        }
+      : null,
+    indicators: [
+      {
+        id: 'position',
+        name: 'Position',
+        value:
+          scores.bias.positionSlope === null
+            ? null
+            : `${signed(scores.bias.positionSlope)} points per place`,
+        note: 'Whether answers shown earlier were scored higher. An indicator: one run sees only 0.3 points per place or more.',
+      },
+      {
+        id: 'leniency',
+        name: 'Leniency',
+        value:
+          scores.bias.leniencySpread === null
+            ? null
+            : `spread ${scores.bias.leniencySpread.toFixed(2)} points`,
+        note: 'How differently strict the reviewers are. The order is taken from their rankings, so it does not decide.',
+      },
+      {
+        id: 'verbosity',
+        name: 'Length',
+        value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
+        note: 'How far longer answers ranked higher (τ). In one run length and quality cannot be told apart.',
+      },
+      { id: 'self', name: 'Self-preference', value: null, note: 'Not measured in this version.' },
+      { id: 'family', name: 'Same family', value: null, note: 'Not measured in this version.' },
+    ],
+  };
+}
+
+function agreementNote(scores: Scores): string | null {
+  const { score, capped, rank, whyNull } = scores.agreement;
+  if (score === null)
+    return whyNull === 'no_ledger'
+      ? 'Not scored: no claim ledger'
+      : 'No score: too few models answered';
+  if (capped) return 'Capped at 60: a third or more contest a decisive claim.';
+  return rank === null
+    ? 'Reviewers had too few answers in common to measure how far their orders agree.'
+    : null;
+}
+
+function describeArea(
+  view: RunView,
+  scores: Scores,
+  area: Scores['disagreements'][number],
+): Disagreement {
+  const text = area.about === 'decision' ? 'Which decision to take' : claimText(view, area.about);
+  return {
+    about: area.about,
+    text,
+    sides: area.sides.map((side) => ({
+      stance: area.about === 'decision' ? optionText(view, side.stance) : side.stance,
+      seats: [...side.seats],
+      quote: bestQuote(view, scores, area.about, side.seats),
+    })),
+    settled_by: settledBy(view, area.about),
+  };
+}
+
+/** Verbatim from the side's best-placed answer: its words for the claim, else its recommendation. */
+function bestQuote(
+  view: RunView,
+  scores: Scores,
+  about: string,
+  seats: readonly string[],
+): { seat: string; text: string } | null {
+  const best = scores.order.filter((seat) => seats.includes(seat));
+  const quotes = view.ledger?.claims[about]?.quotes ?? [];
+  for (const seat of best) {
+    const own = quotes.find((quote) => quote.seat === seat);
+    if (own) return { seat, text: own.quote };
+  }
+  const seat = best[0] ?? seats[0];
+  const line = seat === undefined ? null : opinionOf(view, seat)?.recommendation.one_line;
+  return seat !== undefined && line ? { seat, text: line } : null;
+}
+
+function settledBy(view: RunView, about: string): string | null {
+  const dissent = acceptedDraft(view)?.dissent.find((one) => one.claim_id === about);
+  return dissent?.text ?? null;
+}
+
+function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): string {
+  switch (factor.kind) {
+    case 'unsure_claim':
+      return `${factor.count} models are unsure: ${claimText(view, factor.ref)}`;
+    case 'flips':
+      return `${factor.count} models would change their advice if this were false: ${claimText(view, factor.ref)}`;
+    case 'assumption':
+      return `Assumed by ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+    case 'missing_info':
+      return `Missing for ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+    case 'process':
+      return processWords[factor.ref] ?? factor.ref;
+  }
+}
+
+const processWords: Readonly<Record<string, string>> = {
+  seats_missing: 'Not every model answered.',
+  reviews_missing: 'Not every model reviewed the others.',
+  no_claim_ledger: 'The claims of the answers could not be merged.',
+  seat_excluded: 'One answer was left out of the vote.',
+  strongest_seat_missing: 'The strongest model of the panel is missing.',
+  price_table_stale: 'The price table is more than 30 days old.',
+};
+
+export function claimText(view: RunView, id: string): string {
+  return view.ledger?.claims[id]?.text ?? fallbackClaimText(view, id) ?? erased;
+}
+
+export function optionText(view: RunView, id: string): string {
+  const option = view.ledger?.options[id];
+  if (option?.text) return option.text;
+  const author = option?.seats[0];
+  return (author && opinionOf(view, author)?.recommendation.option_label) || erased;
+}
+
+/** A fallback ledger has no texts of its own: they stand in the answers, in order of importance. */
+function fallbackClaimText(view: RunView, id: string): string | null {
+  const claim = view.ledger?.claims[id];
+  const author = claim?.authors[0];
+  const opinion = author === undefined ? null : opinionOf(view, author);
+  const index = claim?.index ?? null;
+  return index === null ? null : (opinion?.claims[index]?.text ?? null);
+}
+
+export function opinionOf(view: RunView, seat: string): Opinion | null {
+  return view.calls[opinionSlot(seat)]?.opinion ?? null;
+}
+
+function flawsAgainst(view: RunView, seat: string): { seat: string; text: string }[] {
+  return view.seats.flatMap((reviewer) =>
+    (view.calls[reviewSlot(reviewer.seat)]?.notes?.flaws ?? [])
+      .filter((flaw) => flaw.seat === seat)
+      .map((flaw) => ({ seat: reviewer.seat, text: flaw.text })),
+  );
+}
+
+const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
+
+function signed(value: number): string {
+  return formatNumber(value, { ...twoDecimals, signDisplay: 'exceptZero' }, 'en-US');
+}
+
+// ── the result ──────────────────────────────────────────────────────────────────────────────────
+
+function acceptedRound(view: RunView): number | null {
+  const found = Object.entries(view.rounds).find(([, one]) => one.verdict === 'accept');
+  return found ? Number(found[0]) : null;
+}
+
+function acceptedDraft(view: RunView): Draft | null {
+  const number = acceptedRound(view);
+  return number === null ? null : (view.calls[draftSlot(number)]?.draft ?? null);
+}
+
+function describeResult(view: RunView): RunResult | null {
+  const { conclusion } = view;
+  if (view.stage !== 'closed' || conclusion?.outcome !== 'completed' || !conclusion.heading)
+    return null;
+  const number = acceptedRound(view);
+  const draft = acceptedDraft(view);
+  if (conclusion.heading === 'recommendation' && number !== null)
+    return {
+      heading: 'recommendation',
+      decision: draft?.decision ?? erased,
+      sections: draft?.sections ?? [],
+      next_steps: draft?.next_steps ?? [],
+      dissent: draft?.dissent ?? [],
+      uncertainties: draft?.uncertainties ?? [],
+      verified: view.rounds[number]?.verified ?? 'none',
+      seat: null,
+    };
+  const opinion = conclusion.bestSeat === null ? null : opinionOf(view, conclusion.bestSeat);
+  return {
+    heading: 'best_single_answer',
+    decision: opinion?.recommendation.one_line ?? erased,
+    sections: [
+      { heading: 'Why', blocks: plain(opinion?.reasoning) },
+      { heading: 'What it rests on', blocks: plain(opinion?.claims.map((claim) => claim.text)) },
+      { heading: 'Risks', blocks: plain(opinion?.risks) },
+    ].filter((section) => section.blocks.length > 0),
+    next_steps: [],
+    dissent: [],
+    uncertainties: opinion ? [...opinion.assumptions, ...opinion.missing_info] : [],
+    verified: 'none',
+    seat: conclusion.bestSeat,
+  };
+}
+
+function plain(texts: readonly string[] | undefined) {
+  return (texts ?? []).map((text) => ({ text, claim_ids: [] }));
+}

@@ -1,0 +1,106 @@
+import type pg from 'pg';
+import type { RecordedEvent, StreamEvents } from '#db/event-store.ts';
+import { allRunsOf } from '#projections/optimization-list.ts';
+import type { ExportPart, ExportRow } from '#services/platform/export.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { describeRun } from './describe.ts';
+import { streamOf } from '#services/optimizations/run/reactions.ts';
+import { occurredAt, openTexts, runEventOf } from './read-run.ts';
+import { foldRun } from './run-texts.ts';
+import type { EventTexts } from './view.ts';
+
+export type RunExportDependencies = {
+  pool: pg.Pool;
+  sealer: Sealer;
+  readStream: (streamId: string) => Promise<StreamEvents>;
+  clock: () => number;
+};
+
+const tables = {
+  runs: [
+    'id',
+    'title',
+    'challenge',
+    'context',
+    'objectives',
+    'constraints',
+    'challenge_type',
+    'strategy',
+    'status',
+    'price',
+    'charged',
+    'refunded',
+    'cost_usd',
+    'agreement_score',
+    'created_at',
+    'ended_at',
+    'hidden',
+    'result',
+  ],
+  /** Every text that was written in a run: the question, answers, reviews, drafts, checks. */
+  run_texts: ['run_id', 'position', 'at', 'slot', 'model', 'field', 'text'],
+  run_events: ['run_id', 'position', 'at', 'type', 'data'],
+} as const;
+
+/** A person's runs, the hidden ones too: what was asked, what every model wrote, what came of it. */
+export function runExport(dependencies: RunExportDependencies): ExportPart {
+  return {
+    tables,
+    async *rows(userId) {
+      for (const runId of await allRunsOf(dependencies.pool, userId))
+        yield* runRows(dependencies, runId);
+    },
+  };
+}
+
+async function* runRows(
+  { readStream, sealer, clock }: RunExportDependencies,
+  runId: string,
+): AsyncGenerator<readonly [string, ExportRow]> {
+  const { events } = await readStream(streamOf(runId));
+  const texts = await Promise.all(events.map(async (event) => textsOf(sealer, event)));
+  const run = foldRun(
+    runId,
+    events.map((recorded, index) => ({
+      event: runEventOf(recorded),
+      position: recorded.streamPosition,
+      at: occurredAt(recorded),
+      texts: texts[index] ?? {},
+    })),
+  );
+  if (!run) return;
+  const { view } = run;
+  const described = describeRun(view, clock());
+  yield [
+    'runs',
+    {
+      ...described,
+      title: view.title,
+      challenge: view.challenge,
+      context: view.context,
+      price: described.credits.price,
+      charged: described.credits.charged,
+      refunded: described.credits.refunded,
+      cost_usd: described.cost,
+      hidden: view.hidden,
+    },
+  ];
+  for (const [index, recorded] of events.entries()) {
+    const { sealed: _, ...data } = recorded.data;
+    const place = { run_id: runId, position: recorded.streamPosition, at: occurredAt(recorded) };
+    yield ['run_events', { ...place, type: recorded.type, data }];
+    for (const [field, text] of Object.entries(texts[index] ?? {}))
+      yield ['run_texts', { ...place, slot: data['slot'], model: data['answeredBy'], field, text }];
+  }
+}
+
+/** A text that was damaged must not keep a person from everything else. */
+async function textsOf(sealer: Sealer, recorded: RecordedEvent): Promise<EventTexts> {
+  try {
+    return await openTexts(sealer, recorded);
+  } catch (error) {
+    if (error instanceof IntegrityError) return {};
+    throw error;
+  }
+}

@@ -1,0 +1,174 @@
+import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import { draftMarkdown, escapeMarkdown } from '#services/optimizations/prompts/draft.ts';
+import { claimText, opinionOf } from './describe.ts';
+
+/**
+ * A run's result as Markdown, for the clipboard, a file and the command line. Everything that a person
+ * or a model wrote is flattened and escaped, so that nothing in it becomes a link, an image or HTML
+ * where the Markdown is pasted.
+ */
+export function runMarkdown(run: Optimization): string {
+  const { bias } = run.evolution;
+  const parts = [
+    `# ${escapeMarkdown(run.title)}`,
+    isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
+    simulatedSentence(run),
+    run.result ? recommendation(run, run.result) : ending(run),
+    ...(bias ? [agreement(bias), ...findings(bias)] : []),
+    ...answers(run),
+    models(run),
+  ];
+  return `${parts
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .join('\n\n')}\n`;
+}
+
+function isWholeQuestion({ title, challenge }: Optimization): boolean {
+  return title.trim() === challenge.trim();
+}
+
+function simulatedSentence(run: Optimization): string {
+  if (!run.simulated) return '';
+  return run.simulated_seats === run.models.length
+    ? '> Simulated models: example answers, no provider was called.'
+    : `> Simulated models (${run.simulated_seats} of ${run.models.length}): example answers, no provider was called for them.`;
+}
+
+const statusWords: Readonly<Record<Optimization['status'], string>> = {
+  pending: 'Not started',
+  processing: 'Still running',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
+
+function ending(run: Optimization): string {
+  return `**${statusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
+}
+
+function agreement(bias: BiasAnalysis): string {
+  const score =
+    bias.agreement_score === null
+      ? 'no score.'
+      : `${bias.agreement_score} of 100 (${bias.agreement_band ?? ''}).`;
+  const sentences = [
+    `${score} Agreement is not correctness.`,
+    bias.agreement_note ?? '',
+    bias.two_camps ? 'There is no winner: two camps.' : '',
+  ];
+  return section('Agreement', [sentences.filter((one) => one !== '').join(' ')]);
+}
+
+function recommendation(run: Optimization, result: RunResult): string {
+  const heading =
+    result.heading === 'recommendation'
+      ? 'Recommendation'
+      : `Best single answer${result.seat === null ? '' : ` (${result.seat})`}`;
+  const checked = {
+    two: 'Checked by two models of other families.',
+    one: 'Checked by one model of another family.',
+    none: 'Not independently verified.',
+  };
+  const claims = Object.keys(run.council.ledger?.claims ?? {}).map((id) => ({
+    id,
+    text: claimText(run.council, id),
+  }));
+  const because = result.heading === 'recommendation' ? null : run.ended_because;
+  return [
+    `## ${heading}`,
+    because === null ? '' : escapeMarkdown(because),
+    `*${checked[result.verified]}*`,
+    draftMarkdown({ ...result, option_id: '' }, claims).replaceAll(/^## /gm, '### '),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function findings(bias: BiasAnalysis): string[] {
+  return [
+    section(
+      'Consensus points',
+      bias.consensus_points.map((point) => `- ${escapeMarkdown(point.text)}`),
+    ),
+    section('Where the models stand apart', bias.disagreement_areas.map(divergence)),
+    minority(bias),
+    section(
+      'Uncertainty factors',
+      bias.uncertainty_factors.map((factor) => `- ${escapeMarkdown(factor.text)}`),
+    ),
+  ];
+}
+
+function divergence(area: BiasAnalysis['disagreement_areas'][number]): string {
+  return [
+    `- **${escapeMarkdown(area.text)}**`,
+    ...area.sides.map((side) => {
+      const quote = side.quote ? `: “${escapeMarkdown(side.quote.text)}” (${side.quote.seat})` : '';
+      return `  - ${escapeMarkdown(side.stance)}, ${side.seats.join(', ')}${quote}`;
+    }),
+    ...(area.settled_by === null
+      ? []
+      : [`  - Both sides, and what would settle it: ${escapeMarkdown(area.settled_by)}`]),
+  ].join('\n');
+}
+
+function minority({ minority_report: report }: BiasAnalysis): string {
+  if (!report) return '';
+  return section('Minority report', [
+    `${report.seat}: ${escapeMarkdown(report.position)}`,
+    ...report.flaws.map(
+      (flaw) => `\nAgainst the first answer, ${flaw.seat}: ${escapeMarkdown(flaw.text)}`,
+    ),
+  ]);
+}
+
+function answers(run: Optimization): string[] {
+  const given = run.council.seats.flatMap((seat) => {
+    const opinion = opinionOf(run.council, seat.seat);
+    if (!opinion) return [];
+    return [
+      [
+        `### ${seat.seat} ${escapeMarkdown(seat.model)}`,
+        `**${escapeMarkdown(opinion.recommendation.one_line)}**`,
+        ...opinion.reasoning.map(escapeMarkdown),
+        ...(opinion.risks.length === 0
+          ? []
+          : [`Risks:\n\n${opinion.risks.map((risk) => `- ${escapeMarkdown(risk)}`).join('\n')}`]),
+      ].join('\n\n'),
+    ];
+  });
+  return given.length === 0 ? [] : ['## Each answer', ...given];
+}
+
+/** The panel, what it cost, and what the run cost. */
+function models(run: Optimization): string {
+  const cell = (value: string | number | null): string =>
+    value === null ? '--' : escapeMarkdown(String(value));
+  return [
+    '## Models',
+    [
+      '| Seat | Model | Status | Cost (US cents) | Last call (ms) |',
+      '| --- | --- | --- | ---: | ---: |',
+      ...run.models.map(
+        (model) =>
+          `| ${cell(model.seat)} | ${cell(model.name)} | ${cell(model.status)} | ${cell(model.costCents)} | ${cell(model.latencyMs)} |`,
+      ),
+    ].join('\n'),
+    money(run),
+  ].join('\n\n');
+}
+
+function money({ cost, cost_is_minimum: isMinimum, credits }: Optimization): string {
+  const dollars = cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}$${cost.toFixed(3)}`;
+  const back = credits.refunded ?? 0;
+  const charged =
+    credits.charged === null
+      ? ''
+      : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
+  return `The models cost ${dollars}.${charged}`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
+}

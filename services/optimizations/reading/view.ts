@@ -1,0 +1,392 @@
+import type { FailureClass, UsageRecord } from '#services/models/model.ts';
+import type {
+  CallOutcome,
+  DraftChecks,
+  LedgerTexts,
+  MissingSeat,
+  OptimizationEvent,
+  Plan,
+  Scores,
+  Seat,
+  Slot,
+} from '#services/optimizations/run/events.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+
+/**
+ * What people see of a run, written once for the server and the browser: an event becomes a patch of
+ * keyed absolute values, patches merge into the view, and `describe.ts` puts it into words. A run's detail is
+ * the fold of its stream through these functions, the stream sends the same patches as facts, so a
+ * page that joined late, resumed or reloaded ends with the same state.
+ *
+ * Erased text is null.
+ */
+
+export type AttemptView = {
+  status: 'open' | 'succeeded' | 'failed' | 'lost';
+  model: string;
+  simulated: boolean;
+  startedAt: string | null;
+  latencyMs: number | null;
+  costMicros: number | null;
+  usage: UsageRecord | null;
+  failure: FailureClass | null;
+  final: boolean;
+  retryAt: string | null;
+};
+
+export type ReviewNotes = {
+  critique: string;
+  flaws: readonly { seat: string; text: string }[];
+};
+
+export type CallView = {
+  attempts: Readonly<Record<string, AttemptView>>;
+  outcome: CallOutcome | null;
+  opinion: Opinion | null;
+  notes: ReviewNotes | null;
+  draft: Draft | null;
+  /** Share of the expected text that has streamed in, 0–1; live only. */
+  streamed: number;
+};
+
+export type ClaimView = {
+  importance: number;
+  authors: readonly string[];
+  flips: readonly string[];
+  text: string | null;
+  quotes: readonly { seat: string; quote: string }[];
+  /** In a fallback ledger: the claim's place in its author's answer. */
+  index: number | null;
+};
+
+export type RoundView = {
+  /** Absent when no draft of this round came to be checked. */
+  checks?: DraftChecks;
+  verdict: 'accept' | 'repair' | 'other_synthesizer' | 'fallback' | null;
+  verified: 'two' | 'one' | 'none' | null;
+  failed: readonly string[];
+};
+
+export type RunView = {
+  id: string;
+  /** Position of the last event merged; an older patch is ignored. */
+  version: number;
+  /** `scoring` lies between the two events of one append: watchers receive it, no reader meets it. */
+  stage:
+    | 'draft'
+    | 'opinions'
+    | 'claims'
+    | 'reviews'
+    | 'scoring'
+    | 'synthesis'
+    | 'settling'
+    | 'closed';
+  challengeType: string;
+  strategy: string;
+  price: number;
+  priceUntil: string;
+  retryOf: string | null;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  title: string | null;
+  challenge: string | null;
+  context: string | null;
+  objectives: readonly string[];
+  constraints: readonly string[];
+  seats: readonly Seat[];
+  plan: Plan;
+  calls: Readonly<Record<Slot, CallView>>;
+  accepted: readonly string[] | null;
+  missing: readonly MissingSeat[];
+  ledger: {
+    source: 'extractor' | 'second_extractor' | 'fallback';
+    scored: boolean;
+    claims: Readonly<Record<string, ClaimView>>;
+    options: Readonly<Record<string, { seats: readonly string[]; text: string | null }>>;
+    notes: Readonly<
+      Record<string, { kind: string; seats: readonly string[]; text: string | null }>
+    >;
+  } | null;
+  excluded: { seat: string; why: string; flags: number } | null;
+  scores: Scores | null;
+  rounds: Readonly<Record<string, RoundView>>;
+  conclusion: Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'] | null;
+  settled: { captured: number; refunded: number } | null;
+  hidden: boolean;
+};
+
+/** A partial view: objects merge by key, everything else replaces. */
+export type RunPatch = DeepPartial<RunView>;
+type DeepPartial<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { [Key in keyof Value]?: DeepPartial<Value[Key]> }
+    : Value;
+
+/** The opened texts of one event by field; null where the key is gone. */
+export type EventTexts = Readonly<Record<string, string | null>>;
+
+// ── events to patches ───────────────────────────────────────────────────────────────────────────
+
+/** The patch of one event, computed from that event alone. `at` is when it occurred. */
+export function patchOf(
+  runId: string,
+  event: OptimizationEvent,
+  texts: EventTexts,
+  at: string,
+): RunPatch {
+  switch (event.type) {
+    case 'OptimizationCreated': {
+      const { challengeType, strategy, price, priceUntil, seats, plan, createdAt } = event.data;
+      return {
+        ...emptyView,
+        id: runId,
+        challengeType,
+        strategy,
+        price,
+        priceUntil,
+        seats,
+        plan,
+        createdAt,
+        retryOf: event.data.retryOf ?? null,
+        title: texts['title'] ?? null,
+        challenge: texts['challenge'] ?? null,
+        context: texts['context'] ?? null,
+        objectives: (parsed(texts['objectives']) as string[] | null) ?? [],
+        constraints: (parsed(texts['constraints']) as string[] | null) ?? [],
+      };
+    }
+    case 'ProcessingStarted':
+      return { stage: 'opinions', startedAt: event.data.startedAt };
+    case 'CallStarted': {
+      const { slot, attempt, model, simulated, startedAt } = event.data;
+      return call(slot, attempt, { ...newAttempt, model, simulated, startedAt }, { streamed: 0 });
+    }
+    case 'CallLost':
+      return call(event.data.slot, event.data.attempt, {
+        status: 'lost',
+        final: event.data.final,
+      });
+    case 'CallSucceeded': {
+      const { slot, attempt, outcome } = event.data;
+      const reply = texts['reply'];
+      return call(
+        slot,
+        attempt,
+        { status: 'succeeded', ...ended(event.data) },
+        {
+          outcome,
+          streamed: 1,
+          ...(outcome.kind === 'opinion' ? { opinion: parsed(reply) as Opinion | null } : {}),
+          ...(outcome.kind === 'draft' ? { draft: parsed(reply) as Draft | null } : {}),
+          ...(outcome.kind === 'review'
+            ? { notes: parsed(texts['notes']) as ReviewNotes | null }
+            : {}),
+        },
+      );
+    }
+    case 'CallFailed': {
+      const { slot, attempt, failure, final, retryAt } = event.data;
+      const change = { status: 'failed' as const, failure, final, retryAt, ...ended(event.data) };
+      return call(slot, attempt, change, { streamed: 0 });
+    }
+    case 'CallCostRecorded':
+      return call(event.data.slot, event.data.attempt, ended(event.data));
+    case 'OpinionsClosed':
+      return { stage: 'claims', accepted: event.data.accepted, missing: event.data.missing };
+    case 'ClaimsFixed': {
+      const words = parsed(texts['ledger']) as LedgerTexts | null;
+      const { source, scored, claims, options, notes } = event.data;
+      return {
+        stage: 'reviews',
+        ledger: {
+          source,
+          scored,
+          claims: Object.fromEntries(
+            claims.map(({ id, importance, authors, flips, from }) => [
+              id,
+              {
+                importance,
+                authors,
+                flips,
+                text: words?.claims[id]?.text ?? null,
+                quotes: words?.claims[id]?.quotes ?? [],
+                index: from?.index ?? null,
+              },
+            ]),
+          ),
+          options: Object.fromEntries(
+            options.map(({ id, seats }) => [id, { seats, text: words?.options[id] ?? null }]),
+          ),
+          notes: Object.fromEntries(
+            notes.map(({ id, kind, seats }) => [
+              id,
+              { kind, seats, text: words?.notes[id] ?? null },
+            ]),
+          ),
+        },
+      };
+    }
+    case 'ReviewsClosed':
+      return { stage: 'scoring', excluded: event.data.excluded };
+    case 'ScoresComputed': {
+      const { inputs: _inputs, synthesisHardAt: _hardAt, ...scores } = event.data;
+      return { stage: 'synthesis', scores };
+    }
+    case 'DraftChecked':
+      return round(event.data.round, { checks: event.data.checks });
+    case 'SynthesisJudged': {
+      const { verdict, verified, failed } = event.data;
+      return round(event.data.round, { verdict, verified, failed });
+    }
+    case 'RunConcluded':
+      return { stage: 'settling', conclusion: event.data };
+    case 'OptimizationCompleted':
+    case 'OptimizationFailed':
+    case 'OptimizationCancelled': {
+      const { captured, refunded } = event.data;
+      return { stage: 'closed', settled: { captured, refunded }, endedAt: at };
+    }
+    case 'OptimizationHidden':
+      return { hidden: true };
+    case 'OptimizationRestored':
+      return { hidden: false };
+    case 'OptimizationRenamed':
+      return { title: texts['title'] ?? null };
+    case 'SoftPassed':
+      return {};
+  }
+}
+
+/** A new view; keys that the patch does not name keep their objects. */
+export function applyPatch(view: RunView, patch: RunPatch, version: number): RunView {
+  if (version <= view.version) return view;
+  return { ...(merged(view, patch) as RunView), version };
+}
+
+/** The view with how far open calls have streamed (0–100); never moves one back. */
+export function withStreamed(
+  view: RunView,
+  streaming: readonly { slot: Slot; progress: number }[],
+): RunView {
+  const changes = streaming.flatMap(({ slot, progress }) => {
+    const known = view.calls[slot];
+    const streamed = progress / 100;
+    return known && known.outcome === null && known.streamed < streamed
+      ? [[slot, { ...known, streamed }] as const]
+      : [];
+  });
+  if (changes.length === 0) return view;
+  return { ...view, calls: { ...view.calls, ...Object.fromEntries(changes) } };
+}
+
+/** The view of a run whose stream begins with the patch of `OptimizationCreated`. */
+export function beginView(patch: RunPatch): RunView {
+  return { ...(merged(emptyView, patch) as RunView), version: 1 };
+}
+
+function merged(value: unknown, patch: unknown): unknown {
+  if (!isRecord(value) || !isRecord(patch)) return patch;
+  const next: Record<string, unknown> = { ...value };
+  for (const [key, part] of Object.entries(patch)) next[key] = merged(value[key], part);
+  return next;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const emptyPlan: Plan = {
+  reviewsPerSeat: 0,
+  extractors: [],
+  synthesizers: [],
+  verifiers: [],
+  minFamilies: 0,
+  typicalSeconds: 0,
+  deadlinesMs: {
+    opinionsSoft: 0,
+    opinionsHard: 0,
+    claims: 0,
+    reviewsSoft: 0,
+    reviewsHard: 0,
+    synthesis: 0,
+    run: 0,
+  },
+};
+
+const emptyView: RunView = {
+  id: '',
+  version: 0,
+  stage: 'draft',
+  challengeType: 'other',
+  strategy: '',
+  price: 0,
+  priceUntil: '',
+  retryOf: null,
+  createdAt: '',
+  startedAt: null,
+  endedAt: null,
+  title: null,
+  challenge: null,
+  context: null,
+  objectives: [],
+  constraints: [],
+  seats: [],
+  plan: emptyPlan,
+  calls: {},
+  accepted: null,
+  missing: [],
+  ledger: null,
+  excluded: null,
+  scores: null,
+  rounds: {},
+  conclusion: null,
+  settled: null,
+  hidden: false,
+};
+
+const newAttempt: AttemptView = {
+  status: 'open',
+  model: '',
+  simulated: false,
+  startedAt: null,
+  latencyMs: null,
+  costMicros: null,
+  usage: null,
+  failure: null,
+  final: false,
+  retryAt: null,
+};
+
+const newCall: Omit<CallView, 'attempts'> = {
+  outcome: null,
+  opinion: null,
+  notes: null,
+  draft: null,
+  streamed: 0,
+};
+
+function call(
+  slot: Slot,
+  attempt: number,
+  change: Partial<AttemptView>,
+  more: Partial<Omit<CallView, 'attempts'>> = {},
+): RunPatch {
+  const whole = change.status === 'open' && attempt === 1 ? newCall : {};
+  return { calls: { [slot]: { ...whole, ...more, attempts: { [attempt]: change } } } };
+}
+
+function round(number: number, change: Partial<RoundView>): RunPatch {
+  const whole = change.checks ? { verdict: null, verified: null, failed: [] } : {};
+  return { rounds: { [number]: { ...whole, ...change } } };
+}
+
+function ended(end: { usage: UsageRecord; costMicros: number | null; latencyMs: number }) {
+  const { usage, costMicros, latencyMs } = end;
+  return { usage, costMicros, latencyMs };
+}
+
+function parsed(text: string | null | undefined): unknown {
+  return text === null || text === undefined ? null : (JSON.parse(text) as unknown);
+}

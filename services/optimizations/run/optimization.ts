@@ -1,0 +1,355 @@
+import type { Decider } from '#services/platform/command.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { FailureClass, UsageRecord } from '#services/models/model.ts';
+import { isLastAttempt, nextTry } from './attempts.ts';
+import { forgottenFrom } from './deadlines.ts';
+import type { CallOutcome, OptimizationEvent, Slot } from './events.ts';
+import { owedSlots } from './owed.ts';
+import { reactions } from './reactions.ts';
+import { evolve, freshCall, initialState, isOpen } from './state.ts';
+import type { At, CallState, Known, OpenState, RunState } from './state.ts';
+import { claimsSlot, modelOf, parseSlot, stageOf } from './slots.ts';
+import type { Stage } from './slots.ts';
+import {
+  closeOpinions,
+  closeReviews,
+  conclude,
+  fallBack,
+  fallbackLedger,
+  later,
+  opinionsQuorumMet,
+  progress,
+  reviewDeadlines,
+  reviewsQuorumMet,
+} from './stages.ts';
+
+/**
+ * The decider of one run. A decision is `record(command)`, the fact, and then `progress(state)`, all
+ * that the fact makes true: a stage closes in the same append as the answer that closed it, so there
+ * is no job that watches a barrier and two workers cannot both close one. Expected failures are
+ * events. Texts never come here: tasks read and check them and send ids, numbers and findings.
+ */
+type CreatedData = Extract<OptimizationEvent, { type: 'OptimizationCreated' }>['data'];
+
+export type CallResult =
+  | {
+      ok: true;
+      outcome: CallOutcome;
+      answeredBy: string;
+      sealed: { reply: string; shown?: string; notes?: string };
+      /** The ledger's texts, for the slot `claims.*`. */
+      ledger?: string;
+    }
+  | { ok: false; failure: FailureClass; retryAfterMs: number | null };
+
+/** `now` is the caller's clock, ISO 8601 UTC. */
+export type OptimizationCommand =
+  | { type: 'Create'; data: CreatedData }
+  | { type: 'Start'; now: string; seatable: boolean }
+  | { type: 'Cancel'; now: string }
+  | { type: 'BeginCall'; slot: Slot; attempt: number; now: string }
+  | {
+      type: 'EndCall';
+      slot: Slot;
+      attempt: number;
+      now: string;
+      usage: UsageRecord;
+      costMicros: number | null;
+      latencyMs: number;
+      result: CallResult;
+    }
+  | { type: 'Deadline'; stage: Stage; kind: 'soft' | 'hard'; now: string }
+  | { type: 'RunDeadline'; now: string }
+  | { type: 'Close'; captured: number; refunded: number; creditsVersion: number }
+  | { type: 'Hide'; now: string }
+  | { type: 'Restore'; now: string }
+  | { type: 'Rename'; title: string; same: boolean }
+  | { type: 'Nudge'; now: string };
+export function decide(command: OptimizationCommand, state: RunState): OptimizationEvent[] {
+  const recorded = record(command, state);
+  const after = recorded.reduce(evolve, state);
+  return 'now' in command ? [...recorded, ...progress(after, command.now)] : recorded;
+}
+
+// ── record: the fact that a command brings ──────────────────────────────────────────────────────
+
+function record(command: OptimizationCommand, state: RunState): OptimizationEvent[] {
+  if (command.type === 'Create')
+    return state.stage === 'none' ? [{ type: 'OptimizationCreated', data: command.data }] : [];
+  if (state.stage === 'none') throw noSuchRun();
+  switch (command.type) {
+    case 'Start':
+      return start(command, state);
+    case 'Cancel':
+      return cancel(state);
+    case 'BeginCall':
+      return beginCall(command, state);
+    case 'EndCall':
+      return endCall(command, state);
+    case 'Deadline':
+      return deadline(command, state);
+    case 'RunDeadline':
+      return runDeadline(state);
+    case 'Close':
+      return close(command, state);
+    case 'Hide':
+      return hide(command, state);
+    case 'Restore':
+      return restore(command, state);
+    case 'Rename':
+      return rename(command, state);
+    case 'Nudge':
+      return [];
+  }
+}
+
+type CommandOf<Type extends OptimizationCommand['type']> = Extract<
+  OptimizationCommand,
+  { type: Type }
+>;
+
+function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
+  if (state.stage !== 'draft') return [];
+  if (!command.seatable) return [conclude(state, 'not_started', null, 'not_seatable')];
+  const { deadlinesMs } = state.plan;
+  return [
+    {
+      type: 'ProcessingStarted',
+      data: {
+        startedAt: command.now,
+        opinionsSoftAt: later(command.now, deadlinesMs.opinionsSoft),
+        opinionsHardAt: later(command.now, deadlinesMs.opinionsHard),
+        runDeadlineAt: later(command.now, deadlinesMs.run),
+      },
+    },
+  ];
+}
+
+function cancel(state: Known): OptimizationEvent[] {
+  switch (state.stage) {
+    case 'draft':
+      return cancelDraft(state);
+    case 'opinions':
+    case 'claims':
+    case 'reviews':
+      return [conclude(state, 'cancelled', null, 'person')];
+    case 'synthesis':
+      throw new Problem(
+        409,
+        'finishing',
+        'The recommendation is being written; the run can no longer be cancelled.',
+      );
+    case 'settling':
+    case 'closed':
+      // The first answer stands: asking again to cancel what was cancelled is no conflict.
+      if (state.outcome === 'cancelled') return [];
+      throw new Problem(409, 'concluded', 'The run has already ended.', {
+        members: { outcome: state.outcome },
+      });
+  }
+}
+
+/**
+ * A draft holds nothing, so there is no settlement to wait for. A hold that it does not know of yet is
+ * released by the start that follows the hold.
+ */
+function cancelDraft(state: At<'draft'>): OptimizationEvent[] {
+  return [
+    conclude(state, 'cancelled', null, 'person'),
+    { type: 'OptimizationCancelled', data: { captured: 0, refunded: 0, creditsVersion: 0 } },
+  ];
+}
+
+function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationEvent[] {
+  if (!isOpen(state) || stageOf(command.slot) !== state.stage) return [];
+  const call = owedCall(state, command.slot);
+  if (!call || command.attempt !== call.attempts + 1) return [];
+  const lost = { slot: command.slot, attempt: call.attempts };
+  if (call.open && isLastAttempt(state, command.slot, 'lost'))
+    return [{ type: 'CallLost', data: { ...lost, final: true } }];
+  const begun: OptimizationEvent = {
+    type: 'CallStarted',
+    data: {
+      slot: command.slot,
+      attempt: command.attempt,
+      ...modelOf(command.slot, state),
+      startedAt: command.now,
+    },
+  };
+  return call.open ? [{ type: 'CallLost', data: { ...lost, final: false } }, begun] : [begun];
+}
+
+function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent[] {
+  if (!('calls' in state)) return [];
+  const call = state.calls[command.slot];
+  if (!call || command.attempt > call.attempts) return [];
+  const end = {
+    slot: command.slot,
+    attempt: command.attempt,
+    usage: command.usage,
+    costMicros: command.costMicros,
+    latencyMs: command.latencyMs,
+  };
+  const late: OptimizationEvent[] = call.priced.includes(command.attempt)
+    ? []
+    : [{ type: 'CallCostRecorded', data: end }];
+  const slotOpen = isOpen(state) && owedCall(state, command.slot) !== null;
+  if (!slotOpen) return late;
+  if (command.result.ok) {
+    // The first valid answer for an open slot wins, whichever attempt brought it.
+    const { outcome, answeredBy, sealed } = command.result;
+    return [
+      { type: 'CallSucceeded', data: { ...end, answeredBy, outcome, sealed } },
+      ...consequences(command, state, outcome),
+    ];
+  }
+  if (!call.open || command.attempt !== call.attempts) return late;
+  const { failure, retryAfterMs } = command.result;
+  const { slot, attempt, now } = command;
+  const retryAt = nextTry(state, { slot, attempt, failure, retryAfterMs, now });
+  return [{ type: 'CallFailed', data: { ...end, failure, final: retryAt === null, retryAt } }];
+}
+
+/** What an accepted answer fixes by itself, before any question of progress. */
+function consequences(
+  command: CommandOf<'EndCall'>,
+  state: OpenState,
+  outcome: CallOutcome,
+): OptimizationEvent[] {
+  if (outcome.kind === 'draft')
+    return [
+      { type: 'DraftChecked', data: { round: roundOf(command.slot), checks: outcome.checks } },
+    ];
+  if (outcome.kind !== 'claims' || state.stage !== 'claims') return [];
+  const text = command.result.ok ? command.result.ledger : undefined;
+  return [
+    {
+      type: 'ClaimsFixed',
+      data: {
+        claims: outcome.claims,
+        options: outcome.options,
+        notes: outcome.notes,
+        source: command.slot === claimsSlot(1) ? 'extractor' : 'second_extractor',
+        scored: true,
+        ...reviewDeadlines(state.plan, command.now),
+        ...(text === undefined ? {} : { sealed: { ledger: text } }),
+      },
+    },
+  ];
+}
+
+function deadline(command: CommandOf<'Deadline'>, state: Known): OptimizationEvent[] {
+  if (state.stage !== command.stage) return [];
+  if (command.kind === 'soft') return softDeadline(command, state);
+  switch (state.stage) {
+    case 'opinions':
+      return opinionsQuorumMet(state)
+        ? [closeOpinions(state, 'hard', command.now)]
+        : [conclude(state, 'failed', null, 'quorum')];
+    case 'claims':
+      return [fallbackLedger(state, command.now)];
+    case 'reviews':
+      return reviewsQuorumMet(state)
+        ? closeReviews(state, 'hard', command.now)
+        : [conclude(state, 'failed', null, 'reviews')];
+    case 'synthesis':
+      return fallBack(state, ['deadline']);
+    default:
+      return [];
+  }
+}
+
+function softDeadline(command: CommandOf<'Deadline'>, state: Known): OptimizationEvent[] {
+  if ((state.stage !== 'opinions' && state.stage !== 'reviews') || state.softPassed) return [];
+  const passed: OptimizationEvent = { type: 'SoftPassed', data: { stage: state.stage } };
+  if (state.stage === 'opinions')
+    return opinionsQuorumMet(state)
+      ? [passed, closeOpinions(state, 'soft', command.now)]
+      : [passed];
+  return reviewsQuorumMet(state) ? [passed, ...closeReviews(state, 'soft', command.now)] : [passed];
+}
+
+function runDeadline(state: Known): OptimizationEvent[] {
+  if (!isOpen(state)) return [];
+  return state.stage === 'synthesis'
+    ? fallBack(state, ['run_deadline'])
+    : [conclude(state, 'failed', null, 'timeout')];
+}
+
+function close(command: CommandOf<'Close'>, state: Known): OptimizationEvent[] {
+  if (state.stage !== 'settling') return [];
+  const { captured, refunded, creditsVersion } = command;
+  const data = { captured, refunded, creditsVersion };
+  switch (state.outcome) {
+    case 'completed':
+      return [{ type: 'OptimizationCompleted', data }];
+    case 'cancelled':
+      return [{ type: 'OptimizationCancelled', data }];
+    case 'failed':
+    case 'not_started':
+      return [{ type: 'OptimizationFailed', data }];
+  }
+}
+
+function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
+  if (state.hiddenAt !== null) return [];
+  const hidden: OptimizationEvent = { type: 'OptimizationHidden', data: { at: command.now } };
+  if (state.stage === 'draft') return [...cancelDraft(state), hidden];
+  if (state.stage === 'closed') return [hidden];
+  throw new Problem(409, 'running', 'The run has not ended; cancel it first.');
+}
+
+/**
+ * A read folds the whole stream, and these changes cost nothing, so their number is bounded. Hiding is
+ * never refused: the bound on restoring bounds it, too.
+ */
+const mostRenames = 50;
+const mostRestores = 25;
+
+function rename(command: CommandOf<'Rename'>, state: Known): OptimizationEvent[] {
+  if (command.same) return [];
+  if (state.renames >= mostRenames)
+    throw new Problem(
+      409,
+      'too-many-renames',
+      `A run can be renamed ${mostRenames} times at most. It keeps its present title.`,
+    );
+  return [{ type: 'OptimizationRenamed', data: { sealed: { title: command.title } } }];
+}
+
+/** What was hidden so long ago that its texts may be gone is no longer there to come back. */
+function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent[] {
+  if (state.hiddenAt === null) return [];
+  if (command.now >= forgottenFrom(state.hiddenAt)) throw noSuchRun();
+  if (state.restores >= mostRestores)
+    throw new Problem(
+      409,
+      'too-many-restores',
+      `A run can be restored ${mostRestores} times at most. It stays deleted.`,
+    );
+  return [{ type: 'OptimizationRestored', data: { at: command.now } }];
+}
+
+function noSuchRun(): Problem {
+  return new Problem(404, 'not-found', 'Failed to get optimization');
+}
+
+/** The call of a slot that the state waits for; null when the state owes no such call. */
+function owedCall(state: OpenState, slot: Slot): CallState | null {
+  return owedSlots(state).includes(slot) ? (state.calls[slot] ?? freshCall) : null;
+}
+
+function roundOf(slot: Slot): number {
+  const parts = parseSlot(slot);
+  return 'round' in parts ? parts.round : 0;
+}
+
+/** As the command bus runs it. */
+export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
+  name: 'optimization',
+  version: 3,
+  initialState,
+  decide,
+  evolve,
+  reactions,
+};

@@ -1,0 +1,79 @@
+import type { CouncilModel, Plan, Seat, Slot } from './events.ts';
+
+/** Reading and writing the names of slots; the grammar stands at `Slot` in `events.ts`. */
+export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
+
+export type SlotParts =
+  | { kind: 'opinion' | 'review'; seat: string }
+  | { kind: 'claims'; round: number }
+  | { kind: 'draft'; round: number }
+  | { kind: 'verify'; round: number; verifier: number };
+
+export function parseSlot(slot: Slot): SlotParts {
+  const [kind, first = '', second = ''] = slot.split('.');
+  switch (kind) {
+    case 'opinion':
+    case 'review':
+      return { kind, seat: first };
+    case 'claims':
+    case 'draft':
+      return { kind, round: Number(first) };
+    case 'verify':
+      return { kind, round: Number(first), verifier: Number(second) };
+    case undefined:
+    default:
+      throw new RangeError(`Not a slot: ${slot}`);
+  }
+}
+
+export const opinionSlot = (seat: string): Slot => `opinion.${seat}`;
+export const claimsSlot = (round: number): Slot => `claims.${round}`;
+export const reviewSlot = (seat: string): Slot => `review.${seat}`;
+export const draftSlot = (round: number): Slot => `draft.${round}`;
+export const verifySlot = (round: number, verifier: number): Slot => `verify.${round}.${verifier}`;
+
+export function stageOf(slot: Slot): Stage {
+  const stages = {
+    opinion: 'opinions',
+    claims: 'claims',
+    review: 'reviews',
+    draft: 'synthesis',
+    verify: 'synthesis',
+  } as const;
+  return stages[parseSlot(slot).kind];
+}
+
+/** The model that a slot calls. `synthesizers` says which synthesiser (0 or 1) wrote each round. */
+export function modelOf(
+  slot: Slot,
+  run: { seats: readonly Seat[]; plan: Plan; synthesizers?: readonly number[] },
+): CouncilModel {
+  const parts = parseSlot(slot);
+  const synthesizers = run.synthesizers ?? [];
+  switch (parts.kind) {
+    case 'opinion':
+    case 'review':
+      return modelAt(
+        run.seats.filter((seat) => seat.seat === parts.seat),
+        0,
+        slot,
+      );
+    case 'claims':
+      return modelAt(run.plan.extractors, parts.round - 1, slot);
+    case 'draft':
+      return modelAt(run.plan.synthesizers, synthesizers[parts.round - 1] ?? -1, slot);
+    case 'verify':
+      return modelAt(
+        run.plan.verifiers[synthesizers[parts.round - 1] ?? -1] ?? [],
+        parts.verifier - 1,
+        slot,
+      );
+  }
+}
+
+function modelAt(models: readonly CouncilModel[], index: number, slot: Slot): CouncilModel {
+  const found = models[index];
+  if (!found) throw new RangeError(`Slot ${slot} has no model`);
+  const { model, provider, effort, simulated } = found;
+  return { model, provider, effort, simulated };
+}

@@ -1,0 +1,395 @@
+import { computeScores } from '#services/optimizations/council/council.ts';
+import type {
+  Ballot,
+  ConclusionReason,
+  Heading,
+  MissingSeat,
+  OptimizationEvent,
+  Plan,
+  Seat,
+  Slot,
+} from './events.ts';
+import { isDead, isWaiting } from './owed.ts';
+import {
+  answersQuorum,
+  answersReachable,
+  reviewsQuorum,
+} from '#services/optimizations/council/quorum.ts';
+import { evolve } from './state.ts';
+import type { At, OpenState, RunState } from './state.ts';
+import { reviewOffsets, reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { labelsFor, seededOrder } from '#services/platform/seeded.ts';
+import { settlement } from '#services/optimizations/council/settlement.ts';
+import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
+
+/**
+ * What has become true of a run: the stages open and close here, and a run concludes. Pure, and asked
+ * after every fact, so that a stage closes in the append that brought its last answer.
+ */
+export function progress(state: RunState, now: string): OptimizationEvent[] {
+  const events = step(state, now);
+  return events.length === 0 ? [] : [...events, ...progress(events.reduce(evolve, state), now)];
+}
+
+function step(state: RunState, now: string): OptimizationEvent[] {
+  switch (state.stage) {
+    case 'opinions':
+      return stepOpinions(state, now);
+    case 'claims':
+      return isDead(state, claimsSlot(1)) && isDead(state, claimsSlot(2))
+        ? [fallbackLedger(state, now)]
+        : [];
+    case 'reviews':
+      return stepReviews(state, now);
+    case 'synthesis':
+      return stepSynthesis(state);
+    case 'none':
+    case 'draft':
+    case 'settling':
+    case 'closed':
+      return [];
+  }
+}
+function stepOpinions(state: At<'opinions'>, now: string): OptimizationEvent[] {
+  const waiting = state.seats.filter((seat) => isWaiting(state, opinionSlot(seat.seat)));
+  const met = opinionsQuorumMet(state);
+  if (waiting.length === 0)
+    return [met ? closeOpinions(state, 'all', now) : conclude(state, 'failed', null, 'quorum')];
+  if (met) return state.softPassed ? [closeOpinions(state, 'quorum', now)] : [];
+  const { plan, seats } = state;
+  return answersReachable(seats.length, plan.minFamilies, answeredSeats(state), waiting)
+    ? []
+    : [conclude(state, 'failed', null, 'quorum')];
+}
+
+export function closeOpinions(
+  state: At<'opinions'>,
+  reason: 'all' | 'soft' | 'hard' | 'quorum',
+  now: string,
+): OptimizationEvent {
+  const accepted = answeredSeats(state).map((seat) => seat.seat);
+  const order = seededOrder(state.seed, 'order', accepted);
+  const offsets = reviewOffsets(accepted.length, state.plan.reviewsPerSeat);
+  const schedule = reviewSchedule(order, offsets);
+  const labels = Object.fromEntries(
+    Object.entries(schedule).map(([reviewer, shown]) => [
+      reviewer,
+      labelsFor(state.seed, reviewer, shown),
+    ]),
+  );
+  return {
+    type: 'OpinionsClosed',
+    data: {
+      reason,
+      accepted,
+      missing: missingSeats(
+        state,
+        opinionSlot,
+        state.seats.map((seat) => seat.seat),
+      ),
+      order,
+      offsets,
+      labels,
+      claimsHardAt: later(now, state.plan.deadlinesMs.claims),
+    },
+  };
+}
+
+/**
+ * Without an extractor the council goes on with what the authors themselves called important: the
+ * unmerged claims of importance 3 and 2, at most 24 and as evenly over the answers as they come, one
+ * option per answer. Votes on those are worth reading, but the same claim stands there several times,
+ * so nothing is scored.
+ */
+export function fallbackLedger(state: At<'claims'>, now: string): OptimizationEvent {
+  const claims = state.order
+    .flatMap((seat) => importantClaims(state, seat))
+    .toSorted((one, other) => other.importance - one.importance || one.place - other.place)
+    .slice(0, fallbackClaims)
+    .map((claim, index) => ({
+      id: `c${index + 1}`,
+      importance: claim.importance,
+      authors: [claim.seat],
+      flips: claim.flips ? [claim.seat] : [],
+      from: { seat: claim.seat, index: claim.index },
+    }));
+  return {
+    type: 'ClaimsFixed',
+    data: {
+      claims,
+      options: state.order.map((seat, index) => ({ id: `o${index + 1}`, seats: [seat] })),
+      notes: [],
+      source: 'fallback',
+      scored: false,
+      ...reviewDeadlines(state.plan, now),
+    },
+  };
+}
+
+/** A seat's claims of importance 3 and 2, those first, each with its place among them. */
+function importantClaims(state: At<'claims'>, seat: string) {
+  const outcome = state.calls[opinionSlot(seat)]?.outcome;
+  if (outcome?.kind !== 'opinion') return [];
+  return outcome.claims
+    .map((claim, index) => ({ ...claim, seat, index }))
+    .filter((claim) => claim.importance >= 2)
+    .toSorted((one, other) => other.importance - one.importance)
+    .map((claim, place) => ({ ...claim, place }));
+}
+
+function stepReviews(state: At<'reviews'>, now: string): OptimizationEvent[] {
+  const waiting = state.accepted.filter((seat) => isWaiting(state, reviewSlot(seat)));
+  const met = reviewsQuorumMet(state);
+  if (waiting.length === 0)
+    return met ? closeReviews(state, 'all', now) : [conclude(state, 'failed', null, 'reviews')];
+  if (met) return state.softPassed ? closeReviews(state, 'quorum', now) : [];
+  return reviewsQuorumReachable(state, waiting) ? [] : [conclude(state, 'failed', null, 'reviews')];
+}
+
+export function closeReviews(
+  state: At<'reviews'>,
+  reason: 'all' | 'soft' | 'hard' | 'quorum',
+  now: string,
+): OptimizationEvent[] {
+  const { ballots, missing, excluded, inputs, scores } = countReviews(state);
+  return [
+    { type: 'ReviewsClosed', data: { reason, reviewers: Object.keys(ballots), missing, excluded } },
+    {
+      type: 'ScoresComputed',
+      data: {
+        ...scores,
+        inputs,
+        synthesisHardAt: later(now, state.plan.deadlinesMs.synthesis),
+      },
+    },
+  ];
+}
+
+/** The scores as the reviews of a run give them; the same each time, so that they can be verified. */
+export function countReviews(state: At<'reviews'>) {
+  const ballots = ballotsOf(state);
+  const missing = missingSeats(state, reviewSlot, state.accepted);
+  const excluded = excludedSeat(state, ballots);
+  const counted = withoutSeat(ballots, excluded?.seat ?? null);
+  const seats = state.seats.filter(
+    (seat) => state.accepted.includes(seat.seat) && seat.seat !== excluded?.seat,
+  );
+  const scores = computeScores({
+    seed: state.seed,
+    seats,
+    ballots: counted,
+    ledger: { ...state.ledger, scored: state.scored },
+    opinions: Object.fromEntries(
+      seats.map(({ seat }) => {
+        const outcome = state.calls[opinionSlot(seat)]?.outcome;
+        if (outcome?.kind !== 'opinion') throw new Error(`Seat ${seat} is accepted unanswered`);
+        return [seat, { confidence: outcome.confidence, characters: outcome.characters }];
+      }),
+    ),
+    reviewOrder: { order: state.order, offsets: state.offsets },
+    minFamilies: state.plan.minFamilies,
+    process: [
+      ...(state.missing.length > 0 ? ['seats_missing'] : []),
+      ...(state.missing.some(({ seat }) => seat === state.plan.strongest)
+        ? ['strongest_seat_missing']
+        : []),
+      ...(state.plan.pricesStale === true ? ['price_table_stale'] : []),
+      ...(missing.length > 0 ? ['reviews_missing'] : []),
+      ...(state.scored ? [] : ['no_claim_ledger']),
+      ...(excluded ? ['seat_excluded'] : []),
+    ],
+  });
+  return { ballots, missing, excluded, inputs: Object.keys(counted).map(reviewSlot), scores };
+}
+
+/**
+ * A seat that tries to instruct its reviewers is left out: a finding by code and one flag, or flags
+ * by more than half of those who saw it; at most one, and never below the quorum.
+ */
+function excludedSeat(
+  state: At<'reviews'>,
+  ballots: Readonly<Record<string, Ballot>>,
+): { seat: string; why: 'injection'; flags: number } | null {
+  const suspicion = state.accepted.map((seat) => {
+    const readers = Object.values(ballots).filter((ballot) => seat in ballot.scores);
+    const flags = readers.filter((ballot) => ballot.suspects.includes(seat)).length;
+    const outcome = state.calls[opinionSlot(seat)]?.outcome;
+    const found = outcome?.kind === 'opinion' && outcome.injectionFound;
+    return { seat, flags, guilty: (found && flags >= 1) || flags * 2 > readers.length };
+  });
+  const worst = suspicion
+    .filter((one) => one.guilty)
+    .toSorted((one, other) => other.flags - one.flags)[0];
+  if (!worst) return null;
+  const left = state.seats.filter(
+    (seat) => state.accepted.includes(seat.seat) && seat.seat !== worst.seat,
+  );
+  if (!answersQuorum(state.seats.length, state.plan.minFamilies, left)) return null;
+  return { seat: worst.seat, why: 'injection', flags: worst.flags };
+}
+
+function withoutSeat(
+  ballots: Readonly<Record<string, Ballot>>,
+  out: string | null,
+): Record<string, Ballot> {
+  const kept = Object.entries(ballots).filter(([reviewer]) => reviewer !== out);
+  if (out === null) return Object.fromEntries(kept);
+  return Object.fromEntries(
+    kept.map(([reviewer, ballot]) => [
+      reviewer,
+      {
+        ...ballot,
+        ranking: ballot.ranking
+          .map((group) => group.filter((seat) => seat !== out))
+          .filter((group) => group.length > 0),
+        scores: Object.fromEntries(Object.entries(ballot.scores).filter(([seat]) => seat !== out)),
+      },
+    ]),
+  );
+}
+
+function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
+  const round = state.judged + 1;
+  const draft = state.calls[draftSlot(round)];
+  if (draft?.dead) return failRound(state, round, 'none', [`draft_${draft.dead}`], true);
+  if (draft?.outcome?.kind !== 'draft') return [];
+  const { checks } = draft.outcome;
+  if (!checks.passed) return failRound(state, round, 'none', checks.failed, false);
+  const verifiers = [verifySlot(round, 1), verifySlot(round, 2)];
+  if (verifiers.some((slot) => isWaiting(state, slot))) return [];
+  const verdicts = verifiers.flatMap((slot) => {
+    const outcome = state.calls[slot]?.outcome;
+    return outcome?.kind === 'verify' ? [outcome] : [];
+  });
+  const verified = (['none', 'one', 'two'] as const)[verdicts.length]!;
+  if (verdicts.some((verdict) => verdict.contradicts))
+    return failRound(state, round, verified, ['contradicts_consensus'], false);
+  return [
+    { type: 'SynthesisJudged', data: { round, verdict: 'accept', verified, failed: [] } },
+    conclude(state, 'completed', 'recommendation', null),
+  ];
+}
+
+/**
+ * One repair by the same synthesiser, then the other one; a dead draft goes to the other at once, who
+ * then has the repair.
+ */
+function failRound(
+  state: At<'synthesis'>,
+  round: number,
+  verified: 'none' | 'one' | 'two',
+  failed: readonly string[],
+  dead: boolean,
+): OptimizationEvent[] {
+  const writer = state.synthesizers[round - 1] ?? 0;
+  const lastWriterDied = dead && writer > 0;
+  if (round >= synthesisRounds || lastWriterDied) return fallBack(state, failed);
+  const verdict = writer === 0 && (dead || round > 1) ? 'other_synthesizer' : 'repair';
+  return [{ type: 'SynthesisJudged', data: { round, verdict, verified, failed } }];
+}
+
+export function fallBack(state: At<'synthesis'>, failed: readonly string[]): OptimizationEvent[] {
+  return [
+    {
+      type: 'SynthesisJudged',
+      data: { round: state.judged + 1, verdict: 'fallback', verified: 'none', failed },
+    },
+    conclude(state, 'completed', 'best_single_answer', 'drafts_failed'),
+  ];
+}
+type ConclusionOutcome = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data']['outcome'];
+
+export function conclude(
+  state: At<'draft'> | OpenState,
+  outcome: ConclusionOutcome,
+  heading: Heading | null,
+  reason: ConclusionReason,
+): OptimizationEvent {
+  const calls = 'calls' in state ? state.calls : {};
+  const callsStarted = Object.values(calls).reduce((sum, call) => sum + call.attempts, 0);
+  const seats = state.seats.length;
+  const answered = state.seats.filter(
+    (seat) => calls[opinionSlot(seat.seat)]?.outcome && isAccepted(state, seat.seat),
+  ).length;
+  const refused = state.seats.filter(
+    (seat) => calls[opinionSlot(seat.seat)]?.dead === 'refusal',
+  ).length;
+  const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
+  // A model that refused the person's content did its work: it is named, but not returned.
+  const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
+  const { price } = state;
+  const due = { price, outcome, heading, callsStarted, missing, seats, answeredUnusable };
+  const bestSeat = state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null;
+  return {
+    type: 'RunConcluded',
+    data: { ...due, reason, bestSeat, settlement: settlement(due) },
+  };
+}
+
+function isAccepted(state: At<'draft'> | OpenState, seat: string): boolean {
+  return 'accepted' in state ? state.accepted.includes(seat) : true;
+}
+
+function answeredSeats(state: At<'opinions'>): Seat[] {
+  return state.seats.filter((seat) => state.calls[opinionSlot(seat.seat)]?.outcome);
+}
+
+export function opinionsQuorumMet(state: At<'opinions'>): boolean {
+  return answersQuorum(state.seats.length, state.plan.minFamilies, answeredSeats(state));
+}
+
+export function reviewsQuorumMet(state: At<'reviews'>): boolean {
+  const ballots = Object.values(ballotsOf(state));
+  const everyAnswerRead = state.accepted.every((seat) =>
+    ballots.some((ballot) => seat in ballot.scores),
+  );
+  return everyAnswerRead && reviewsQuorum(state.accepted.length, ballots.length);
+}
+
+/** Whether the outstanding reviewers could still complete the quorum, each with all it was shown. */
+function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]): boolean {
+  const ballots = Object.values(ballotsOf(state));
+  const schedule = reviewSchedule(state.order, state.offsets);
+  const toRead = new Set(waiting.flatMap((reviewer) => schedule[reviewer] ?? []));
+  const everyAnswerReadable = state.accepted.every(
+    (seat) => toRead.has(seat) || ballots.some((ballot) => seat in ballot.scores),
+  );
+  return (
+    everyAnswerReadable && reviewsQuorum(state.accepted.length, ballots.length + waiting.length)
+  );
+}
+
+function ballotsOf(state: At<'reviews'>): Record<string, Ballot> {
+  return Object.fromEntries(
+    state.accepted.flatMap((seat) => {
+      const outcome = state.calls[reviewSlot(seat)]?.outcome;
+      return outcome?.kind === 'review' ? [[seat, outcome.ballot] as const] : [];
+    }),
+  );
+}
+
+function missingSeats(
+  state: OpenState,
+  slotOf: (seat: string) => Slot,
+  seats: readonly string[],
+): MissingSeat[] {
+  return seats.flatMap((seat) => {
+    const call = state.calls[slotOf(seat)];
+    return call?.outcome ? [] : [{ seat, why: call?.dead ?? 'late' }];
+  });
+}
+
+export function reviewDeadlines(
+  plan: Plan,
+  now: string,
+): { reviewsSoftAt: string; reviewsHardAt: string } {
+  return {
+    reviewsSoftAt: later(now, plan.deadlinesMs.reviewsSoft),
+    reviewsHardAt: later(now, plan.deadlinesMs.reviewsHard),
+  };
+}
+export function later(iso: string, milliseconds: number): string {
+  return new Date(Date.parse(iso) + milliseconds).toISOString();
+}
+const synthesisRounds = 3;
+const fallbackClaims = 24;

@@ -1,0 +1,109 @@
+import { derivedId } from '#services/platform/ids.ts';
+import type { Letter } from '#services/platform/mail/mail.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import {
+  disputeOverLetter,
+  disputeTakenLetter,
+  inquiryLetter,
+} from '#services/payments/emails/dispute.ts';
+import type {
+  ReturnedCredits,
+  TakenCredits,
+  ToldDispute,
+} from '#services/payments/emails/dispute.ts';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
+import { moneyText } from '#services/payments/money.ts';
+import type { DisputeView } from '#services/payments/provider.ts';
+import { packageNameOf } from '#services/payments/refunds/mail.ts';
+
+/**
+ * Writes to whose payment is disputed what it means for their credits: once when a bank asks, once when
+ * the money is gone, once when all came back; to nobody who was erased. Whoever is told again of the same
+ * does nothing.
+ */
+export async function tellOfDispute(
+  dependencies: PaymentDependencies,
+  view: DisputeView,
+  payment: GrantedPayment,
+): Promise<void> {
+  const { userId } = payment;
+  const to = await dependencies.noticeAddress(userId);
+  if (to === null) return;
+  const told = await letterOf(dependencies, view, payment);
+  if (told === null) return;
+  try {
+    await dependencies.queueMail({
+      id: derivedId('mai', view.disputeId, told.kind),
+      userId,
+      to,
+      ...told,
+    });
+  } catch (error) {
+    if (!(error instanceof ErasedKeyError)) throw error;
+  }
+}
+
+type DisputeMail = { kind: 'dispute-inquiry' | 'dispute-taken' | 'dispute-over'; letter: Letter };
+
+/** Null where it has moved no credits: then there is nothing to tell. */
+async function letterOf(
+  dependencies: PaymentDependencies,
+  view: DisputeView,
+  payment: GrantedPayment,
+): Promise<DisputeMail | null> {
+  const { stage, disputeId } = view;
+  const state = await dependencies.paid.readAccount(payment.userId);
+  const lot = state.lots.find(({ lotId }) => lotId === payment.lotId);
+  if (!lot) return null;
+  const told: ToldDispute = {
+    ...dependencies,
+    amount: moneyText(view.amountMinor, view.currency),
+    packageName: await packageNameOf(dependencies, lot),
+  };
+  if (stage === 'won' || stage === 'closed') {
+    const returned = await returnedCredits(dependencies, view, payment);
+    const figures = { ...returned, stillOwed: sumOf(state.debts) };
+    return returned.back + returned.cancelled === 0
+      ? null
+      : { kind: 'dispute-over', letter: disputeOverLetter(told, figures) };
+  }
+  const claim = lot.claims.find(({ ref }) => ref === disputeId);
+  if (!claim) return null;
+  const owed = sumOf(state.debts.filter(({ ref }) => ref === disputeId));
+  const figures: TakenCredits = {
+    taken: claim.taken - owed,
+    owed,
+    held: Math.max(0, Math.min(lot.held, claim.wanted - claim.taken)),
+  };
+  if (figures.taken + figures.owed + figures.held === 0) return null;
+  return stage === 'inquiry'
+    ? { kind: 'dispute-inquiry', letter: inquiryLetter(told, figures) }
+    : { kind: 'dispute-taken', letter: disputeTakenLetter(told, figures) };
+}
+
+/** What its claim has given back since it wants nothing any more, by the events of the account. */
+async function returnedCredits(
+  { pool }: PaymentDependencies,
+  { disputeId }: DisputeView,
+  { userId }: GrantedPayment,
+): Promise<Omit<ReturnedCredits, 'stillOwed'>> {
+  const { rows } = await pool.query<{ back: number; cancelled: number }>(
+    `with moved as (
+       select stream_position as position, message_type as type, message_data as data
+       from emt_messages where stream_id = $1 and message_data ->> 'ref' = $2)
+     select coalesce(sum((data ->> 'credits')::bigint)
+         filter (where type in ('LotReinstated', 'DebtSettlementReversed')), 0)::float8 as back,
+       coalesce(sum((data ->> 'credits')::bigint)
+         filter (where type = 'DebtCancelled'), 0)::float8 as cancelled
+     from moved
+     where position > (select max(position) from moved
+       where type = 'LotClaimed' and (data ->> 'credits')::bigint = 0)`,
+    [`credits-${userId}`, disputeId],
+  );
+  return rows[0] ?? { back: 0, cancelled: 0 };
+}
+
+function sumOf(parts: readonly { credits: number }[]): number {
+  return parts.reduce((sum, { credits }) => sum + credits, 0);
+}

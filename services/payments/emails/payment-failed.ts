@@ -1,0 +1,30 @@
+import type { Letter } from '#services/platform/mail/mail.ts';
+import { moneyText } from '#services/payments/money.ts';
+
+/** A payment that the bank had to confirm, and did not. */
+export type FailedPayment = {
+  packageName: string;
+  /** Without tax. */
+  amountMinor: number;
+  currency: string;
+  productName: string;
+  publicUrl: string;
+  movesMoney: boolean;
+};
+
+export function paymentFailedLetter(payment: FailedPayment): Letter {
+  const { packageName, amountMinor, currency, productName, publicUrl, movesMoney } = payment;
+  return {
+    subject: 'Your payment did not go through',
+    paragraphs: [
+      `Your bank did not confirm the payment of ${moneyText(amountMinor, currency)} for ${packageName} at ${productName}. Nothing was charged, and no credits were added.`,
+      'You can buy the package again, with the same or another way to pay.',
+      ...(movesMoney ? [] : [testPayments]),
+    ],
+    action: { label: 'Buy credits', url: `${publicUrl}/credits/purchase` },
+  };
+}
+
+/** Said wherever a mail speaks of money that nobody paid. */
+export const testPayments =
+  'This installation runs with test payments: no money moved, and no card was charged.';

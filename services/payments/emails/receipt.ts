@@ -1,0 +1,77 @@
+import type { Letter } from '#services/platform/mail/mail.ts';
+import { moneyText } from '#services/payments/money.ts';
+import { testPayments } from './payment-failed.ts';
+
+export type Receipt = {
+  purchaseId: string;
+  packageName: string;
+  /** One of the payments of a plan. */
+  isPlan: boolean;
+  /** When the plan takes money again, and how much without tax; null when it does not. */
+  renewal: { at: Date; amountMinor: number } | null;
+  credits: number;
+  /** With tax. */
+  paidMinor: number;
+  taxMinor: number;
+  currency: string;
+  paidAt: Date;
+  /** The provider's own. */
+  receiptUrl: string | null;
+  /** Credits that can be spent now. */
+  available: number;
+  debt: number;
+  /** No credits can be spent until the operator lifts it. */
+  frozen: boolean;
+  productName: string;
+  publicUrl: string;
+  movesMoney: boolean;
+};
+
+/** Once for each payment. */
+export function receiptLetter(receipt: Receipt): Letter {
+  const { packageName, credits, isPlan, publicUrl, productName } = receipt;
+  return {
+    subject: `Your receipt: ${packageName}, ${inCredits(credits)}`,
+    paragraphs: [
+      `Thank you. ${inCredits(credits)} of ${packageName} were added to your ${productName} account${isPlan ? ', as every month of your plan' : ''}.`,
+      amountSentence(receipt),
+      balanceSentence(receipt),
+      ...renewalSentences(receipt),
+      ...(receipt.movesMoney ? [] : [testPayments]),
+    ],
+    action: { label: 'See your credits', url: `${publicUrl}/credits` },
+    closing: [
+      ...(receipt.receiptUrl === null
+        ? []
+        : [`The receipt of the payment provider: ${receipt.receiptUrl}`]),
+      `Purchase ${receipt.purchaseId}. Credits that you have not used can be given back within 30 days, on the page of your credits.`,
+    ],
+  };
+}
+
+function amountSentence({ paidMinor, taxMinor, currency, paidAt }: Receipt): string {
+  const date = paidAt.toISOString().slice(0, 10);
+  const tax =
+    taxMinor === 0 ? 'No tax was added.' : `Of it, ${moneyText(taxMinor, currency)} is tax.`;
+  return `Paid on ${date} (UTC): ${moneyText(paidMinor, currency)}. ${tax}`;
+}
+
+function renewalSentences({ renewal, currency, publicUrl }: Receipt): string[] {
+  if (renewal === null) return [];
+  const date = renewal.at.toISOString().slice(0, 10);
+  const price = moneyText(renewal.amountMinor, currency);
+  return [
+    `Your plan renews on ${date} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. You can cancel at any time on the page of your plan: ${publicUrl}/credits/plan`,
+  ];
+}
+
+function balanceSentence({ available, debt, frozen }: Receipt): string {
+  const balance = frozen
+    ? `You now have ${inCredits(available)}, which cannot be spent while your account is frozen.`
+    : `You now have ${inCredits(available)} available.`;
+  return debt === 0 ? balance : `${balance} Still owed: ${inCredits(debt)}.`;
+}
+
+function inCredits(credits: number): string {
+  return credits === 1 ? '1 credit' : `${credits.toLocaleString('en-US')} credits`;
+}

@@ -1,0 +1,104 @@
+import type { Letter } from '#services/platform/mail/mail.ts';
+import { testPayments } from './payment-failed.ts';
+
+/** What is told of a refund. `amount` is money in words, to the cent. */
+export type ToldRefund = {
+  amount: string;
+  credits: number;
+  packageName: string;
+  /** Nobody had to ask for it. */
+  isOurs: boolean;
+  movesMoney: boolean;
+};
+
+type LetterHead = { publicUrl: string };
+
+/** When the bank takes its time: a refund that is made at once is told by `refundDoneLetter` alone. */
+export function refundAskedLetter(refund: ToldRefund, head: LetterHead): Letter {
+  return {
+    subject: `Your refund of ${refund.amount} is on its way`,
+    paragraphs: [
+      ...ours(refund),
+      `We are paying back ${refund.amount} for ${counted(refund, 'unused ')} of ${refund.packageName}.`,
+      arrival,
+      'If the bank turns it down, the credits come back to your account and we tell you.',
+      ...test(refund),
+    ],
+    action: purchases(head),
+  };
+}
+
+export function refundDoneLetter(refund: ToldRefund, head: LetterHead): Letter {
+  return {
+    subject: `We have refunded ${refund.amount}`,
+    paragraphs: [
+      ...ours(refund),
+      `We have paid back ${refund.amount} for ${counted(refund, 'unused ')} of ${refund.packageName}.`,
+      arrival,
+      ...test(refund),
+    ],
+    action: purchases(head),
+  };
+}
+
+/**
+ * `back` is what came back of its credits, and the day until which it can be asked for again; null when
+ * nothing did.
+ */
+export function refundFailedLetter(
+  refund: ToldRefund & { back: { credits: number; until: string } | null },
+  head: LetterHead,
+): Letter {
+  const { amount, credits, packageName, back } = refund;
+  return {
+    subject: `Your refund of ${amount} did not go through`,
+    paragraphs: [
+      `We could not pay back ${amount} for ${counted(refund)} of ${packageName}: the bank turned it down.`,
+      back === null
+        ? `The ${credits === 1 ? 'credit' : 'credits'} cannot be used, because the payment itself was taken back or is disputed.`
+        : `${counted(back)} ${back.credits === 1 ? 'is' : 'are'} back in your account${back.credits < credits ? '; the others went with what the bank has paid back' : ''}. You can use ${back.credits === 1 ? 'it' : 'them'}, or ask for the refund again until ${back.until} (UTC).`,
+      ...test(refund),
+    ],
+    action: purchases(head),
+  };
+}
+
+/** To whoever deletes their account, once it is certain what is paid back; at least one refund. */
+export function accountRefundsLetter(
+  refunds: readonly Pick<ToldRefund, 'amount' | 'credits' | 'packageName'>[],
+  { movesMoney }: Pick<ToldRefund, 'movesMoney'>,
+): Letter {
+  return {
+    subject: 'What we pay back as your account is deleted',
+    paragraphs: [
+      'We are paying back what you bought and have not used:',
+      ...refunds.map(
+        (refund) => `${refund.amount} for ${counted(refund, 'unused ')} of ${refund.packageName}.`,
+      ),
+      arrival,
+      'If the bank turns a payment down, we try again for some days by ourselves. Should the money not arrive, write to the operator.',
+      ...(movesMoney ? [] : [testPayments]),
+    ],
+    closing: ['This is the last mail about the account.'],
+  };
+}
+
+const arrival = 'It goes to where you paid from. Banks usually take 5 to 10 days to show it.';
+
+function ours({ isOurs }: ToldRefund): string[] {
+  return isOurs
+    ? ['We have refunded this on our own account: you did not have to ask for it.']
+    : [];
+}
+
+function test({ movesMoney }: ToldRefund): string[] {
+  return movesMoney ? [] : [testPayments];
+}
+
+function counted({ credits }: { credits: number }, kind: string = ''): string {
+  return `${credits.toLocaleString('en-US')} ${kind}${credits === 1 ? 'credit' : 'credits'}`;
+}
+
+function purchases({ publicUrl }: LetterHead): { label: string; url: string } {
+  return { label: 'See your purchases', url: `${publicUrl}/credits` };
+}

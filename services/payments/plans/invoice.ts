@@ -1,0 +1,35 @@
+import { packageOf } from '#services/payments/catalogue.ts';
+import type { Package } from '#services/payments/contract.ts';
+import type { InvoiceView } from '#services/payments/provider.ts';
+
+/**
+ * What a paid invoice of a plan grants, or why it grants nothing. Whoever grants and whoever compares the
+ * books ask here, so that neither calls wrong what the other does.
+ */
+export type InvoiceGrant = { grants: Package; period: Period } | NoGrant;
+
+/** It is for another reason than a new period, at a price that is none of ours, or not as agreed. */
+export type NoGrant =
+  | { grants: null; because: 'reason' | 'price' }
+  | { grants: null; because: 'amount'; agreed: NonNullable<InvoiceView['agreed']> };
+
+export type Period = NonNullable<InvoiceView['period']>;
+
+/** Every other reason, such as a change in the middle of a period, grants nothing. */
+const grantingReasons: ReadonlySet<string> = new Set(['subscription_create', 'subscription_cycle']);
+
+/**
+ * What was agreed is what the invoice's own price says and not what the catalogue says today: a plan that
+ * was begun keeps its price. It is compared without tax and before a discount, which somebody of ours has
+ * to give.
+ */
+export function grantOf(invoice: InvoiceView): InvoiceGrant {
+  const { subscriptionId, reason, packageId, agreed, period, subtotalMinor, currency } = invoice;
+  if (subscriptionId === null || !grantingReasons.has(reason))
+    return { grants: null, because: 'reason' };
+  const bought = packageOf(packageId ?? '');
+  if (bought?.kind !== 'monthly' || agreed === null || period === null)
+    return { grants: null, because: 'price' };
+  const isAgreed = subtotalMinor === agreed.amountMinor && currency === agreed.currency;
+  return isAgreed ? { grants: bought, period } : { grants: null, because: 'amount', agreed };
+}

@@ -1,0 +1,268 @@
+import type { Queryable } from '#db/connect.ts';
+import { requireUser } from '#services/platform/http/auth.ts';
+import type { Authenticate } from '#services/platform/http/auth.ts';
+import { originsOf } from '#services/platform/http/cors.ts';
+import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
+import { createRouter } from '#services/platform/http/http.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import { packageOf } from '#services/payments/catalogue.ts';
+import { requirePackage } from '#services/payments/purchases/checkout.ts';
+import type { Plan, PlanRequest } from '#services/payments/contract.ts';
+import { paymentEndpoints } from '#services/payments/endpoints.ts';
+import { knownCustomer, withCustomer } from '#services/payments/customers.ts';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { planMovedLetter } from '#services/payments/emails/plan.ts';
+import type { MovedPlan } from '#services/payments/emails/plan.ts';
+import { isLive, tierUntil } from './tier.ts';
+import type { PlanRow, Tier } from './tier.ts';
+import { beginReading, keepView, readPlans } from './plans.ts';
+import type { SubscriptionView } from '#services/payments/provider.ts';
+import { ownAddress } from '#services/payments/purchases/return-address.ts';
+
+export type PlanRouteDependencies = PaymentDependencies & {
+  rateLimits: RateLimits;
+  monthlyLimits: Readonly<Record<string, number>>;
+  /** Other origins whose pages are ours, too. */
+  corsOrigins: readonly string[];
+  isLocal: boolean;
+};
+
+/** A person's plan, changing it, and the provider's own pages about it. */
+export function planRoutes(dependencies: PlanRouteDependencies, authenticate: Authenticate) {
+  const signedIn = requireUser(authenticate);
+  return createRouter()
+    .get('/credits/plan', signedIn, async (context) =>
+      answer(
+        context,
+        paymentEndpoints['GET /credits/plan'],
+        await planReply(dependencies, context.get('userId')),
+      ),
+    )
+    .post('/credits/plan', signedIn, async (context) => {
+      const endpoint = paymentEndpoints['POST /credits/plan'];
+      const request = await bodyOf(context, endpoint);
+      const userId = context.get('userId');
+      await dependencies.rateLimits.take('plan', userId, { userId });
+      await changePlan(dependencies, userId, request);
+      return answer(context, endpoint, await planReply(dependencies, userId));
+    })
+    .post('/credits/portal-session', signedIn, async (context) => {
+      const endpoint = paymentEndpoints['POST /credits/portal-session'];
+      const body = await bodyOf(context, endpoint);
+      const { own, foreign } = originsOf(dependencies);
+      const returnUrl =
+        body.return_url === undefined
+          ? new URL('/credits/plan', dependencies.publicUrl)
+          : ownAddress(body.return_url, 'return_url', new Set([...own, ...foreign]));
+      const userId = context.get('userId');
+      await dependencies.rateLimits.take('portal', userId, { userId });
+      await requireCustomer(dependencies, userId);
+      const { url } = await withCustomer(dependencies, userId, async (customerId) =>
+        dependencies.provider.createPortal({ customerId, returnUrl: returnUrl.href }),
+      );
+      return answer(context, endpoint, { url });
+    });
+}
+
+// --- showing it ---
+
+async function planReply(
+  { pool, monthlyLimits, clock }: PlanRouteDependencies,
+  userId: string,
+): Promise<Plan> {
+  const { rows } = await pool.query<{ tier: Tier }>(
+    'select subscription_tier as tier from users where id = $1',
+    [userId],
+  );
+  const tier = rows[0]?.tier ?? 'free';
+  const plan = shownPlan(await readPlans(pool, userId));
+  return {
+    tier,
+    monthly_limit: monthlyLimits[tier] ?? 0,
+    plan: plan === null ? null : describePlan(plan, await findPrice(pool, plan), clock()),
+  };
+}
+
+/** The one that lives, or else the last one that did; one of which nothing was paid never did. */
+function shownPlan(plans: readonly PlanRow[]): PlanRow | null {
+  const paid = plans.filter((plan) => plan.paid_since !== null && plan.revoked_as !== 'second');
+  return paid.find(isLive) ?? paid.at(-1) ?? null;
+}
+
+type Price = { amount_minor: number; currency: string };
+
+/** As it was last paid: a plan keeps the price that it was begun with. */
+async function findPrice(client: Queryable, { invoice_id: id }: PlanRow): Promise<Price | null> {
+  const { rows } = await client.query<Price>(
+    'select amount_minor, currency from purchase where invoice_id = $1',
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+function describePlan(
+  plan: PlanRow,
+  price: Price | null,
+  nowMs: number,
+): NonNullable<Plan['plan']> {
+  const { package_id: packageId, next_package_id: nextId } = plan;
+  const bought = packageOf(packageId);
+  const status = statusOf(plan);
+  const until = tierUntil(plan);
+  const isGrace = status === 'past_due' && until !== null && until > nowMs;
+  return {
+    package_id: packageId,
+    package_name: bought?.name ?? packageId,
+    status,
+    credits: bought?.credits ?? 0,
+    amount_cents: price?.amount_minor ?? bought?.price_cents ?? 0,
+    currency: price?.currency ?? bought?.currency ?? 'usd',
+    current_period_end: endOf(plan, status)?.toISOString() ?? null,
+    due_cents: status === 'past_due' ? plan.due_minor : null,
+    grace_until: isGrace ? new Date(until).toISOString() : null,
+    next_package_id: status === 'ended' || nextId === packageId ? null : nextId,
+  };
+}
+
+/** What the provider calls the present period of an unpaid plan is one that nobody has paid for. */
+function endOf(plan: PlanRow, status: NonNullable<Plan['plan']>['status']): Date | null {
+  if (status === 'active') return plan.current_period_end;
+  return status === 'ended'
+    ? (plan.revoked_at ?? plan.ended_at ?? plan.paid_until)
+    : plan.paid_until;
+}
+
+function statusOf(plan: PlanRow): NonNullable<Plan['plan']>['status'] {
+  if (!isLive(plan)) return 'ended';
+  if (isPastDue(plan)) return 'past_due';
+  return plan.cancel_at_period_end ? 'cancelling' : 'active';
+}
+
+function isPastDue({ status }: PlanRow): boolean {
+  return status === 'past_due' || status === 'unpaid';
+}
+
+// --- changing it ---
+
+/** @throws Problem 409 `no-plan`, `plan-past-due`, `plan-cancelling`, 400 `unknown-package` */
+async function changePlan(
+  dependencies: PlanRouteDependencies,
+  userId: string,
+  request: PlanRequest,
+): Promise<void> {
+  const plan = shownPlan(await readPlans(dependencies.pool, userId));
+  if (plan === null || !isLive(plan)) throw new Problem(409, 'no-plan', 'You have no plan.');
+  switch (request.action) {
+    case 'change':
+      return changePackage(dependencies, plan, request.package_id);
+    case 'cancel':
+      return cancel(dependencies, plan);
+    case 'resume':
+      return resume(dependencies, plan);
+  }
+}
+
+async function changePackage(
+  dependencies: PlanRouteDependencies,
+  plan: PlanRow,
+  packageId: string,
+): Promise<void> {
+  const wanted = requirePackage(packageId, 'monthly');
+  if (isPastDue(plan))
+    throw new Problem(
+      409,
+      'plan-past-due',
+      'The last payment of your plan did not go through. Check your card first; then the plan can be changed.',
+    );
+  if (plan.cancel_at_period_end)
+    throw new Problem(
+      409,
+      'plan-cancelling',
+      'Your plan is cancelled and will not renew. Resume it first; then it can be changed.',
+    );
+  if (plan.next_package_id === wanted.id) return;
+  await tell(dependencies, plan, 'plan.changed', async ({ provider }) =>
+    provider.changeSubscription(plan.subscription_id, wanted.id),
+  );
+}
+
+/** What is paid stays to its end. One that is past due has nothing left that was paid: it ends now. */
+async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
+  if (isPastDue(plan))
+    return tell(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
+      provider.cancelSubscription(plan.subscription_id),
+    );
+  if (plan.cancel_at_period_end && plan.next_package_id === plan.package_id) return;
+  await tell(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
+    provider.setCancelAtPeriodEnd(plan.subscription_id, true, plan.package_id),
+  );
+}
+
+/** A change that was planned before does not come back: what renews is what was paid for last. */
+async function resume(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
+  if (!plan.cancel_at_period_end) return;
+  await tell(dependencies, plan, 'plan.resumed', async ({ provider }) =>
+    provider.setCancelAtPeriodEnd(plan.subscription_id, false, plan.package_id),
+  );
+}
+
+/** Tells the provider, and keeps what the plan then is; a repeat tells it the same again. */
+async function tell(
+  dependencies: PlanRouteDependencies,
+  { subscription_id: subject, user_id: userId }: PlanRow,
+  action: MovedPlan['action'],
+  ask: (dependencies: PlanRouteDependencies) => Promise<SubscriptionView>,
+): Promise<void> {
+  const reading = await beginReading(dependencies.pool);
+  const view = await ask(dependencies);
+  const kept = await keepView(dependencies, view, reading);
+  if (kept !== null) await writeTo(dependencies, kept, action);
+  const detail = { package_id: view.packageId };
+  await dependencies.audit({ actor: userId, action, subject, userId, detail });
+}
+
+/** In writing, with what it means from now on; to nobody whose address is not proved. */
+async function writeTo(
+  dependencies: PlanRouteDependencies,
+  plan: PlanRow,
+  action: MovedPlan['action'],
+): Promise<void> {
+  const to = await dependencies.noticeAddress(plan.user_id);
+  if (to === null) return;
+  const { package_id: packageId, next_package_id: nextId, user_id: userId } = plan;
+  const next = nextId === packageId ? null : packageOf(nextId);
+  const price = await findPrice(dependencies.pool, plan);
+  const bought = next ?? packageOf(packageId);
+  try {
+    await dependencies.queueMail({
+      userId,
+      to,
+      kind: 'plan-moved',
+      letter: planMovedLetter({
+        ...dependencies,
+        action,
+        packageName: packageOf(packageId)?.name ?? packageId,
+        nextName: next?.name ?? null,
+        amountMinor: (next === null ? price?.amount_minor : null) ?? bought?.price_cents ?? 0,
+        currency: price?.currency ?? bought?.currency ?? 'usd',
+        until: isLive(plan) ? plan.paid_until : null,
+      }),
+    });
+  } catch (error) {
+    if (!(error instanceof ErasedKeyError)) throw error;
+  }
+}
+
+// --- the provider's pages ---
+
+/** @throws Problem 409 `nothing-bought` */
+async function requireCustomer(dependencies: PlanRouteDependencies, userId: string): Promise<void> {
+  if ((await knownCustomer(dependencies, userId)) === null)
+    throw new Problem(
+      409,
+      'nothing-bought',
+      'You have bought nothing yet, so there are no cards or invoices to show.',
+    );
+}

@@ -1,0 +1,104 @@
+import { packageOf } from '#services/payments/catalogue.ts';
+import { paymentLimits } from '#services/payments/contract.ts';
+
+/** A row of `plan`. */
+export type PlanRow = {
+  subscription_id: string;
+  user_id: string;
+  customer_id: string;
+  package_id: string;
+  next_package_id: string;
+  status:
+    | 'incomplete'
+    | 'incomplete_expired'
+    | 'trialing'
+    | 'active'
+    | 'past_due'
+    | 'canceled'
+    | 'unpaid'
+    | 'paused';
+  current_period_start: Date | null;
+  current_period_end: Date | null;
+  past_due_since: Date | null;
+  cancel_at_period_end: boolean;
+  ended_at: Date | null;
+  due_minor: number | null;
+  invoice_id: string | null;
+  paid_since: Date | null;
+  paid_until: Date | null;
+  revoked_at: Date | null;
+  revoked_from: Date | null;
+  revoked_as: 'refunded' | 'taken_back' | 'second' | 'erased' | null;
+  tier_due_at: Date | null;
+  checked_at: Date;
+  created_at: Date;
+};
+
+export type Tier = 'free' | 'pro' | 'scale';
+
+type TierFields = Pick<
+  PlanRow,
+  | 'package_id'
+  | 'status'
+  | 'current_period_end'
+  | 'past_due_since'
+  | 'cancel_at_period_end'
+  | 'ended_at'
+  | 'paid_until'
+  | 'revoked_at'
+>;
+
+const graceMs = paymentLimits.pastDueDays * 86_400_000;
+
+/**
+ * The moment at which a plan's tier ends, as far as is known: the tier of the package of its last paid
+ * invoice. Null when it brings none: nothing of it was paid yet, or it was ended by us.
+ *
+ * What was paid is kept to its end, whatever became of the plan; where the provider says that it ended
+ * then or later, that end has come, whatever our clock says. After it a plan that lives has so many days
+ * of grace: since its payment failed, or, where the provider has begun a new period and nothing was
+ * heard of its payment, since the paid one ended. One that was cancelled has none.
+ */
+export function tierUntil(plan: TierFields): number | null {
+  const { status, revoked_at: revokedAt, paid_until: paidUntil } = plan;
+  if (revokedAt !== null || paidUntil === null) return null;
+  const paid = paidUntil.getTime();
+  if (plan.ended_at !== null) return plan.ended_at.getTime() < paid ? paid : null;
+  switch (status) {
+    case 'active':
+    case 'trialing': {
+      if (!plan.cancel_at_period_end) return paid + graceMs;
+      const periodEnd = plan.current_period_end?.getTime() ?? paid;
+      return Math.max(paid, Math.min(periodEnd, paid + graceMs));
+    }
+    case 'past_due':
+    case 'unpaid':
+      return Math.max(paid, (plan.past_due_since?.getTime() ?? paid) + graceMs);
+    case 'incomplete':
+    case 'incomplete_expired':
+    case 'canceled':
+    case 'paused':
+      return paid;
+  }
+}
+
+/**
+ * The tier that a person's plans bring now, the highest of them; null for somebody who never had a
+ * plan, whose tier is none of our business here.
+ */
+export function tierOf(plans: readonly TierFields[], nowMs: number): Tier | null {
+  const paid = plans.filter((plan) => plan.paid_until !== null);
+  if (paid.length === 0) return null;
+  const tiers = paid
+    .filter((plan) => nowMs < (tierUntil(plan) ?? 0))
+    .map((plan) => packageOf(plan.package_id)?.tier ?? 'free');
+  return tiersByRank.findLast((tier) => tiers.includes(tier)) ?? 'free';
+}
+
+const tiersByRank: readonly Tier[] = ['free', 'pro', 'scale'];
+
+/** It takes money every month, or tries to. */
+export function isLive({ status, ended_at: endedAt, revoked_at: revokedAt }: PlanRow): boolean {
+  if (endedAt !== null || revokedAt !== null) return false;
+  return status !== 'incomplete' && status !== 'incomplete_expired' && status !== 'canceled';
+}

@@ -1,0 +1,86 @@
+import type { RefundReason } from '#services/credits/account/cash-refunds.ts';
+import { Problem } from '#services/platform/problem.ts';
+import type { Refund } from '#services/payments/contract.ts';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { endPlanOf, endsPlan } from '#services/payments/plans/plans.ts';
+import { refundReply } from '#services/payments/purchases/list.ts';
+
+export type AskedRefund = {
+  userId: string;
+  purchaseId: string;
+  /** The same again is the same refund. */
+  refundId: string;
+  /** Of how many credits somebody was told; null when nobody was. */
+  agreed: number | null;
+  /** Whether somebody was told that it ends a plan; absent when nobody was told either. */
+  endsPlan?: boolean | undefined;
+  reason: RefundReason;
+  actor: string;
+};
+
+/**
+ * Takes what is unused of a purchase out of reach and has it paid back by a job.
+ *
+ * @throws Problem 409 `refund-not-possible` with a `reason`, 409 `refund-changed`, 503 when the provider
+ *   is away and has to be asked whether a plan has renewed
+ */
+export async function askForRefund(
+  dependencies: PaymentDependencies,
+  asked: AskedRefund,
+): Promise<Refund> {
+  const { paid, clock, log } = dependencies;
+  const { userId, purchaseId, refundId, agreed, endsPlan: agreedEnd, reason, actor } = asked;
+  const { lots, refunds: known } = await paid.readAccount(userId);
+  const lot = lots.find((candidate) => candidate.purchaseId === purchaseId);
+  if (!lot) throw notPaid();
+  const { lotId } = lot;
+  const requestedAt = new Date(clock()).toISOString();
+  // One that was asked for before may have ended the plan already, and is only answered again.
+  if (agreedEnd !== undefined && known[refundId] === undefined) {
+    // By the moment that the refund is asked for, which is also what its job goes by.
+    const ends = await endsPlan(dependencies, purchaseId, requestedAt);
+    if (ends !== agreedEnd) throw planChanged(ends);
+  }
+  await paid.requestRefund({
+    userId,
+    lotId,
+    refundId,
+    requestedAt,
+    reason,
+    actor,
+    // The ledger compares it in the moment in which it decides: before, a run may come in between.
+    ...(agreed === null ? {} : { credits: agreed }),
+  });
+  try {
+    await endPlanOf(dependencies, purchaseId, requestedAt);
+  } catch (error) {
+    // The job does it before the money goes; here it is done so that the next page shows it.
+    log.warn({ err: error, user_id: userId, resource_id: refundId }, 'A plan is ended later');
+  }
+  const { refunds } = await paid.readAccount(userId);
+  const refund = refunds[refundId];
+  if (!refund) throw new Error('A refund that was asked for is not in the account');
+  return refundReply(refundId, refund);
+}
+
+/** What nobody has paid for has no lot, so the ledger cannot be asked about it. */
+function notPaid(): Problem {
+  return new Problem(
+    409,
+    'refund-not-possible',
+    'This purchase has not been paid, so there is nothing to refund.',
+    { members: { reason: 'not_paid' } },
+  );
+}
+
+/** The plan has renewed, or ended, since somebody was told what the refund does. */
+function planChanged(ends: boolean): Problem {
+  return new Problem(
+    409,
+    'refund-changed',
+    ends
+      ? 'By now this refund would end your plan. Look at it and ask again.'
+      : 'By now this refund would not end your plan. Look at it and ask again.',
+    { members: { ends_plan: ends } },
+  );
+}

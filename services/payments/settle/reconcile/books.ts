@@ -1,0 +1,170 @@
+import type { Queryable } from '#db/connect.ts';
+import type { CashRefundRow } from '#projections/cash-refund.ts';
+import type { PaidLot } from '#projections/paid-lot.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import type {
+  ChargeView,
+  DisputeView,
+  InvoiceView,
+  RefundView,
+} from '#services/payments/provider.ts';
+import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+
+/**
+ * Both sides of the books since a time: what the provider shows, and what we have of it. What one side
+ * names and the other's window does not reach is looked up by its id.
+ */
+export type Books = {
+  since: number;
+  /** The later of our clock and the provider's newest: of two clocks one may be ahead. */
+  now: number;
+  /** Our clock alone, for what has a time of ours. */
+  ourNow: number;
+  charges: readonly ChargeView[];
+  invoices: readonly InvoiceView[];
+  refunds: readonly RefundView[];
+  disputes: readonly DisputeView[];
+  /** By payment key: of the window, and of every payment that the provider shows. */
+  lots: ReadonlyMap<string, PaidLot>;
+  /** By id, and by the id of its intent. */
+  purchases: ReadonlyMap<string, PurchaseRow>;
+  /** The account of a person, read once. */
+  account: (userId: string) => Promise<AccountState>;
+};
+
+export type BooksDependencies = Pick<PaymentDependencies, 'pool' | 'provider' | 'paid' | 'clock'>;
+
+const day = 24 * 60 * 60 * 1000;
+/** An invoice may be paid weeks after it was made, when its first payments failed. */
+const invoiceDays = 40;
+
+export async function readBooks(
+  { pool, provider, paid, clock }: BooksDependencies,
+  since: number,
+): Promise<Books> {
+  const charges = await Array.fromAsync(provider.listCharges(since));
+  const invoices = await Array.fromAsync(provider.listInvoices(since - invoiceDays * day));
+  const refunds = await Array.fromAsync(provider.listAllRefunds(since));
+  const disputes = await Array.fromAsync(provider.listDisputes(since));
+  const ourNow = clock();
+  const newest = Math.max(
+    ourNow,
+    ...[...charges, ...invoices, ...refunds, ...disputes].map(({ createdAt }) => createdAt),
+  );
+  const intents = [...charges, ...refunds, ...disputes].flatMap(({ intentId }) => intentId ?? []);
+  const purchases = await readPurchases(pool, intents);
+  const keys = [
+    ...intents.map((id) => `pi:${id}`),
+    ...invoices.map(({ invoiceId }) => `invoice:${invoiceId}`),
+    ...purchases.flatMap(({ payment_key: key }) => key ?? []),
+  ];
+  const lots = await readLots(pool, since, keys);
+  return {
+    since,
+    now: newest,
+    ourNow,
+    charges,
+    invoices,
+    refunds,
+    disputes,
+    lots: new Map(lots.map((lot) => [lot.paymentKey, lot])),
+    purchases: new Map(
+      purchases.flatMap((row) => [
+        [row.id, row] as const,
+        ...(row.payment_intent_id === null ? [] : [[row.payment_intent_id, row] as const]),
+      ]),
+    ),
+    account: once(async (userId: string) => paid.readAccount(userId)),
+  };
+}
+
+/** The lot that an intent paid for, by itself or through an invoice; null when there is none. */
+export function lotOfIntent(books: Books, intentId: string | null): PaidLot | null {
+  if (intentId === null) return null;
+  const invoice = invoiceOfIntent(books, intentId);
+  const key = invoice === null ? `pi:${intentId}` : `invoice:${invoice}`;
+  return books.lots.get(key) ?? null;
+}
+
+/** The invoice that an intent paid; null for a payment that stands for itself. */
+export function invoiceOfIntent(books: Books, intentId: string): string | null {
+  const listed = books.invoices.find((invoice) => invoice.intentId === intentId);
+  return listed?.invoiceId ?? books.purchases.get(intentId)?.invoice_id ?? null;
+}
+
+async function readPurchases(
+  client: Queryable,
+  intents: readonly string[],
+): Promise<PurchaseRow[]> {
+  const { rows } = await client.query<PurchaseRow>(
+    'select * from purchase where payment_intent_id = any ($1)',
+    [intents],
+  );
+  return rows;
+}
+
+const isoTime = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+
+async function readLots(
+  client: Queryable,
+  since: number,
+  keys: readonly string[],
+): Promise<PaidLot[]> {
+  const { rows } = await client.query<PaidLot>(
+    `select lot_id as "lotId", user_id as "userId", purchase_id as "purchaseId",
+       payment_key as "paymentKey", package_id as "packageId", credits::float8 as credits,
+       paid_minor::float8 as "paidMinor", currency,
+       to_char(granted_at at time zone 'utc', ${isoTime}) as "grantedAt"
+     from paid_lot where granted_at >= $1 or payment_key = any ($2)
+     order by granted_at, lot_id`,
+    [new Date(since), keys],
+  );
+  return rows;
+}
+
+/** Refunds of ours that began or ended in the window or have no end, and those that are named. */
+export async function readRefundRows(
+  client: Queryable,
+  since: number,
+  refundIds: readonly string[],
+): Promise<CashRefundRow[]> {
+  const { rows } = await client.query<CashRefundRow>(
+    `select refund_id as "refundId", user_id as "userId", lot_id as "lotId",
+       credits::float8 as credits, amount_minor::float8 as "amountMinor", currency, reason, status,
+       provider_refund_id as "providerRefundId",
+       to_char(requested_at at time zone 'utc', ${isoTime}) as "requestedAt",
+       to_char(ended_at at time zone 'utc', ${isoTime}) as "endedAt"
+     from cash_refund
+     where status = 'pending' or requested_at >= $1 or ended_at >= $1 or refund_id = any ($2)
+     order by requested_at, refund_id`,
+    [new Date(since), refundIds],
+  );
+  return rows;
+}
+
+export type ClaimedLot = { userId: string; lotId: string; ref: string };
+
+/** Which claims the ledger moved in the window. */
+export async function readClaims(client: Queryable, since: number): Promise<ClaimedLot[]> {
+  const { rows } = await client.query<ClaimedLot>(
+    `select distinct substr(stream_id, 9) as "userId", message_data ->> 'lotId' as "lotId",
+       message_data ->> 'ref' as ref
+     from emt_messages
+     where message_type = 'LotClaimed' and message_metadata ->> 'occurredAt' >= $1
+     order by 1, 2, 3`,
+    [new Date(since).toISOString()],
+  );
+  return rows;
+}
+
+function once<Value>(read: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
+  const known = new Map<string, Promise<Value>>();
+  return async (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const reading = read(key);
+    known.set(key, reading);
+    return reading;
+  };
+}

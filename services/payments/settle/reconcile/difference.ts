@@ -1,0 +1,69 @@
+import { moneyText } from '#services/payments/money.ts';
+
+/** One thing that the ledger and the provider, or the ledger and our own rows, tell differently. */
+export type Difference = {
+  kind: DifferenceKind;
+  /** The object that it is about: `pi_…`, `in_…`, `re_…`, `dp_…`, `pur_…` … */
+  object: string;
+  userId: string | null;
+  /** What one side says, and what the other does. */
+  expected: string;
+  found: string;
+  /** What has most probably happened, in words. */
+  cause: string;
+  /** What will mend it: a sweeper, a command, or somebody. */
+  mends: string;
+  /** Too young to be one for sure: whoever mends it has hardly had a turn yet. */
+  isSettling: boolean;
+};
+
+export type DifferenceKind =
+  | 'payment-without-lot'
+  | 'payment-amount'
+  | 'lot-without-payment'
+  | 'lot-twice'
+  | 'lot-without-reason'
+  | 'purchase-behind'
+  | 'purchase-without-lot'
+  | 'purchase-stuck'
+  | 'delivery-not-worked'
+  | 'refund-not-booked'
+  | 'refund-contradicts'
+  | 'refund-amount'
+  | 'refund-twice'
+  | 'refund-unknown'
+  | 'refund-not-sent'
+  | 'refund-only-here'
+  | 'refund-failed-erased'
+  | 'bank-refund'
+  | 'dispute-missing'
+  | 'dispute-only-here'
+  | 'dispute-stage'
+  | 'dispute-claim'
+  | 'claim-unfilled'
+  | 'plan-behind'
+  | 'balance-missing'
+  | 'balance-amount'
+  | 'cash-unbalanced';
+
+/** After so long, whoever mends it by itself should have done so. */
+export const settleMs = 15 * 60 * 1000;
+
+export const menders = {
+  purchases: 'a worker asks about open purchases every 5 minutes and fulfils it',
+  /** Whoever finds one with these words makes a job of it (`mend.ts`). */
+  reading: 'a worker reads it again now that it is found here, and books what it reads',
+  payment:
+    'it is booked with its payment, once that is granted; if that is none of ours, an operator has to look at it',
+  refunds:
+    'a worker asks about open refunds, at first after 5 minutes and then less and less often',
+  plans:
+    'a worker reads every plan once a day; `customer.subscription.updated`, sent again at the provider, does so at once',
+  next: 'the next comparison stores it',
+  nobody: 'nobody: an operator has to look at it, in the ledger and at the provider',
+} as const;
+
+/** `$10.00`, or another amount in words that name both figures. */
+export function amountText(minor: number, currency: string): string {
+  return `${moneyText(minor, currency)} (${minor} ${currency})`;
+}

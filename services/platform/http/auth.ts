@@ -1,0 +1,34 @@
+import type { MiddlewareHandler } from 'hono';
+import type { HttpEnv } from './http.ts';
+import { Problem } from '#services/platform/problem.ts';
+
+/** Who a bearer token speaks for; null for none that is valid now. */
+export type Authenticate = (
+  bearer: string,
+) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;
+
+const authenticationRequired = (): Problem =>
+  new Problem(401, 'authentication-required', 'Authentication required');
+
+export function requireUser(authenticate: Authenticate): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const caller = await callerOf(authenticate, context.req.header('authorization'));
+    context.set('userId', caller.userId);
+    context.set('sessionId', caller.sessionId);
+    await context.get('takeRead')?.(caller.userId);
+    await next();
+  };
+}
+
+/** @throws Problem 401 */
+export async function callerOf(authenticate: Authenticate, header: string | undefined) {
+  const bearer = bearerOf(header);
+  const caller = bearer === undefined ? null : await authenticate(bearer);
+  if (!caller) throw authenticationRequired();
+  return caller;
+}
+
+/** The token of an `Authorization` header; undefined when it holds none. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer ([\w.~+/=-]+)$/i.exec(header ?? '')?.[1];
+}

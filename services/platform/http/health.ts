@@ -1,0 +1,84 @@
+import type pg from 'pg';
+import type { SetAsideList } from '#projections/engine/set-aside.ts';
+import { platformEndpoints } from '#services/platform/contract.ts';
+import type { ReadyReply } from '#services/platform/contract.ts';
+import { answer } from './endpoints.ts';
+import { answerData, createRouter } from './http.ts';
+import { healthLimits } from '#services/platform/limits.ts';
+
+export type HealthDependencies = {
+  pool: pg.Pool;
+  /** The append function that this code calls; it exists once this version's migrations ran. */
+  functionName: string;
+  /** Milliseconds that the live reader of this process is behind the log. */
+  readerLagMs: () => Promise<number>;
+  /** Streams that the read models could not take in, the first `limit` of them. */
+  readSetAside: (limit: number) => Promise<SetAsideList>;
+  version: string;
+};
+
+/** `health` says that the process lives, `ready` that it can do its work. */
+export function healthRoutes(dependencies: HealthDependencies) {
+  return createRouter()
+    .get('/health', (context) =>
+      answer(context, platformEndpoints['GET /health'], {
+        status: 'ok',
+        version: dependencies.version,
+      }),
+    )
+    .get('/ready', async (context) => {
+      const checks = await readiness(dependencies);
+      const ready = Object.values(checks).every((check) => check === 'ok');
+      const reply: ReadyReply = {
+        status: ready ? 'ready' : 'not_ready',
+        checks,
+        set_aside: await setAside(dependencies),
+      };
+      return answerData(context, reply, ready ? 200 : 503);
+    });
+}
+
+async function readiness({
+  pool,
+  functionName,
+  readerLagMs,
+}: HealthDependencies): Promise<ReadyReply['checks']> {
+  const found = await pool
+    .query<{ migrated: boolean; working: boolean }>(
+      `select exists (select from pg_proc where proname = $1) as migrated,
+         exists (select from process_heartbeat where kind = 'worker'
+           and beat_at > now() - make_interval(secs => $2)) as working`,
+      [functionName, healthLimits.heartbeatStaleSeconds],
+    )
+    // An unreachable database is what this call exists to tell, not a fault of it.
+    .catch(() => null);
+  const row = found?.rows[0];
+  // The connection may be lost between the two questions: then nobody knows the lag.
+  const lag = row
+    ? await readerLagMs().catch(() => Number.POSITIVE_INFINITY)
+    : Number.POSITIVE_INFINITY;
+  return {
+    database: word(row !== undefined),
+    migrations: word(row?.migrated === true),
+    reader: word(lag < healthLimits.readerLagMs),
+    worker: word(row?.working === true),
+  };
+}
+
+/** Anyone may ask, so the error's text, which may hold values of the event, is left out. */
+async function setAside({ readSetAside }: HealthDependencies): Promise<ReadyReply['set_aside']> {
+  // Whether the database can be reached is said by the checks.
+  const found = await readSetAside(healthLimits.namedStreams).catch(() => null);
+  if (found === null) return null;
+  const streams = found.streams.map(({ projection, streamId, event, sqlstate }) => ({
+    projection,
+    stream: streamId,
+    event,
+    error: sqlstate,
+  }));
+  return { total: found.total, streams };
+}
+
+function word(fine: boolean): 'ok' | 'failed' {
+  return fine ? 'ok' : 'failed';
+}

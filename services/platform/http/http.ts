@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto';
+import { Hono } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import * as v from 'valibot';
+import type { ProblemReply } from '#services/platform/contract.ts';
+import { httpLimits } from '#services/platform/limits.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { Problem } from '#services/platform/problem.ts';
+
+/** What every route shares: a request id, parsing at the edge, one envelope and one shape of refusal. */
+export type HttpVariables = {
+  requestId: string;
+  log: Log;
+  /** The caller's network address, as far as trusted proxies tell; 'unknown' without a socket. */
+  address: string;
+  userId: string;
+  sessionId: string;
+  /** Of a read, behind `limitCalls`: takes one of the person's turns. @throws Problem 429 */
+  takeRead: ((userId: string) => Promise<void>) | undefined;
+  /** Of the service that calls, where services and not people do. */
+  serviceId: string;
+};
+export type HttpEnv = { Variables: HttpVariables };
+export type HttpContext = Context<HttpEnv>;
+
+export function createRouter(): Hono<HttpEnv> {
+  return new Hono<HttpEnv>({ strict: false });
+}
+
+/** The request id stands in the log, in the problem and in a header (`security-headers.ts`). */
+export function requestLog(log: Log): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const started = performance.now();
+    const requestId = randomUUID();
+    context.set('requestId', requestId);
+    context.set('log', log.child({ request_id: requestId }));
+    await next();
+    context.get('log').info(
+      {
+        method: context.req.method,
+        route: routeOf(context),
+        status: context.res.status,
+        duration_ms: Math.round(performance.now() - started),
+      },
+      'Request',
+    );
+  };
+}
+
+/** The pattern of the route, never the path: a path may carry what no log should. */
+function routeOf(context: Context): string {
+  return context.req.routePath;
+}
+
+/** JSON of one schema; a missing body and `{}` are the same. Unknown keys are refused. */
+export async function parseBody<Schema extends v.GenericSchema>(
+  context: HttpContext,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const text = await readText(context);
+  if (text !== '' && !isJsonType(context.req.header('content-type') ?? '')) throw notJson();
+  return parseInput(schema, text === '' ? {} : parseJson(text));
+}
+
+/** For whatever is not read by `parseBody`. @throws Problem 415 for a body that is not JSON by its type */
+export function requireJsonType(context: HttpContext): void {
+  const type = context.req.header('content-type');
+  const hasBody =
+    Number(context.req.header('content-length') ?? 0) > 0 ||
+    context.req.header('transfer-encoding') !== undefined;
+  if (type === undefined ? hasBody : !isJsonType(type)) throw notJson();
+}
+
+/** `application/json` itself and no relative of it, such as `application/json-patch+json`. */
+function isJsonType(type: string): boolean {
+  return /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i.test(type.trim());
+}
+
+function notJson(): Problem {
+  return new Problem(415, 'unsupported-media-type', 'Send JSON (Content-Type: application/json).');
+}
+
+/** For calls that take nothing: no body and `{}` are the same, and anything else is a mistake. */
+export async function requireNoFields(context: HttpContext): Promise<void> {
+  await parseBody(context, noFields);
+}
+
+const noFields = v.strictObject({});
+
+export function parseQuery<Schema extends v.GenericSchema>(
+  context: HttpContext,
+  schema: Schema,
+): v.InferOutput<Schema> {
+  return parseInput(schema, context.req.query());
+}
+
+/**
+ * A query is a mistake on every route but these, and so is a key that comes twice. What a route that
+ * takes one knows is up to its schema. @param routes method and pattern, such as `GET /api/stream`
+ */
+export function refuseUnknownQueries(routes: readonly string[]): MiddlewareHandler<HttpEnv> {
+  const withQuery: ReadonlySet<string> = new Set(routes);
+  return async (context, next) => {
+    const values = Object.entries(context.req.queries());
+    const named = matchedRoutes(context).filter(({ path }) => !path.endsWith('*'));
+    const takesQuery = named.some(({ method, path }) => withQuery.has(`${method} ${path}`));
+    const isWrong = values.some(([, all]) => !takesQuery || all.length > 1);
+    if (isWrong && named.length > 0) {
+      const message = takesQuery ? 'A field came twice.' : 'This call takes no query.';
+      throw new Problem(400, 'validation', message, { errors: [{ field: '', message }] });
+    }
+    await next();
+  };
+}
+
+/** Addresses that nobody needs. */
+export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    if (context.req.url.length > httpLimits.addressLength)
+      throw new Problem(414, 'address-too-long', 'The address of the request is too long.');
+    await next();
+  };
+}
+
+/** @throws Problem 400 `validation` with a sentence for each field, which repeats no value. */
+export function parseInput<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, withEveryKey(schema, input));
+  if (parsed.success) return parsed.output;
+  const errors = parsed.issues.map((issue) => ({
+    field: fieldOf(issue),
+    message: sentenceOf(issue),
+  }));
+  const first = errors[0];
+  throw new Problem(
+    400,
+    'validation',
+    first === undefined ? 'The request is not valid.' : first.message,
+    { errors },
+  );
+}
+
+/** A key that is missing reads as undefined, so that the field's own sentence says it is required. */
+function withEveryKey(schema: v.GenericSchema, input: unknown): unknown {
+  if (!('entries' in schema)) return input;
+  // A list has no fields, and would pass for an object of which every field is optional.
+  if (Array.isArray(input)) return null;
+  if (typeof input !== 'object' || input === null) return input;
+  const keys = Object.keys(schema.entries as object);
+  return { ...Object.fromEntries(keys.map((key) => [key, undefined])), ...input };
+}
+
+/** The name of a key that nobody asked for is what was sent, too, and is not told. */
+function fieldOf(issue: v.BaseIssue<unknown>): string {
+  return issue.expected === 'never' ? '' : (v.getDotPath(issue) ?? '');
+}
+
+/** Our schemas carry their own sentences; the library's would repeat what was sent. */
+function sentenceOf(issue: v.BaseIssue<unknown>): string {
+  if (issue.type === 'strict_object')
+    return issue.expected === 'never' ? 'This field is not known.' : 'This field is required.';
+  return issue.message.startsWith('Invalid ') ? 'This field is not valid.' : issue.message;
+}
+
+async function readText(context: HttpContext): Promise<string> {
+  return decoded(await readBytes(context, httpLimits.bodyBytes)).trim();
+}
+
+/**
+ * The body as it is, for what is not JSON. Nothing beyond the limit is kept, also where no length was
+ * told. @throws Problem 413, or what `tooLarge` makes
+ */
+export async function readBytes(
+  context: HttpContext,
+  maxBytes: number,
+  tooLarge: () => Problem = () =>
+    new Problem(413, 'too-large', `The request may have at most ${maxBytes / 1000} kB.`),
+): Promise<Buffer> {
+  if (Number(context.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const { body } = context.req.raw;
+  if (!body) return Buffer.alloc(0);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    // Not cancelled when it is left early: that would cut the connection before the answer is heard.
+    for await (const chunk of (body as ReadableStream<Uint8Array>).values({
+      preventCancel: true,
+    })) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    // The caller has gone away: nobody reads this, and it is no fault of ours.
+    throw new Problem(400, 'aborted', 'The request ended before its body did.');
+  }
+  return Buffer.concat(chunks);
+}
+
+function decoded(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new Problem(400, 'validation', 'The body is not valid UTF-8.');
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function parseJson(text: string): unknown {
+  if (depthOf(text) > httpLimits.jsonDepth)
+    throw new Problem(400, 'validation', 'The body is nested too deeply.');
+  try {
+    return JSON.parse(text, (_key, value: unknown) => storable(value));
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(400, 'validation', 'The body is not valid JSON.');
+  }
+}
+
+/** How deep brackets stand in one another outside of texts, told before anything is built of them. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g)) {
+    if (token === '[' || token === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (token === ']' || token === '}') depth -= 1;
+  }
+  return deepest;
+}
+
+/** What Postgres and the event store can hold. Half a pair of surrogates becomes the sign for unknown. */
+function storable(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (value.includes('\0'))
+    throw new Problem(400, 'validation', 'A text may not hold the character NUL.');
+  return value.toWellFormed();
+}
+
+export function answerData(
+  context: HttpContext,
+  data: unknown,
+  status: ContentfulStatusCode = 200,
+): Response {
+  context.header('Cache-Control', 'no-store');
+  return context.json({ data }, status);
+}
+
+/** The one place where something thrown becomes a reply. */
+export function answerError(error: unknown, context: HttpContext): Response {
+  const problem = problemOf(error);
+  if (problem.status >= 500)
+    context.get('log').error({ err: error, code: problem.code }, 'A request failed');
+  return answerProblem(problem, context);
+}
+
+export function answerProblem(problem: Problem, context: HttpContext): Response {
+  const { title, detail, retryAfterSeconds, errors, members } = problem.extras;
+  if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
+  const reply: ProblemReply = {
+    type: `/problems/${problem.code}`,
+    title: title ?? titles[problem.status] ?? 'Request failed',
+    status: problem.status,
+    detail: detail ?? problem.message,
+    message: problem.message,
+    code: problem.code,
+    errors: [...(errors ?? [])],
+    request_id: context.get('requestId'),
+    ...members,
+  };
+  return context.body(JSON.stringify(reply), problem.status as ContentfulStatusCode, {
+    'Content-Type': 'application/problem+json',
+    'Cache-Control': 'no-store',
+  });
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem(500, 'internal', 'Something went wrong on our side. Nothing was charged.');
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'The request is not valid',
+  401: 'Authentication required',
+  402: 'Not enough credits',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  413: 'Too large',
+  414: 'The address is too long',
+  415: 'Unsupported media type',
+  429: 'Too many requests',
+  500: 'Internal error',
+  503: 'Not available right now',
+};
+
+export function notFound(message: string = 'There is nothing here.'): Problem {
+  return new Problem(404, 'not-found', message);
+}

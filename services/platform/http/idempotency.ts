@@ -1,0 +1,226 @@
+import { createHmac } from 'node:crypto';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type pg from 'pg';
+import type * as v from 'valibot';
+import type { Endpoint } from '#services/platform/contract.ts';
+import { answerData } from './http.ts';
+import type { HttpContext } from './http.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import { httpLimits } from '#services/platform/limits.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+
+/**
+ * One effect for one `Idempotency-Key` of one person or service and one route, for 24 hours. The row,
+ * with the id of what will be made, is committed before anything happens, so a repeat after a crash goes on with the
+ * same object instead of making a second one. A refusal leaves no row: asking again decides anew.
+ */
+export type Attempt = {
+  /** The same for each repeat: the id of the object to make. */
+  resourceId: string;
+  /** The same for each repeat. */
+  commandId: string;
+  fingerprint: string;
+};
+
+type Answered = Endpoint & { reply: v.GenericSchema };
+
+type OnceOptions<Data> = {
+  pool: pg.Pool;
+  /** Method and path pattern, with the object's id where the path has one. */
+  route: string;
+  /** What the client sent, after parsing. */
+  body: unknown;
+  /** Whose key it is: the person's who calls, unless a service does. */
+  owner?: string;
+  newResourceId: () => string;
+  /**
+   * For answers that hold a person's text: they are kept sealed under the data key of the object.
+   * `afterErasure` answers a repeat when that key is gone.
+   */
+  texts?: { sealer: Sealer; afterErasure: (resourceId: string) => Promise<Data> };
+  /** For answers that hold a secret: nothing is kept of them, and a repeat makes the answer anew. */
+  remake?: (resourceId: string) => Promise<Data>;
+};
+
+export async function answerOnce<Of extends Answered>(
+  context: HttpContext,
+  { status }: Of,
+  options: OnceOptions<v.InferInput<Of['reply']>>,
+  work: (attempt: Attempt) => Promise<v.InferInput<Of['reply']>>,
+): Promise<Response> {
+  const { pool, route, body, newResourceId } = options;
+  const owner = options.owner ?? context.get('userId');
+  const key = context.req.header('idempotency-key');
+  if (key === undefined) {
+    const resourceId = newResourceId();
+    const commandId = uuidV5(owner, route, resourceId);
+    const attempt = { resourceId, commandId, fingerprint: commandId };
+    return answerData(context, await work(attempt), status);
+  }
+  if (!/^[\x21-\x7e]{1,128}$/.test(key))
+    throw new Problem(400, 'validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
+  const place = [owner, route, key] as const;
+  const commandId = uuidV5(...place);
+  const fingerprint = fingerprintOf(key, body);
+  const claim = await claimKey(pool, { place, fingerprint, newResourceId });
+  if (claim.kind === 'done')
+    return answerData(context, await keptAnswer(options, claim), claim.status);
+  const { resourceId, claimedAt } = claim;
+  try {
+    const data = await work({ resourceId, commandId, fingerprint });
+    await pool.query(
+      `update idempotency_key set status = $4, body = $5
+       where user_id = $1 and route = $2 and key = $3`,
+      [...place, status, await answerToKeep(options, resourceId, data)],
+    );
+    return answerData(context, data, status);
+  } catch (error) {
+    await giveUp(pool, place, claimedAt, error);
+    throw error;
+  }
+}
+
+type Place = readonly [owner: string, route: string, key: string];
+
+/**
+ * Keyed by the Idempotency-Key, which is kept for a day only: what stays in the events for good says
+ * nothing about the text that was sent to whoever tries out texts.
+ */
+function fingerprintOf(key: string, body: unknown): string {
+  return createHmac('sha256', key).update(JSON.stringify(body)).digest('hex');
+}
+
+/**
+ * A refusal removes the row. After a fault of ours nobody knows what has happened, so the row stays,
+ * but nothing runs any more, and the next try need not wait. An attempt that was given up for dead
+ * and ends after all has no say: the row belongs to whoever took it over.
+ */
+async function giveUp(
+  pool: pg.Pool,
+  place: Place,
+  claimedAt: string,
+  error: unknown,
+): Promise<void> {
+  const refused = error instanceof Problem && error.status < 500;
+  const mine = 'user_id = $1 and route = $2 and key = $3 and created_at = $4 and status is null';
+  await pool.query(
+    refused
+      ? `delete from idempotency_key where ${mine}`
+      : `update idempotency_key set created_at = '-infinity' where ${mine}`,
+    [...place, claimedAt],
+  );
+}
+
+/** As JSON. Null when it holds a secret, or the text was erased while the answer was made. */
+async function answerToKeep(
+  { texts, remake }: OnceOptions<unknown>,
+  resourceId: string,
+  data: unknown,
+): Promise<string | null> {
+  if (remake) return null;
+  const json = JSON.stringify(data);
+  if (!texts) return json;
+  try {
+    return JSON.stringify(await texts.sealer.seal(resourceId, answerPlace(resourceId), json));
+  } catch (error) {
+    if (error instanceof ErasedKeyError) return null;
+    throw error;
+  }
+}
+
+async function keptAnswer(
+  { texts, remake }: OnceOptions<unknown>,
+  { resourceId, body }: { resourceId: string; body: unknown },
+): Promise<unknown> {
+  if (remake) return remake(resourceId);
+  if (!texts) return body;
+  if (typeof body !== 'string') return texts.afterErasure(resourceId);
+  const opened = await texts.sealer.open(body, answerPlace(resourceId));
+  return 'erased' in opened ? texts.afterErasure(resourceId) : JSON.parse(opened.text);
+}
+
+function answerPlace(resourceId: string): { stream: string; field: string } {
+  return { stream: resourceId, field: 'answer' };
+}
+
+type Claim =
+  | { kind: 'begin'; resourceId: string; claimedAt: string }
+  | { kind: 'done'; resourceId: string; status: ContentfulStatusCode; body: unknown };
+
+type Row = {
+  fingerprint: string;
+  resource_id: string;
+  status: number | null;
+  body: unknown;
+};
+
+async function claimKey(
+  pool: pg.Pool,
+  wanted: { place: Place; fingerprint: string; newResourceId: () => string },
+): Promise<Claim> {
+  const { place, fingerprint } = wanted;
+  // A first attempt that has not ended after the time a request may take has crashed: it is taken over.
+  const { rows } = await pool.query<{ resource_id: string; claimed_at: string }>(
+    `insert into idempotency_key (user_id, route, key, fingerprint, resource_id, expires_at)
+     values ($1, $2, $3, $4, $5, now() + interval '24 hours')
+     on conflict (user_id, route, key) do update
+       set fingerprint = case when idempotency_key.expires_at < now()
+             then excluded.fingerprint else idempotency_key.fingerprint end,
+           resource_id = case when idempotency_key.expires_at < now()
+             then excluded.resource_id else idempotency_key.resource_id end,
+           status = case when idempotency_key.expires_at < now()
+             then null else idempotency_key.status end,
+           body = case when idempotency_key.expires_at < now()
+             then null else idempotency_key.body end,
+           created_at = now(),
+           expires_at = greatest(idempotency_key.expires_at, excluded.expires_at)
+       where idempotency_key.expires_at < now()
+          or (idempotency_key.status is null and idempotency_key.fingerprint = excluded.fingerprint
+              and idempotency_key.created_at < now() - make_interval(secs => $6))
+     returning resource_id, created_at::text as claimed_at`,
+    [...place, fingerprint, wanted.newResourceId(), httpLimits.requestSeconds],
+  );
+  const mine = rows[0];
+  if (mine) {
+    await removeExpired(pool);
+    return { kind: 'begin', resourceId: mine.resource_id, claimedAt: mine.claimed_at };
+  }
+  const { rows: earlier } = await pool.query<Row>(
+    `select fingerprint, resource_id, status, body from idempotency_key
+     where user_id = $1 and route = $2 and key = $3`,
+    [...place],
+  );
+  const found = earlier[0];
+  // Refused and removed between the two statements: the next try decides anew.
+  if (!found) throw inProgress();
+  if (found.fingerprint !== fingerprint)
+    throw new Problem(
+      409,
+      'idempotency-mismatch',
+      'This Idempotency-Key was used before with another request.',
+    );
+  if (found.status === null) throw inProgress();
+  return {
+    kind: 'done',
+    resourceId: found.resource_id,
+    status: found.status as ContentfulStatusCode,
+    body: found.body,
+  };
+}
+
+/** Each new key takes a few old ones away, so there are never many, and nobody has to clean up. */
+async function removeExpired(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `delete from idempotency_key where ctid = any (array(
+       select ctid from idempotency_key where expires_at < now() limit $1 for update skip locked))`,
+    [httpLimits.expiredKeysPerKey],
+  );
+}
+
+function inProgress(): Problem {
+  return new Problem(409, 'in-progress', 'The first request with this key is still running.', {
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { workerLimits } from '#services/platform/limits.ts';
+import type { Log } from '#services/platform/process/log.ts';
+
+/**
+ * Tells dead queue runners from living ones. graphile-worker marks a job with the id of the runner
+ * that took it and leaves the jobs of a killed one marked for hours; here every runner holds a
+ * session advisory lock named by its id, which Postgres gives back the moment its process or
+ * connection is gone, whatever the clocks say. Jobs whose runner's lock is free are freed. One
+ * connection per process holds the locks of all its runners.
+ *
+ * A living runner, too, may be named by a job that nobody works on: when Postgres dies between taking
+ * a job and the reply that tells of it, or between a job's end and the statement that removes it. So
+ * each process also frees jobs of its own runners that are not among those it has under way.
+ *
+ * Neither is believed at first sight: a lock is free for a moment while its holder connects again, as
+ * everyone does after a restart of Postgres, and a reply may be on its way. What looks lost is looked
+ * at again after `settleMs`, and freed when it still does.
+ */
+export type JobLocks = {
+  hold(runnerId: string): void;
+  release(runnerId: string): void;
+  /** A job of ours is under way until it has ended. */
+  began(jobId: string): void;
+  ended(jobId: string): void;
+  close(): Promise<void>;
+};
+
+type JobLocksOptions = { url: string; log: Log; sweepEveryMs?: number; settleMs?: number };
+
+export function startJobLocks(options: JobLocksOptions): JobLocks {
+  const { url, log } = options;
+  const { sweepEveryMs = workerLimits.sweepEveryMs, settleMs = workerLimits.settleMs } = options;
+  const mine = new Set<string>();
+  const underWay = new Set<string>();
+  const stopping = new AbortController();
+  let isChanged = false;
+  let wake: (() => void) | null = null;
+  const change = () => {
+    isChanged = true;
+    wake?.();
+  };
+
+  const keep = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await inSession();
+      } catch (error) {
+        log.warn({ err: error }, 'The connection that holds the locks of jobs was lost');
+      }
+      await pause(workerLimits.reconnectMs);
+    }
+  };
+
+  const inSession = async () => {
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'sevenfold job locks',
+      connectionTimeoutMillis: workerLimits.sessionTimeoutMs,
+      // A connection that was cut without a word is noticed by the next look, not by TCP.
+      query_timeout: workerLimits.sessionTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
+    const lost = new Promise<never>((_resolve, reject) => {
+      client.on('error', reject);
+      client.on('end', () => reject(new Error('ended')));
+    });
+    lost.catch(() => {});
+    try {
+      await client.connect();
+      const held = new Set<string>();
+      let suspects: Suspects = new Map();
+      while (!stopping.signal.aborted) {
+        isChanged = false;
+        await Promise.race([holdAll(client, held), lost]);
+        suspects = await Promise.race([look(client, suspects), lost]);
+        const nextMs = suspects.size > 0 ? settleMs : sweepEveryMs;
+        await Promise.race([pause(nextMs), lost]);
+      }
+    } finally {
+      await client.end().catch(() => {});
+    }
+  };
+
+  const holdAll = async (client: pg.Client, held: Set<string>) => {
+    for (const id of mine)
+      if (!held.has(id)) {
+        await client.query(`select pg_advisory_lock(${lockName})`, [id]);
+        held.add(id);
+      }
+    for (const id of held)
+      if (!mine.has(id)) {
+        await client.query(`select pg_advisory_unlock(${lockName})`, [id]);
+        held.delete(id);
+      }
+  };
+
+  /** Frees what has looked lost for long enough, and returns what looks so now. */
+  const look = async (client: pg.Client, before: Suspects): Promise<Suspects> => {
+    const { rows } = await client.query<{ id: string; runner: string }>(
+      `select id::text, locked_by as runner from graphile_worker._private_jobs
+       where locked_by is not null`,
+    );
+    const now = performance.now();
+    const suspects: Suspects = new Map();
+    const isBelieved = (key: string) => {
+      const since = before.get(key) ?? now;
+      const believed = now - since >= settleMs;
+      if (!believed) suspects.set(key, since);
+      return believed;
+    };
+    for (const runner of new Set(rows.map((row) => row.runner)))
+      if (!mine.has(runner)) await freeWhenDead(client, runner, isBelieved);
+    const forgotten = rows
+      .filter((row) => mine.has(row.runner) && !underWay.has(row.id))
+      .filter((row) => isBelieved(`job ${row.id}`));
+    if (forgotten.length > 0) await freeJobs(client, forgotten);
+    return suspects;
+  };
+
+  const freeWhenDead = async (
+    client: pg.Client,
+    runner: string,
+    isBelieved: (key: string) => boolean,
+  ) => {
+    const { rows } = await client.query<{ free: boolean }>(
+      `select pg_try_advisory_lock(${lockName}) as free`,
+      [runner],
+    );
+    if (rows[0]?.free !== true) return;
+    if (isBelieved(`runner ${runner}`)) {
+      await client.query('select graphile_worker.force_unlock_workers(array[$1])', [runner]);
+      log.warn({ reason: 'their worker is gone' }, 'Freed jobs');
+    }
+    await client.query(`select pg_advisory_unlock(${lockName})`, [runner]);
+  };
+
+  const freeJobs = async (client: pg.Client, jobs: readonly { id: string }[]) => {
+    const { rowCount } = await client.query(
+      `update graphile_worker._private_jobs set locked_by = null, locked_at = null
+       where id = any($1::bigint[]) and locked_by = any($2)`,
+      [jobs.map(({ id }) => id), [...mine]],
+    );
+    log.warn({ reason: 'nobody works on them', count: rowCount ?? 0 }, 'Freed jobs');
+  };
+
+  /** Ends early when a runner comes or goes, or has done so since the last look. */
+  const pause = async (ms: number) => {
+    if (isChanged) return;
+    const early = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const timer = sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
+    await Promise.race([timer, early]);
+  };
+
+  const running = keep();
+  return {
+    hold(runnerId) {
+      mine.add(runnerId);
+      change();
+    },
+    release(runnerId) {
+      mine.delete(runnerId);
+      change();
+    },
+    began: (jobId) => void underWay.add(jobId),
+    ended: (jobId) => void underWay.delete(jobId),
+    async close() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** What looks lost, by name, and since when (`performance.now()`). */
+type Suspects = Map<string, number>;
+
+/** 64 bits of the id's hash, in a space of its own by the prefix. */
+const lockName = `hashtextextended('sevenfold worker ' || $1::text, 7)`;

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endpoints } from '#services/http/endpoints.ts';
+import { createTestApp, type TestApp } from '#tests/support/app.ts';
+
+/** A call that no route takes says which would be. */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await createTestApp();
+});
+afterAll(async () => app.close());
+
+const methodsOf = new Map<string, string[]>();
+for (const name of Object.keys(endpoints)) {
+  const [method = '', path = ''] = name.split(' ');
+  methodsOf.set(path, [...(methodsOf.get(path) ?? []), method]);
+}
+
+/** As a call has it; what stands in a field is nothing that is there. */
+const filled = (path: string) => path.replaceAll(/\{\w+\}/g, 'nothing');
+
+test.each([...methodsOf].map(([path, methods]) => ({ path, methods })))(
+  '$path takes $methods, and says so to every other method',
+  async ({ path, methods }) => {
+    const response = await app.call(filled(path), { method: 'PROPFIND' });
+    expect(response.status).toBe(405);
+    expect(await response.json()).toMatchObject({ code: 'method-not-allowed' });
+    const allowed = (response.headers.get('allow') ?? '').split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(methods));
+    expect(new Set(allowed).size).toBe(allowed.length);
+    expect(allowed.includes('HEAD')).toBe(allowed.includes('GET'));
+  },
+);
+
+test.each(['GET', 'POST', 'DELETE'])('where nothing is, %s is answered 404', async (method) => {
+  const response = await app.call('/nowhere', { method });
+  expect(response.status).toBe(404);
+  expect(response.headers.get('allow')).toBeNull();
+});

@@ -1,0 +1,108 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerError, createRouter, requestLog } from '#services/platform/http/http.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { securityHeaders } from '#services/platform/http/security-headers.ts';
+import { webPages } from '#services/http/pages.ts';
+
+let folder: string;
+let app: ReturnType<typeof createRouter>;
+let request: (path: string, headers?: Record<string, string>) => Promise<Response>;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
+  const dist = join(folder, 'dist');
+  mkdirSync(join(dist, 'assets'), { recursive: true });
+  const page = '<html lang="en"><body>A page</body></html>';
+  for (const name of ['index', 'app', 'not-found'])
+    writeFileSync(join(dist, `${name}.html`), `<!-- ${name} -->${page}`);
+  writeFileSync(join(dist, 'assets/main-1a2b.js'), 'export {};');
+  writeFileSync(join(dist, 'mark.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  writeFileSync(join(folder, 'secret.json'), '{"secret":true}');
+  writeFileSync(
+    join(dist, 'pages.json'),
+    JSON.stringify({
+      pages: { '/': { file: 'index.html', status: 200 } },
+      application: { file: 'app.html', status: 200, paths: ['/optimizations/$id'] },
+      notFound: { file: 'not-found.html', status: 404 },
+      htmlTag: '<html lang="en">',
+      contentPolicy: { styleHashes: [], scriptHashes: [] },
+      immutablePrefix: '/assets/',
+    }),
+  );
+  app = createRouter()
+    .use(
+      requestLog(createLog({ level: 'silent', process: 'test' })),
+      securityHeaders({ isHttps: false }),
+    )
+    .route('/', webPages({ dist, isLocal: true, publicUrl: 'http://localhost' }));
+  app.onError((error, context) => answerError(error, context));
+  request = async (path, headers = {}) => app.request(`http://localhost${path}`, { headers });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a file is served under its own address, kept for ever when its name tells its content', async () => {
+  const script = await request('/assets/main-1a2b.js');
+  expect(script.status).toBe(200);
+  expect(script.headers.get('cache-control')).toContain('immutable');
+  const mark = await request('/mark.svg');
+  expect(mark.headers.get('cache-control')).toBe('no-cache');
+  expect(mark.headers.get('x-content-type-options')).toBe('nosniff');
+  const etag = mark.headers.get('etag') ?? '';
+  expect((await request('/mark.svg', { 'if-none-match': etag })).status).toBe(304);
+});
+
+test('the other name of this machine leads to the one that links have, with path and parameters', async () => {
+  const other = await app.request('http://127.0.0.1/optimizations/opt_1?view=table');
+  expect(other.status).toBe(302);
+  expect(other.headers.get('location')).toBe('http://localhost/optimizations/opt_1?view=table');
+  for (const elsewhere of ['http://127.0.0.1:4000/', 'http://sevenfold.example/'])
+    expect((await app.request(elsewhere)).status).toBe(200);
+});
+
+test('a long run of slashes takes no longer than other addresses of its length', async () => {
+  const slashes = '/'.repeat(100_000);
+  for (const [path, status] of [
+    [`${slashes}x`, 404],
+    [`/optimizations/opt_1${slashes}`, 200],
+    [slashes, 200],
+  ] as const) {
+    // Of this thread alone: the machine may have other work.
+    const before = process.threadCpuUsage();
+    expect((await request(path)).status).toBe(status);
+    expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(50);
+  }
+});
+
+describe('there is no page', () => {
+  test.each([
+    ['with the character NUL', '/%00.js'],
+    ['with a name longer than a file may have', `/${'a'.repeat(300)}.js`],
+    ['with more folders than a path may have', `/${'a/'.repeat(3000)}x.js`],
+    ['below a file', '/assets/main-1a2b.js/x.js'],
+    ['that is a folder', '/assets'],
+    ['outside the pages', '/..%2fsecret.json'],
+    ['outside the pages by another way', '/assets/..%2f..%2fsecret.json'],
+    ['with backslashes', '/..%5csecret.json'],
+    ['with broken escapes', '/%E0%A4%A.js'],
+    ['that is the list of pages', '/pages.json'],
+    ['that is the list of pages, escaped', '/pages%2ejson'],
+    ['that is the list of pages, with a second slash', '//pages.json'],
+    ['that is the source of a page', '/index.html'],
+    ['with a second slash', '/assets//main-1a2b.js'],
+    ['by a detour', '/assets/..%2fassets/main-1a2b.js'],
+    ['named like a part of every object', '/x.constructor'],
+  ])('%s', async (_what, path) => {
+    const response = await request(path);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('<!-- not-found -->');
+  });
+});
+
+test('a cookie that names no theme of ours leaves no trace in the page', async () => {
+  const page = await (await request('/', { cookie: 'sf_theme=dark"><script>' })).text();
+  expect(page).not.toContain('script');
+  expect(page).toContain('data-mode="local"');
+});

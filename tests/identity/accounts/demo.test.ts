@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
+import type { SessionReply } from '#services/identity/contract.ts';
+import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
+import { findUserByEmail } from '#services/identity/accounts/users.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+
+let app: TestApp;
+let dataDir: string;
+beforeAll(async () => {
+  app = await createTestApp({ env: { REQUIRE_EMAIL_CONFIRMATION: 'true' } });
+  dataDir = mkdtempSync(join(tmpdir(), 'sevenfold-demo-'));
+});
+afterAll(async () => {
+  await app.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function prepare() {
+  const { core } = app;
+  const giveCredits = createGiveCredits(core.bus, core.clock);
+  return prepareDemoAccount({ ...core, giveCredits, dataDir });
+}
+
+test('the demo account is there once, and can sign in although addresses have to be confirmed', async () => {
+  const [first, second] = await Promise.all([prepare(), prepare()]);
+  expect(second).toEqual(first);
+  const reply = await app.data<SessionReply>('/auth/login', { body: await prepare() });
+  expect(reply.user).toMatchObject({ email: demoEmail, subscription_tier: 'pro' });
+  const balance = await app.data('/credits/balance', { token: reply.token });
+  expect(balance).toMatchObject({ available_credits: 100 });
+  const place = { stream: 'test', field: 'note' };
+  expect(await app.core.sealer.seal(reply.user.id, place, 'A mail')).toMatch(/^v1\./);
+});
+
+test('a start while the demo account is being deleted goes on without it', async () => {
+  await prepare();
+  await app.database.pool.query('update users set erasing_at = now() where email = $1', [
+    demoEmail,
+  ]);
+  const account = await findUserByEmail(app.core.sql, demoEmail);
+  await app.core.sealer.eraseKey(account?.id ?? '');
+  await expect(prepare()).resolves.toMatchObject({ email: demoEmail });
+});

@@ -1,0 +1,447 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import type { Ballot } from '#services/optimizations/run/events.ts';
+import { agreementV1 } from '#services/optimizations/council/metric.ts';
+import {
+  hasTwoCamps,
+  kendallTau,
+  rankAgreement,
+  reviewerTaus,
+} from '#services/optimizations/council/rank-agreement.ts';
+import {
+  comparePairs,
+  condorcetWinner,
+  judgeWinner,
+  kemenyOrder,
+  rubricMeans,
+  tieBreak,
+  winRates,
+} from '#services/optimizations/council/ranking.ts';
+import type { Pairs, Review } from '#services/optimizations/council/ranking.ts';
+import { reviewOffsets, reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { seededOrder } from '#services/platform/seeded.ts';
+
+import { ballot, rubric, seatCodes, strict } from './ballots.ts';
+
+const review = (reviewer: string, parts: Partial<Ballot>): Review => ({
+  reviewer,
+  ballot: ballot(parts),
+});
+
+/** Everybody ranks everybody else; reviewer i by the i-th order. */
+function reviews(answers: readonly string[], orders: readonly (readonly string[])[]): Review[] {
+  return answers.map((reviewer, index) =>
+    review(reviewer, { ranking: strict(orders[index]!, reviewer) }),
+  );
+}
+
+const camps = (answers: readonly string[], first: number) =>
+  reviews(
+    answers,
+    answers.map((_, index) => (index < first ? answers : answers.toReversed())),
+  );
+
+const noise = (answers: readonly string[], run: number) =>
+  reviews(
+    answers,
+    answers.map((seat) => seededOrder(`noise ${run}`, seat, answers)),
+  );
+
+/** Ballots of 3 to `maximum` reviewers over all their peers, with ties. */
+function anyReviews(maximum: number): fc.Arbitrary<{ answers: string[]; all: Review[] }> {
+  return fc.integer({ min: 3, max: maximum }).chain((size) => {
+    const answers = seatCodes(size);
+    return fc
+      .array(fc.array(fc.nat(3), { minLength: size, maxLength: size }), {
+        minLength: size,
+        maxLength: size,
+      })
+      .map((places) => ({
+        answers,
+        all: answers.map((reviewer, row) => {
+          const groups = Map.groupBy(
+            answers.filter((answer) => answer !== reviewer),
+            (answer) => places[row]![answers.indexOf(answer)]!,
+          );
+          return review(reviewer, {
+            ranking: [...groups].toSorted(([a], [b]) => a - b).map(([, group]) => group),
+          });
+        }),
+      }));
+  });
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((first) =>
+    permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]),
+  );
+}
+
+function supportOf(pairs: Pairs, order: readonly number[]): number {
+  return order.reduce(
+    (sum, above, place) =>
+      order.slice(place + 1).reduce((wins, below) => wins + pairs.wins[above]![below]!, sum),
+    0,
+  );
+}
+
+const inOrder = (pairs: Pairs) => pairs.answers.map((_, index) => index);
+
+describe('pairwise comparison', () => {
+  test('counts who ranked one above the other, half for ties, and never the two themselves', () => {
+    const answers = ['S1', 'S2', 'S3'];
+    const pairs = comparePairs(answers, [
+      review('S1', { ranking: [['S2'], ['S3']] }),
+      review('S2', { ranking: [['S1', 'S3']] }),
+      review('S3', { ranking: [['S3'], ['S1'], ['S2']] }),
+    ]);
+    expect(pairs.wins).toEqual([
+      [0, 1, 0.5],
+      [0, 0, 1],
+      [0.5, 0, 0],
+    ]);
+    expect(pairs.compared).toEqual([
+      [0, 1, 1],
+      [1, 0, 1],
+      [1, 1, 0],
+    ]);
+  });
+
+  test('splits every comparison between its two answers', () => {
+    fc.assert(
+      fc.property(anyReviews(7), ({ answers, all }) => {
+        const { wins, compared } = comparePairs(answers, all);
+        const sums = wins.map((row, a) => row.map((won, b) => won + wins[b]![a]!));
+        expect(sums).toEqual(compared);
+      }),
+    );
+  });
+});
+
+describe('the win rate q', () => {
+  test('is the normalised Borda count on complete ballots without oneself', () => {
+    fc.assert(
+      fc.property(anyReviews(9), ({ answers, all }) => {
+        const size = answers.length;
+        const q = winRates(comparePairs(answers, all));
+        for (const [index, answer] of answers.entries()) {
+          const points = all
+            .filter(({ reviewer }) => reviewer !== answer)
+            .map(({ ballot: { ranking } }) => {
+              const place = ranking.findIndex((group) => group.includes(answer));
+              const below = ranking.slice(place + 1).flat().length;
+              return below + (ranking[place]!.length - 1) / 2;
+            });
+          const borda = points.reduce((sum, value) => sum + value, 0);
+          expect(q[index]).toBeCloseTo(borda / ((size - 1) * (size - 2)), 9);
+        }
+      }),
+    );
+  });
+
+  test('leaves out pairs that nobody compared, and is unknown without any', () => {
+    const answers = ['S1', 'S2', 'S3', 'S4'];
+    const one = [review('S3', { ranking: [['S1'], ['S2']] })];
+    expect(winRates(comparePairs(answers, one))).toEqual([1, 0, null, null]);
+  });
+});
+
+describe('the Kemeny order', () => {
+  test('is the best of all orders, the preferred one of several, as brute force finds it', () => {
+    fc.assert(
+      fc.property(anyReviews(6), fc.nat(), ({ answers, all }, shuffle) => {
+        const pairs = comparePairs(answers, all);
+        const preferred = seededOrder(`${shuffle}`, 'preference', inOrder(pairs));
+        const preference = inOrder(pairs).map((index) => preferred.indexOf(index));
+        const orders = permutations(preferred);
+        const most = Math.max(...orders.map((order) => supportOf(pairs, order)));
+        const best = orders.filter((order) => supportOf(pairs, order) === most);
+        const found = kemenyOrder(pairs, preference);
+        // `permutations` lists orders from the most to the least preferred.
+        expect(found.order).toEqual(best[0]);
+        expect(found.unique).toBe(best.length === 1);
+        expect(found.soleFirst).toBe(new Set(best.map(([first]) => first)).size === 1);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('begins with the Condorcet winner when there is one', () => {
+    fc.assert(
+      fc.property(anyReviews(9), ({ answers, all }) => {
+        const pairs = comparePairs(answers, all);
+        const winner = condorcetWinner(pairs);
+        fc.pre(winner !== null);
+        const { order } = kemenyOrder(pairs, inOrder(pairs));
+        expect(answers[order[0]!]).toBe(winner);
+      }),
+    );
+  });
+
+  test('is exact for a full panel of twelve', () => {
+    const answers = seatCodes(12);
+    const pairs = comparePairs(
+      answers,
+      reviews(
+        answers,
+        answers.map(() => answers),
+      ),
+    );
+    const found = kemenyOrder(pairs, inOrder(pairs).toReversed());
+    expect(found).toEqual({ order: inOrder(pairs), unique: true, soleFirst: true });
+  });
+
+  test('refuses more answers than a panel has', () => {
+    expect(() => kemenyOrder(comparePairs(seatCodes(13), []), [])).toThrow(RangeError);
+  });
+});
+
+describe('ties', () => {
+  test('are broken by q, then by the rubric, then by the seed', () => {
+    expect(tieBreak([0.2, 0.9, 0.5, 0.5], [9, 1, 3, 7], [0, 1, 2, 3])).toEqual([3, 0, 2, 1]);
+    expect(tieBreak([0.5, 0.5, null], [4, 4, 10], [1, 0, 2])).toEqual([1, 0, 2]);
+  });
+
+  test('are not broken by the order in which figures were added up', () => {
+    expect(tieBreak([0.1 + 0.2, 0.3], [1, 2], [0, 1])).toEqual([1, 0]);
+  });
+});
+
+describe('the Condorcet winner', () => {
+  test('does not exist in a cycle, nor among answers that were not all compared', () => {
+    const answers = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6'];
+    const cycle = [
+      review('S4', { ranking: [['S1'], ['S2'], ['S3']] }),
+      review('S5', { ranking: [['S2'], ['S3'], ['S1']] }),
+      review('S6', { ranking: [['S3'], ['S1'], ['S2']] }),
+    ];
+    expect(condorcetWinner(comparePairs(answers.slice(0, 3), cycle))).toBeNull();
+    expect(condorcetWinner(comparePairs(answers, cycle.slice(0, 1)))).toBeNull();
+    expect(condorcetWinner(comparePairs(answers.slice(0, 3), cycle.slice(0, 1)))).toBe('S1');
+  });
+});
+
+describe('the mean rubric', () => {
+  test('asks the peers only, and is unknown for an answer that nobody scored', () => {
+    const all = [
+      review('S1', { scores: { S1: rubric(10), S2: rubric(4) } }),
+      review('S3', { scores: { S2: { ...rubric(6), riskAwareness: 1 } } }),
+    ];
+    expect(rubricMeans(['S1', 'S2'], all)).toEqual([null, 4.5]);
+  });
+});
+
+const verdict = (answers: readonly string[], all: readonly Review[]) => {
+  const pairs = comparePairs(answers, all);
+  const rank = rankAgreement(reviewerTaus(answers, all, agreementV1), agreementV1);
+  return judgeWinner(pairs, kemenyOrder(pairs, inOrder(pairs)), rank, agreementV1);
+};
+const alike = (answers: readonly string[]) =>
+  reviews(
+    answers,
+    answers.map(() => answers),
+  );
+
+describe('a clear winner', () => {
+  test('is who everybody ranks first', () => {
+    expect(verdict(seatCodes(7), alike(seatCodes(7)))).toEqual({
+      clearWinner: true,
+      clearWinnerReason: 'clear',
+    });
+  });
+
+  test.each([2, 3, 4])('is unknown with %i answers, which too few reviewers compare', (size) => {
+    expect(verdict(seatCodes(size), alike(seatCodes(size)))).toEqual({
+      clearWinner: null,
+      clearWinnerReason: 'not_enough_comparisons',
+    });
+  });
+
+  test('is unknown when two of the first three were never compared', () => {
+    const answers = ['S1', 'S2', 'S3'];
+    const judges = ['S4', 'S5', 'S6'].map((reviewer) =>
+      review(reviewer, { ranking: [['S1'], ['S2']] }),
+    );
+    const third = review('S7', { ranking: [['S2'], ['S3']] });
+    expect(verdict(answers, [...judges, third]).clearWinner).toBeNull();
+    const all = [...judges, third, review('S8', { ranking: [['S1'], ['S3']] })];
+    expect(verdict(answers, all).clearWinner).toBe(true);
+  });
+
+  test('does not exist when another order with another first is as good', () => {
+    const answers = ['S1', 'S2', 'S3'];
+    const cycle = [
+      [['S1'], ['S2'], ['S3']],
+      [['S2'], ['S3'], ['S1']],
+      [['S3'], ['S1'], ['S2']],
+    ].map((ranking, index) => review(`S${index + 4}`, { ranking }));
+    expect(verdict(answers, cycle).clearWinnerReason).toBe('tied_orders');
+  });
+
+  test('may stand above others that are tied', () => {
+    const answers = seatCodes(6);
+    const all = answers.map((reviewer, index) => {
+      const rest = answers.slice(1).filter((answer) => answer !== reviewer);
+      const ordered = index % 2 === 0 ? rest : rest.toReversed();
+      const first = reviewer === 'S1' ? [] : [['S1']];
+      return review(reviewer, { ranking: [...first, ...ordered.map((answer) => [answer])] });
+    });
+    const pairs = comparePairs(answers, all);
+    const order = kemenyOrder(pairs, inOrder(pairs));
+    expect(order).toMatchObject({ unique: false, soleFirst: true });
+    expect(judgeWinner(pairs, order, 0.5, agreementV1).clearWinner).toBe(true);
+  });
+
+  test('needs a margin over the second', () => {
+    const answers = ['S1', 'S2', 'S3'];
+    const judges = ['S4', 'S5', 'S6', 'S7', 'S8'].map((reviewer, index) =>
+      review(reviewer, {
+        ranking: index < 3 ? [['S1'], ['S2'], ['S3']] : [['S2'], ['S1'], ['S3']],
+      }),
+    );
+    expect(verdict(answers, judges).clearWinnerReason).toBe('narrow_margin');
+  });
+
+  test('needs orders that agree by more than chance', () => {
+    const answers = seatCodes(7);
+    const pairs = comparePairs(answers, alike(answers));
+    const order = kemenyOrder(pairs, inOrder(pairs));
+    expect(judgeWinner(pairs, order, 0.19, agreementV1).clearWinnerReason).toBe(
+      'no_rank_agreement',
+    );
+    expect(judgeWinner(pairs, order, 0.2, agreementV1).clearWinner).toBe(true);
+    expect(judgeWinner(pairs, order, null, agreementV1).clearWinner).toBe(true);
+  });
+});
+
+describe("Kendall's τ-b", () => {
+  test.each<[number[], number[], number]>([
+    [[1, 2, 3, 4], [1, 2, 3, 4], 1],
+    [[1, 2, 3, 4], [4, 3, 2, 1], -1],
+    [[1, 2, 3], [1, 3, 2], 1 / 3],
+    [[1, 2, 2, 3], [1, 2, 3, 3], 4 / 5],
+  ])('of %j and %j is %j', (one, other, expected) => {
+    expect(kendallTau(one, other)).toBeCloseTo(expected, 12);
+  });
+
+  test('is unknown when one of the two distinguishes nothing', () => {
+    expect(kendallTau([1, 1, 1], [1, 2, 3])).toBeNull();
+    expect(kendallTau([1], [1])).toBeNull();
+  });
+});
+
+const agreed = (answers: readonly string[], all: readonly Review[]) =>
+  rankAgreement(reviewerTaus(answers, all, agreementV1), agreementV1);
+
+describe("the agreement of the reviewers' orders", () => {
+  test('is 1 when all rank alike, and 0 between two camps', () => {
+    expect(agreed(seatCodes(7), camps(seatCodes(7), 7))).toBe(1);
+    expect(agreed(seatCodes(7), camps(seatCodes(7), 4))).toBe(0);
+  });
+
+  test('is unknown with fewer than three pairs that have three answers in common', () => {
+    expect(agreed(seatCodes(4), camps(seatCodes(4), 4))).toBeNull();
+    expect(agreed(seatCodes(5), camps(seatCodes(5), 5).slice(0, 2))).toBeNull();
+    expect(agreed(seatCodes(5), camps(seatCodes(5), 5).slice(0, 3))).toBe(1);
+  });
+
+  test.each([4, 5, 6, 7, 8, 9, 10, 11, 12])(
+    'is unknown when %i seats review three answers each',
+    (size) => {
+      const answers = seatCodes(size);
+      const schedule = reviewSchedule(answers, reviewOffsets(size, 3));
+      const all = answers.map((reviewer) =>
+        review(reviewer, { ranking: schedule[reviewer]!.map((answer) => [answer]) }),
+      );
+      expect(agreed(answers, all)).toBeNull();
+    },
+  );
+
+  test('is about 0.04 for seven seats that rank by chance', () => {
+    const runs = Array.from({ length: 600 }, (_, run) =>
+      agreed(seatCodes(7), noise(seatCodes(7), run)),
+    ).map((value) => value ?? NaN);
+    const mean = runs.reduce((sum, value) => sum + value, 0) / runs.length;
+    expect(mean).toBeGreaterThan(0.025);
+    expect(mean).toBeLessThan(0.05);
+    const share = runs.filter((value) => value >= agreementV1.clearWinner.rankAgreement).length;
+    expect(share / runs.length).toBeLessThan(0.05);
+  });
+});
+
+const found = (answers: readonly string[], all: readonly Review[]) =>
+  hasTwoCamps(
+    reviewerTaus(answers, all, agreementV1),
+    answers.map(() => 1),
+    agreementV1,
+  );
+
+describe('two camps', () => {
+  test.each([
+    [6, 3],
+    [7, 4],
+    [8, 4],
+    [8, 5],
+    [12, 6],
+    [12, 8],
+  ])('of %i seats are found when %i rank one way and the others the other way', (size, first) => {
+    expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(true);
+  });
+
+  test.each([
+    [7, 7],
+    [7, 6],
+    [7, 5],
+    [12, 9],
+  ])('of %i seats are not found when %i rank alike: the others are a minority', (size, first) => {
+    expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(false);
+  });
+
+  test('of three and two are too small to be told from chance', () => {
+    expect(found(seatCodes(5), camps(seatCodes(5), 3))).toBe(false);
+  });
+
+  test.each([
+    ['agree within and contradict each other', 8, 4, 1, -0.6, true],
+    ['do not contradict each other enough', 7, 4, 0.5, -0.1, false],
+    ['agree more within than they contradict each other', 12, 8, 1, -0.25, false],
+    ['do not agree within', 7, 4, 0.4, -0.6, false],
+  ])('that %s (%i seats, %i and the rest)', (_, size, first, within, between, expected) => {
+    const taus = seatCodes(size).map((__, a) =>
+      seatCodes(size).map((___, b) =>
+        a === b ? null : a < first === b < first ? within : between,
+      ),
+    );
+    const weights = seatCodes(size).map(() => 1);
+    expect(hasTwoCamps(taus, weights, agreementV1)).toBe(expected);
+  });
+
+  test('that are only just so are so in whatever order their figures are added up', () => {
+    const exactly = [0.1, 0.9, 0.3, 0.7, 0.4, 0.6];
+    const anyOrder = fc.shuffledSubarray(exactly, { minLength: exactly.length });
+    const camp = [0, 1, 2, 3];
+    const pairs = camp.flatMap((a) => camp.slice(0, a).map((b) => `${b} ${a}`));
+    const within = (order: readonly number[], a: number, b: number) =>
+      a === b ? null : order[pairs.indexOf(`${Math.min(a, b)} ${Math.max(a, b)}`)]!;
+    fc.assert(
+      fc.property(anyOrder, anyOrder, (first, second) => {
+        const taus = [...camp, ...camp].map((a, row) =>
+          [...camp, ...camp].map((b, column) => {
+            if (row < 4 !== column < 4) return (a + b) % 2 === 0 ? -0.1 : -0.4;
+            return within(row < 4 ? first : second, a, b);
+          }),
+        );
+        const weights = taus.map(() => 1);
+        expect(hasTwoCamps(taus, weights, agreementV1)).toBe(true);
+      }),
+    );
+  });
+
+  test('are hardly ever found where seven seats rank by chance', () => {
+    const runs = Array.from({ length: 300 }, (_, run) => run);
+    const falseAlarms = runs.filter((run) => found(seatCodes(7), noise(seatCodes(7), run)));
+    expect(falseAlarms.length).toBeLessThanOrEqual(3);
+  });
+});

@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkDraft, draftMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
+import type { Draft } from '#services/optimizations/prompts/replies.ts';
+
+const draft: Draft = {
+  decision: 'Raise the price to $79 for new buyers.',
+  option_id: 'o1',
+  sections: [{ heading: 'Why', blocks: [{ text: 'It costs no hours.', claim_ids: ['c1', 'c2'] }] }],
+  next_steps: [{ text: 'Show the price to 20 people.', claim_ids: ['c2'] }],
+  dissent: [{ claim_id: 'c3', text: 'Some expect fewer buyers.' }],
+  uncertainties: ['Nobody knows the refund rate.'],
+};
+const sources = {
+  claimIds: ['c1', 'c2', 'c3', 'c4'],
+  optionIds: ['o1', 'o2'],
+  consensusIds: ['c1', 'c2'],
+  disagreementIds: ['c3'],
+  minorityIds: [],
+  corpus: ['Should I charge $79?', 'Ask 20 people.'],
+};
+
+describe('the gate of a draft', () => {
+  it('passes a draft that covers everything, cites everything and invents no number', () => {
+    expect(checkDraft(draft, sources)).toMatchObject({
+      passed: true,
+      failed: [],
+      unknownNumbers: [],
+    });
+  });
+
+  it.each([
+    ['an unknown option', { option_id: 'o9' }, 'schema'],
+    ['an unknown claim', { dissent: [...draft.dissent, { claim_id: 'c99', text: 'x' }] }, 'schema'],
+    [
+      'a consensus claim left out',
+      { sections: [{ heading: 'Why', blocks: [{ text: 'Yes.', claim_ids: ['c2'] }] }] },
+      'consensus_coverage',
+    ],
+    ['a disagreement left out', { dissent: [] }, 'disagreement_coverage'],
+    [
+      'a statement without a claim',
+      { next_steps: [{ text: 'Just do it.', claim_ids: [] }] },
+      'citations',
+    ],
+    ['a number from nowhere', { uncertainties: ['About 37% might leave.'] }, 'numbers'],
+  ])('fails %s and says so', (_what, change, failed) => {
+    const result = checkDraft({ ...draft, ...change }, sources);
+    expect(result.passed).toBe(false);
+    expect(result.failed).toEqual([failed]);
+    expect(result.complaints).toHaveLength(1);
+  });
+
+  it('counts the minority among what has to be covered', () => {
+    expect(checkDraft(draft, { ...sources, minorityIds: ['c4'] }).disagreementCoverage).toBe(0.5);
+  });
+
+  it('asks for no coverage where there is nothing to cover', () => {
+    const bare = checkDraft(draft, { ...sources, consensusIds: [], disagreementIds: [] });
+    expect([bare.consensusCoverage, bare.disagreementCoverage]).toEqual([1, 1]);
+  });
+});
+
+describe('numbers', () => {
+  it.each([
+    ['1,000 buyers', '1000'],
+    ['$5k', '5,000'],
+    ['2.5 million', '2500000'],
+    ['5.0', '5'],
+    ['12.500 €', '12,500'],
+    ['Q3 and B2B', ''],
+    ['claim c12', ''],
+    ['30%', '30 percent'],
+  ])('in "%s" are found in "%s"', (text, source) => {
+    expect(numbersNotIn([text], [source])).toEqual([]);
+  });
+
+  it('that are not in the sources are named as written, once', () => {
+    expect(numbersNotIn(['7 of 10, then 7 again', '1,5 hours'], ['10'])).toEqual(['7', '1,5']);
+  });
+
+  it('of a text are always known to that text', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(numbersNotIn([text], [text])).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('a recommendation as Markdown', () => {
+  it('lists steps, dissent, open points and the claims cited, numbered', () => {
+    const markdown = draftMarkdown(draft, [
+      { id: 'c1', text: 'No hours.' },
+      { id: 'c2', text: 'New buyers only.' },
+      { id: 'c4', text: 'Never cited.' },
+    ]);
+    expect(markdown).toBe(
+      [
+        '**Raise the price to $79 for new buyers.**',
+        '## Why',
+        'It costs no hours. (1, 2)',
+        '## Next steps',
+        '1. Show the price to 20 people. (2)',
+        '## Where the council disagreed',
+        '- Some expect fewer buyers.',
+        '## Still uncertain',
+        '- Nobody knows the refund rate.',
+        '## Claims',
+        '1. No hours.\n2. New buyers only.\n',
+      ].join('\n\n'),
+    );
+  });
+
+  it('lets nothing of a model become a link, an image or HTML', () => {
+    const hostile =
+      '![x](https://evil.example/a.png) [click](javascript:alert(1)) <script>alert(1)</script> <img src=x onerror=y>';
+    const markdown = draftMarkdown(
+      { ...draft, decision: hostile, uncertainties: [`# ${hostile}`] },
+      [],
+    );
+    expect(markdown).not.toMatch(/!\[|\]\(|<script|<img|https:\/\/|javascript:/);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { cancel, closed, started } from '#tests/optimizations/run/run-script.ts';
+import { plainWords, storyOf } from '#tests/web/support/run-story.ts';
+
+const settled = (captured: number, refunded: number) =>
+  ({ type: 'Close', captured, refunded, creditsVersion: 3 }) as const;
+
+describe('a run as Markdown', () => {
+  it('begins with the question and the recommendation, its claims numbered', () => {
+    const text = runMarkdown(storyOf(closed()).copy());
+    expect(text).toMatch(/^# Should the agency sell a fixed offer\?\n/);
+    expect(text.indexOf('## Recommendation')).toBeLessThan(text.indexOf('## Agreement'));
+    expect(text).toContain('**Begin with one fixed offer for one kind of client.**');
+    expect(text).toContain('1. Write the offer down. (1)');
+    expect(text).toContain('1. The claim c1 holds.');
+  });
+
+  it('says that models were simulated, how far they agree, what it cost, and that this is no proof', () => {
+    const text = runMarkdown(storyOf(closed()).copy());
+    expect(text).toContain('> Simulated models: example answers, no provider was called.');
+    expect(text).toMatch(/\d+ of 100 \(\w+\)\. Agreement is not correctness\./);
+    expect(text).toContain('14 credits were charged.');
+  });
+
+  it('holds every answer and a row for every seat', () => {
+    const run = storyOf(closed()).copy();
+    const text = runMarkdown(run);
+    for (const model of run.models) {
+      expect(text).toContain(`### ${model.seat} ${model.name}`);
+      expect(text).toContain(`| ${model.seat} | ${model.name} | completed |`);
+    }
+  });
+
+  it('of a cancelled run says so, and what came back', () => {
+    const script = started().answered(['opinion.S1']).given(cancel, settled(14, 7));
+    const text = runMarkdown(storyOf(script).copy());
+    expect(text).toContain('**Cancelled.** You cancelled this run.');
+    expect(text).toContain('7 of 14 credits were charged, 7 came back.');
+  });
+
+  it('lets nothing that a person or a model wrote become a link, an image, HTML or a heading', () => {
+    const hostile =
+      '# Title <script>alert(1)</script> ![p](https://evil.example/p.png) [x](javascript:alert(1)) https://evil.example | cell';
+    const text = runMarkdown(
+      storyOf(closed(), {
+        challenge: hostile,
+        title: hostile,
+        opinion: (seat) => {
+          const plain = plainWords.opinion(seat);
+          return {
+            ...plain,
+            recommendation: { option_label: hostile, one_line: hostile },
+            reasoning: [hostile],
+            risks: [hostile],
+          };
+        },
+        ledger: (claims, options) => ({
+          claims: Object.fromEntries(
+            claims.map((id) => [id, { text: hostile, quotes: [{ seat: 'S1', quote: hostile }] }]),
+          ),
+          options: Object.fromEntries(options.map((id) => [id, hostile])),
+          notes: { n1: hostile },
+        }),
+        draft: {
+          ...plainWords.draft,
+          decision: hostile,
+          sections: [{ heading: hostile, blocks: [{ text: hostile, claim_ids: ['c1'] }] }],
+          uncertainties: [hostile],
+        },
+      }).copy(),
+    );
+    expect(text).not.toMatch(/<script|!\[|\]\(|javascript:alert\(1\)\)|https:\/\/evil/);
+    expect(text).not.toMatch(/^\s*# Title <|^#+ # /m);
+  });
+
+  it('holds nothing that a terminal would obey, and nothing that turns the direction of reading', () => {
+    const hostile = 'Clear\u001Bc it\u009B2J\u0007 \u202Eevil\u2066\r\nand\ton';
+    const text = runMarkdown(storyOf(closed(), { challenge: hostile, title: hostile }).copy());
+    expect(text).toContain('Clearc it2J evil and');
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);
+  });
+});

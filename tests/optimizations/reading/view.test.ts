@@ -1,0 +1,614 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { Optimization, ProgressStep } from '#services/optimizations/contract.ts';
+import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import { foldRun, sealedFields } from '#services/optimizations/reading/run-texts.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import {
+  costOf,
+  describeRun,
+  erased,
+  overallProgress,
+} from '#services/optimizations/reading/describe.ts';
+import {
+  applyPatch,
+  beginView,
+  patchOf,
+  withStreamed,
+} from '#services/optimizations/reading/view.ts';
+import type { EventTexts, ReviewNotes, RunView } from '#services/optimizations/reading/view.ts';
+import {
+  after,
+  allSeats,
+  answers,
+  begin,
+  cancel,
+  closed,
+  concluded,
+  created,
+  deadline,
+  draft,
+  failedChecks,
+  fails,
+  inClaims,
+  inReviews,
+  inSynthesis,
+  noon,
+  opinion,
+  opinionsOf,
+  reviewBy,
+  reviewsOf,
+  runId,
+  started,
+} from '#tests/optimizations/run/run-script.ts';
+import type { Script } from '#tests/optimizations/run/run-script.ts';
+import { live } from '#tests/optimizations/run/world.ts';
+
+const later = Date.parse(after(45_000));
+
+// ── the texts of a run ──────────────────────────────────────────────────────────────────────────
+
+function opinionBy(seat: string): Opinion {
+  return {
+    recommendation: {
+      option_label: `Option of ${seat}`,
+      one_line: `${seat} would raise the price once.`,
+    },
+    reasoning: [`${seat} reasons.`],
+    claims: [
+      { text: `${seat} claims first.`, importance: 3, if_false_flips: true },
+      { text: `${seat} claims second.`, importance: 2, if_false_flips: false },
+      { text: `${seat} claims third.`, importance: 1, if_false_flips: false },
+    ],
+    assumptions: [`${seat} assumes.`],
+    missing_info: [`${seat} would want to know.`],
+    risks: [`${seat} sees a risk.`],
+    stated_confidence: 70,
+  };
+}
+
+const recommendation: Draft = {
+  decision: 'Raise the price once.',
+  option_id: 'o1',
+  sections: [{ heading: 'Why', blocks: [{ text: 'It pays.', claim_ids: ['c1'] }] }],
+  next_steps: [{ text: 'Announce it.', claim_ids: ['c1'] }],
+  dissent: [{ claim_id: 'c2', text: 'Some would wait; a test settles it.' }],
+  uncertainties: ['What competitors do.'],
+};
+
+function textsOf(event: OptimizationEvent): EventTexts {
+  switch (event.type) {
+    case 'OptimizationCreated':
+      return {
+        title: 'Should I raise my prices?',
+        challenge: 'Should I raise my prices? I have 40 clients.',
+        context: 'A studio of one.',
+        objectives: '["Keep the best clients"]',
+        constraints: '["No new staff"]',
+      };
+    case 'CallSucceeded': {
+      const { outcome, slot } = event.data;
+      const parts = parseSlot(slot);
+      if (parts.kind === 'opinion')
+        return { reply: JSON.stringify(opinionBy(parts.seat)), shown: `Shown of ${parts.seat}` };
+      if (outcome.kind === 'review') {
+        const notes: ReviewNotes = {
+          critique: 'The best one measures.',
+          flaws: [{ seat: outcome.ballot.ranking.at(-1)?.[0] ?? '', text: 'Too slow.' }],
+        };
+        return { reply: '{}', notes: JSON.stringify(notes) };
+      }
+      return { reply: outcome.kind === 'draft' ? JSON.stringify(recommendation) : '{}' };
+    }
+    case 'ClaimsFixed': {
+      if (event.data.sealed === undefined) return {};
+      const { claims, options, notes } = event.data;
+      const words: LedgerTexts = {
+        claims: Object.fromEntries(
+          claims.map(({ id, authors }) => [
+            id,
+            {
+              text: `Claim ${id}`,
+              quotes: authors.slice(0, 2).map((seat) => ({ seat, quote: `${seat} on ${id}` })),
+            },
+          ]),
+        ),
+        options: Object.fromEntries(options.map(({ id }) => [id, `Option ${id}`])),
+        notes: Object.fromEntries(notes.map(({ id }) => [id, `Note ${id}`])),
+      };
+      return { ledger: JSON.stringify(words) };
+    }
+    case 'OptimizationRenamed':
+      return { title: 'Renamed' };
+    default:
+      return {};
+  }
+}
+
+/** As the reader opens an event whose key is gone. */
+function erasedTexts(event: OptimizationEvent): EventTexts {
+  return Object.fromEntries(Object.keys(textsOf(event)).map((field) => [field, null]));
+}
+
+type Texts = (event: OptimizationEvent) => EventTexts;
+
+/** The views after each event of a stream. */
+function viewsOf(events: readonly OptimizationEvent[], texts: Texts = textsOf): RunView[] {
+  const patches = patchesOf(events, texts);
+  const first = patches[0];
+  if (!first) return [];
+  const views = [beginView(first.patch)];
+  for (const { patch, version } of patches.slice(1))
+    views.push(applyPatch(views.at(-1)!, patch, version));
+  return views;
+}
+
+function patchesOf(events: readonly OptimizationEvent[], texts: Texts = textsOf) {
+  return events.map((event, index) => ({
+    patch: patchOf(runId, event, texts(event), after(index * 1000)),
+    version: index + 1,
+  }));
+}
+
+const viewOf = (told: Script, texts: Texts = textsOf): RunView =>
+  viewsOf(told.events, texts).at(-1)!;
+const described = (told: Script, texts: Texts = textsOf) => describeRun(viewOf(told, texts), later);
+
+/** Every stream of some worlds in which much goes wrong. */
+const streams = Array.from({ length: 40 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
+const calmStreams = [1, 2, 3].flatMap((seed) => [...live({ seed, calm: true }).runs.values()]);
+const anyStream = fc.constantFrom(...streams, ...calmStreams);
+
+const throughJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+describe('a view of any run', () => {
+  test('can be described after every one of its events, and is what the contract says', () => {
+    for (const events of [...streams, ...calmStreams])
+      for (const view of viewsOf(events)) {
+        const answer = throughJson(describeRun(view, later));
+        expect(v.safeParse(Optimization, answer).issues).toBeUndefined();
+      }
+  });
+
+  test('passes every step in its order, that in which bias is detected included', () => {
+    const order: readonly string[] = ProgressStep.options;
+    for (const events of calmStreams.filter(({ length }) => length > 1)) {
+      const all = viewsOf(events).map((view) => describeRun(view, later));
+      const steps = all.map((run) => run.evolution.current_step);
+      expect([...new Set(steps)]).toEqual(order);
+      const progress = all.map((run) => run.progress);
+      expect(progress).toEqual(progress.toSorted((one, other) => one - other));
+      const models = all
+        .flatMap((run) => run.models)
+        .filter(({ currentStep }) => currentStep === 'detecting_bias');
+      expect(models.map(({ status }) => status)).toEqual(models.map(() => 'completed'));
+    }
+  });
+
+  test('joined anywhere ends as the whole fold, whatever comes late or twice', () => {
+    fc.assert(
+      fc.property(
+        anyStream,
+        fc.nat(),
+        fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 12 }),
+        (events, cut, strays) => {
+          const patches = patchesOf(events).map(throughJson);
+          const joined = cut % events.length;
+          let view = throughJson(viewsOf(events)[joined]!);
+          for (const [place, fact] of patches.entries()) {
+            if (place > joined) view = applyPatch(view, fact.patch, fact.version);
+            for (const [which, where] of strays) {
+              // What was delivered before, or stood in the snapshot already, comes once more.
+              const again = patches[which % (Math.max(place, joined) + 1)]!;
+              if (where % events.length === place)
+                view = applyPatch(view, again.patch, again.version);
+            }
+          }
+          expect(view).toEqual(throughJson(viewsOf(events).at(-1)));
+        },
+      ),
+      { seed: 1, numRuns: 300 },
+    );
+  });
+
+  test('is what a run read from the store shows', () => {
+    for (const events of streams.slice(0, 40)) {
+      const run = foldRun(
+        runId,
+        events.map((event, index) => ({
+          event,
+          position: index + 1,
+          at: after(index * 1000),
+          texts: textsOf(event),
+        })),
+      );
+      expect(run?.view).toEqual(viewsOf(events).at(-1));
+      expect(run?.version).toBe(events.length);
+    }
+  });
+
+  test('costs what its events cost, to the micro-dollar, late usage included', () => {
+    for (const events of [...streams, ...calmStreams]) {
+      let micros = 0;
+      const views = viewsOf(events);
+      for (const [index, event] of events.entries()) {
+        const view = views[index]!;
+        const priced = 'costMicros' in event.data ? event.data.costMicros : null;
+        micros += priced ?? 0;
+        expect(costOf(view, Object.keys(view.calls)).micros ?? 0).toBe(micros);
+      }
+      const run = describeRun(views.at(-1)!, later);
+      expect(Math.round((run.cost ?? 0) * 1e6)).toBe(micros);
+      const begun = events.filter(({ type }) => type === 'CallStarted').length;
+      const known = events.filter(
+        ({ data }) => 'costMicros' in data && data.costMicros !== null,
+      ).length;
+      const over = run.status !== 'pending' && run.status !== 'processing';
+      expect(over && run.cost_is_minimum).toBe(over && known < begun);
+    }
+  });
+
+  test('reaches 100 when it has ended, and not before', () => {
+    for (const events of [...streams, ...calmStreams])
+      for (const view of viewsOf(events))
+        expect(overallProgress(view) === 100).toBe(view.stage === 'closed');
+  });
+
+  test('moves forward only, as long as nothing fails', () => {
+    for (const events of calmStreams) {
+      const progress = viewsOf(events).map((view) => overallProgress(view));
+      expect(progress).toEqual(progress.toSorted((one, other) => one - other));
+      expect(new Set(progress).size).toBeGreaterThan(8);
+    }
+  });
+});
+
+describe('a run whose texts are erased', () => {
+  test('can be described at every event, and reads Erased', () => {
+    for (const events of [...streams, ...calmStreams])
+      for (const view of viewsOf(events, erasedTexts)) {
+        const run = describeRun(view, later);
+        expect(run).toMatchObject({
+          title: erased,
+          description: erased,
+          challenge: erased,
+          context: erased,
+          objectives: [],
+          constraints: [],
+        });
+        expect(run.result?.decision ?? erased).toBe(erased);
+      }
+  });
+
+  test('keeps its figures', () => {
+    const [whole, gone] = [described(closed()), described(closed(), erasedTexts)];
+    for (const key of ['status', 'progress', 'agreement_score', 'cost', 'credits'] as const)
+      expect(gone[key]).toEqual(whole[key]);
+    expect(gone.evolution.bias?.model_confidence_scores).toEqual(
+      whole.evolution.bias?.model_confidence_scores,
+    );
+    expect(gone.evolution.bias?.consensus_points.map(({ text }) => text)).toEqual([erased, erased]);
+  });
+
+  test('can lose its key at any moment', () => {
+    fc.assert(
+      fc.property(anyStream, fc.nat(), (events, from) => {
+        const cut = from % events.length;
+        const texts: Texts = (event) =>
+          events.indexOf(event) < cut ? textsOf(event) : erasedTexts(event);
+        for (const view of viewsOf(events, texts)) describeRun(view, later);
+      }),
+      { seed: 2, numRuns: 100 },
+    );
+  });
+
+  test('seals no field that is not opened', () => {
+    for (const events of [...streams, ...calmStreams])
+      for (const event of events) {
+        const sealed = 'sealed' in event.data ? Object.keys(event.data.sealed ?? {}) : [];
+        const fields: readonly string[] =
+          event.type in sealedFields ? sealedFields[event.type as keyof typeof sealedFields] : [];
+        for (const field of sealed) expect(fields).toContain(field);
+      }
+  });
+});
+
+describe('the steps that people see', () => {
+  test.each([
+    ['pending', 'initializing', 'Getting ready', created()],
+    ['processing', 'querying_models', '0 of 7 models have answered', started()],
+    [
+      'processing',
+      'querying_models',
+      '2 of 7 models have answered',
+      started().answered(opinionsOf(['S1', 'S2'])),
+    ],
+    ['processing', 'analyzing_responses', 'Collecting the claims of all answers', inClaims()],
+    [
+      'processing',
+      'analyzing_responses',
+      '1 of 7 blind reviews are in',
+      inReviews().answered(['review.S1']),
+    ],
+    ['processing', 'synthesizing', 'Writing the recommendation', inSynthesis()],
+    [
+      'processing',
+      'synthesizing',
+      'Two other models check the recommendation',
+      inSynthesis().answered(['draft.1']),
+    ],
+    [
+      'processing',
+      'synthesizing',
+      'Writing the recommendation',
+      inSynthesis().answered(['draft.1'], () => draft(failedChecks)),
+    ],
+    ['processing', 'synthesizing', 'Finishing', concluded()],
+    ['completed', 'completed', 'Completed', closed()],
+  ])('%s, %s: %s', (status, step, words, told) => {
+    const run = described(told);
+    expect(run.status).toBe(status);
+    expect(run.evolution).toMatchObject({ current_step: step, step_details: words });
+  });
+
+  test('can be cancelled until the recommendation is being written', () => {
+    const cancellable = [created(), started(), inClaims(), inReviews()];
+    const late = [inSynthesis(), concluded(), closed(), inClaims().given(cancel)];
+    for (const told of cancellable) expect(described(told).evolution.can_cancel).toBe(true);
+    for (const told of late) expect(described(told).evolution.can_cancel).toBe(false);
+  });
+
+  test('estimate the time that is left from what such a run usually takes', () => {
+    const view = viewOf(started());
+    const left = (now: number) => describeRun(view, now).evolution.estimated_completion;
+    expect(left(Date.parse(noon))).toBe(30);
+    expect(left(Date.parse(after(12_000)))).toBe(18);
+    expect(left(Date.parse(after(31_000)))).toBeNull();
+    expect(described(created()).evolution.estimated_completion).toBeNull();
+    expect(described(closed()).evolution.estimated_completion).toBeNull();
+  });
+});
+
+describe('the progress of a seat', () => {
+  const seat = (told: Script, code = 'S1') =>
+    described(told).models.find((one) => one.seat === code)!;
+
+  test('follows the stages', () => {
+    expect(seat(started()).progress).toBe(0);
+    expect(seat(started().answered(['opinion.S1'])).progress).toBe(40);
+    expect(seat(inClaims()).progress).toBe(40);
+    expect(seat(inReviews()).progress).toBe(45);
+    expect(seat(inReviews().answered(['review.S1'])).progress).toBe(75);
+    expect(seat(inSynthesis()).progress).toBe(85);
+    expect(seat(inSynthesis().answered(['draft.1'])).progress).toBe(95);
+    expect(seat(concluded()).progress).toBe(99);
+    expect(seat(closed()).progress).toBe(100);
+  });
+
+  test('follows the text that streams in, up to what only the whole answer gives', () => {
+    const view = viewOf(started().given(begin('opinion.S1')));
+    const at = (progress: number) =>
+      describeRun(withStreamed(view, [{ slot: 'opinion.S1', progress }]), later).models[0]
+        ?.progress;
+    expect([at(0), at(50), at(94), at(100), at(400)]).toEqual([0, 20, 37, 38, 38]);
+  });
+
+  test('is never moved back by an older report, or by one of an answered call', () => {
+    const begun = viewOf(started().given(begin('opinion.S1')));
+    const half = withStreamed(begun, [{ slot: 'opinion.S1', progress: 50 }]);
+    expect(withStreamed(half, [{ slot: 'opinion.S1', progress: 20 }])).toBe(half);
+    const answered = viewOf(started().answered(['opinion.S1']));
+    expect(withStreamed(answered, [{ slot: 'opinion.S1', progress: 50 }])).toBe(answered);
+    expect(withStreamed(begun, [{ slot: 'opinion.S9', progress: 50 }])).toBe(begun);
+  });
+
+  test('is done for a seat that dropped out', () => {
+    const told = started().died(['opinion.S1'], 'billing');
+    expect(seat(told)).toMatchObject({
+      status: 'failed',
+      progress: 100,
+      reason: 'The provider account has a billing problem',
+    });
+  });
+
+  test.each([
+    ['waiting', null, started()],
+    ['processing', null, started().given(begin('opinion.S1'))],
+    [
+      'retrying',
+      'Retrying (attempt 2): The provider is limiting requests',
+      started().given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited')),
+    ],
+    ['refused', 'The model declined to answer this question', started().died(['opinion.S1'])],
+    [
+      'timed_out',
+      'No answer in time',
+      started()
+        .given(begin('opinion.S1'))
+        .answered(opinionsOf(allSeats.slice(1)))
+        .given(deadline('opinions', 'hard')),
+    ],
+    [
+      'failed',
+      'The provider is unavailable',
+      started()
+        .given(begin('opinion.S1'), fails('opinion.S1', 'unavailable'))
+        .answered(opinionsOf(allSeats.slice(1)))
+        .given(deadline('opinions', 'soft')),
+    ],
+    [
+      'failed',
+      'The call was lost',
+      started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt))),
+    ],
+    ['failed', 'Had not answered when the run ended', started().given(begin('opinion.S1'), cancel)],
+    ['completed', null, inReviews().answered(['review.S1'])],
+    [
+      'completed',
+      'No review: The answer did not have the required form',
+      inReviews()
+        .died(['review.S1'], 'malformed')
+        .answered(reviewsOf(allSeats.slice(1))),
+    ],
+    ['completed', null, closed()],
+  ] as const)('has the status %s and the reason %s', (status, reason, told) => {
+    expect(seat(told)).toMatchObject({ status, reason });
+  });
+
+  test('names a seat that was left out of the vote', () => {
+    const told = started()
+      .answered(opinionsOf(allSeats), (slot) => opinion({ injectionFound: slot === 'opinion.S1' }))
+      .answered(['claims.1'])
+      .answered(reviewsOf(allSeats), (slot, state) => {
+        if (!('order' in state)) throw new Error('not in the reviews');
+        return reviewBy(state, slot.slice('review.'.length), { suspects: ['S1'] });
+      });
+    expect(seat(told)).toMatchObject({
+      status: 'excluded',
+      reason: 'Left out of the vote: its answer tried to instruct its reviewers (6 flagged it)',
+    });
+    expect(described(told).evolution.bias?.uncertainty_factors).toContainEqual({
+      kind: 'process',
+      text: 'One answer was left out of the vote.',
+    });
+  });
+});
+
+describe('what a run has cost so far', () => {
+  test('is unknown before a call was priced, and a minimum when one could not be', () => {
+    const open = started().given(begin('opinion.S1'));
+    expect(described(open)).toMatchObject({ cost: null, cost_is_minimum: false });
+    const answered = open.given(answers('opinion.S1', opinion()));
+    expect(described(answered)).toMatchObject({ cost: 0.0015, cost_is_minimum: false });
+    const lost = answered.given(begin('opinion.S2'), begin('opinion.S2', 2));
+    expect(described(lost)).toMatchObject({ cost: 0.0015, cost_is_minimum: true });
+    const late = lost.given(answers('opinion.S2', opinion(), { attempt: 1 }));
+    expect(described(late)).toMatchObject({ cost: 0.003, cost_is_minimum: false });
+  });
+
+  test('is a minimum when the run ends with calls under way, until they say what they cost', () => {
+    const told = started().given(begin('opinion.S1'), cancel);
+    expect(described(told).cost_is_minimum).toBe(true);
+    const stopped = told.given(fails('opinion.S1', 'aborted'));
+    expect(described(stopped).cost_is_minimum).toBe(true);
+    const priced = told.given(answers('opinion.S1', opinion()));
+    expect(described(priced)).toMatchObject({ cost: 0.0015, cost_is_minimum: false });
+  });
+});
+
+describe('the credits of a run', () => {
+  test.each([
+    [{ reserved: 0, charged: null, refunded: null, settlement: 'none' }, created()],
+    [{ reserved: 14, charged: null, refunded: null, settlement: 'held' }, started()],
+    [{ reserved: 14, charged: null, refunded: null, settlement: 'pending' }, concluded()],
+    [
+      { reserved: 0, charged: 7, refunded: 7, settlement: 'settled' },
+      inClaims().given(cancel, {
+        type: 'Close',
+        captured: 14,
+        refunded: 7,
+        creditsVersion: 3,
+      }),
+    ],
+  ] as const)('%o', (credits, told) => {
+    expect(described(told).credits).toEqual({ price: 14, ...credits });
+  });
+});
+
+describe('the result of a run', () => {
+  test('is the accepted draft, once the run has closed', () => {
+    expect(described(concluded()).result).toBeNull();
+    expect(described(closed()).result).toEqual({
+      heading: 'recommendation',
+      decision: 'Raise the price once.',
+      sections: recommendation.sections,
+      next_steps: recommendation.next_steps,
+      dissent: recommendation.dissent,
+      uncertainties: recommendation.uncertainties,
+      verified: 'two',
+      seat: null,
+    });
+  });
+
+  test('says when nobody verified it', () => {
+    const told = inSynthesis()
+      .answered(['draft.1'])
+      .died(['verify.1.1', 'verify.1.2'])
+      .given({ type: 'Close', captured: 14, refunded: 0, creditsVersion: 3 });
+    expect(described(told).result).toMatchObject({ heading: 'recommendation', verified: 'none' });
+  });
+
+  test('is the best single answer under that heading when no draft passed', () => {
+    const told = inSynthesis()
+      .given(deadline('synthesis', 'hard'))
+      .given({ type: 'Close', captured: 14, refunded: 4, creditsVersion: 3 });
+    const best = viewOf(told).scores?.order[0] ?? '';
+    const run = described(told);
+    expect(run.result).toMatchObject({
+      heading: 'best_single_answer',
+      decision: `${best} would raise the price once.`,
+      sections: [
+        { heading: 'Why', blocks: [{ text: `${best} reasons.`, claim_ids: [] }] },
+        { heading: 'What it rests on' },
+        { heading: 'Risks' },
+      ],
+      verified: 'none',
+      seat: best,
+    });
+    expect(run.ended_because).toBe(
+      'No recommendation passed its checks, so the best single answer is shown instead.',
+    );
+  });
+
+  test.each([
+    ['You cancelled this run.', inClaims().given(cancel)],
+    [
+      'Too few models gave an answer that could be used.',
+      started().given(deadline('opinions', 'hard')),
+    ],
+    ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],
+    [
+      'Optimization timeout: the run took longer than it may.',
+      inReviews().given({ type: 'RunDeadline', now: noon }),
+    ],
+    [
+      'The models of this strategy are not available.',
+      created().given({ type: 'Start', now: noon, seatable: false }),
+    ],
+  ])('is none, and the reason is told: %s', (words, told) => {
+    const run = described(
+      told.given({ type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
+    );
+    expect(run).toMatchObject({ ended_because: words, result: null });
+  });
+
+  test('keeps the words of a fallback ledger, which stand in the answers', () => {
+    const begun = inClaims().given(deadline('claims', 'hard'));
+    const told = begun.answered(reviewsOf(allSeats));
+    const claims = viewOf(told).ledger?.claims ?? {};
+    const bias = described(told).evolution.bias;
+    expect(bias?.agreement_note).toBe('Not scored: no claim ledger');
+    for (const { claim_id: id, text } of bias?.consensus_points ?? [])
+      expect(text).toBe(
+        `${claims[id]?.authors[0]} claims ${claims[id]?.importance === 3 ? 'first' : 'second'}.`,
+      );
+  });
+});
+
+test('no bias indicator says plus or minus zero', () => {
+  const view = viewOf(closed());
+  const { scores } = view;
+  if (scores === null) throw new Error('A completed run has scores');
+  fc.assert(
+    fc.property(fc.double({ min: -0.05, max: 0.05, noNaN: true }), (small) => {
+      const bias = { ...scores.bias, positionSlope: small, verbosityTau: small };
+      const { evolution } = describeRun({ ...view, scores: { ...scores, bias } }, later);
+      const values = evolution.bias?.indicators.flatMap(({ value }) => value ?? []) ?? [];
+      expect(values.length).toBeGreaterThan(1);
+      for (const value of values) expect(value).not.toMatch(/[-−+]0(?:\.0+)?(?![.\d])/);
+    }),
+    { examples: [[-0.0032], [0.0032], [-0]] },
+  );
+});

@@ -1,0 +1,290 @@
+import { describe, expect, test } from 'vitest';
+import { reactions as creditReactions } from '#services/credits/account/reactions.ts';
+import { noCredits } from '#services/credits/account/state.ts';
+import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
+import {
+  owedJobs,
+  reactions,
+  runIdOf,
+  settleJob,
+  streamOf,
+} from '#services/optimizations/run/reactions.ts';
+import {
+  after,
+  allSeats,
+  answers,
+  begin,
+  cancel,
+  closed,
+  concluded,
+  created,
+  deadline,
+  draft,
+  failedChecks,
+  fails,
+  inClaims,
+  inReviews,
+  inSynthesis,
+  jobsOf,
+  keysOf,
+  ledgerOf,
+  noon,
+  only,
+  opinion,
+  opinionsOf,
+  reviewsOf,
+  runDeadline,
+  runId,
+  start,
+  started,
+  usualAnswer,
+  verdict,
+} from './run-script.ts';
+import type { Script } from './run-script.ts';
+
+/** The keys of the jobs that a command enqueues, without the run's id. */
+const keys = (told: Script, command: OptimizationCommand) => keysOf(jobsOf(told, command));
+
+const tellings = { created, started, inClaims, inReviews, inSynthesis, concluded, closed };
+
+describe('the jobs that a decision enqueues', () => {
+  test('of a start are all first calls and all three deadlines', () => {
+    expect(jobsOf(created(), start())).toEqual([
+      ...allSeats.map((seat) => ({
+        task: 'call-model',
+        payload: { runId, slot: `opinion.${seat}` },
+        key: `${runId}:opinion.${seat}`,
+      })),
+      {
+        task: 'stage-deadline',
+        payload: {
+          runId,
+          stage: 'opinions',
+          kind: 'soft',
+          dueAt: after(60_000),
+          rearmed: false,
+        },
+        key: `${runId}:opinions:soft`,
+        runAt: after(60_000),
+      },
+      {
+        task: 'stage-deadline',
+        payload: {
+          runId,
+          stage: 'opinions',
+          kind: 'hard',
+          dueAt: after(180_000),
+          rearmed: false,
+        },
+        key: `${runId}:opinions:hard`,
+        runAt: after(180_000),
+      },
+      {
+        task: 'run-deadline',
+        payload: { runId, dueAt: after(720_000), rearmed: false },
+        key: `${runId}:deadline`,
+        runAt: after(720_000),
+      },
+    ]);
+  });
+
+  test('of beginning a call are none: the call is made by the job that began it', () => {
+    expect(keys(started(), begin('opinion.S1'))).toEqual([]);
+    expect(keys(started().given(begin('opinion.S1')), begin('opinion.S1', 2))).toEqual([]);
+  });
+
+  test('of a failure that is tried again is the same call, later', () => {
+    const told = started().given(begin('opinion.S1'));
+    const { retryAt } = only(told.when(fails('opinion.S1', 'timeout')), 'CallFailed').data;
+    expect(retryAt).not.toBeNull();
+    expect(jobsOf(told, fails('opinion.S1', 'timeout'))).toEqual([
+      {
+        task: 'call-model',
+        payload: { runId, slot: 'opinion.S1' },
+        key: `${runId}:opinion.S1`,
+        runAt: retryAt,
+      },
+    ]);
+    expect(keys(told, fails('opinion.S1', 'refusal'))).toEqual([]);
+  });
+
+  test('of the last opinion are the extractor and its deadline', () => {
+    const told = started()
+      .answered(opinionsOf(allSeats.slice(0, 6)))
+      .given(begin('opinion.I2'));
+    expect(keys(told, answers('opinion.I2', opinion()))).toEqual(['claims.1', 'claims:hard']);
+  });
+
+  test('of an opinion between others are none', () => {
+    const told = started().given(begin('opinion.S1'));
+    expect(keys(told, answers('opinion.S1', opinion()))).toEqual([]);
+  });
+
+  test('of a soft deadline without a quorum are none', () => {
+    expect(keys(started(), deadline('opinions', 'soft'))).toEqual([]);
+  });
+
+  test('of the ledger are all reviews and their deadlines', () => {
+    const told = inClaims().given(begin('claims.1'));
+    const expected = [...reviewsOf(allSeats), 'reviews:soft', 'reviews:hard'];
+    expect(keys(told, answers('claims.1', ledgerOf(allSeats)))).toEqual(expected);
+    expect(keys(told, deadline('claims', 'hard'))).toEqual(expected);
+  });
+
+  test('of a dead first extractor is the second, of a dead second the reviews', () => {
+    const first = inClaims().given(begin('claims.1'));
+    expect(keys(first, fails('claims.1', 'refusal'))).toEqual(['claims.2']);
+    const lost = first.given(begin('claims.1', 2), begin('claims.1', 3));
+    expect(keys(lost, begin('claims.1', 4))).toEqual(['claims.2']);
+    const second = inClaims().died(['claims.1']).given(begin('claims.2'));
+    expect(keys(second, fails('claims.2', 'refusal'))).toEqual([
+      ...reviewsOf(allSeats),
+      'reviews:soft',
+      'reviews:hard',
+    ]);
+  });
+
+  test('of the last review are the draft and its deadline', () => {
+    const told = inReviews()
+      .answered(reviewsOf(allSeats.slice(0, 6)))
+      .given(begin('review.I2'));
+    expect(keys(told, answers('review.I2', usualAnswer(told.state, 'review.I2')))).toEqual([
+      'draft.1',
+      'synthesis:hard',
+    ]);
+  });
+
+  test('of a draft are its verifiers, or the next draft when code found a fault', () => {
+    const told = inSynthesis().given(begin('draft.1'));
+    expect(keys(told, answers('draft.1', draft()))).toEqual(['verify.1.1', 'verify.1.2']);
+    expect(keys(told, answers('draft.1', draft(failedChecks)))).toEqual(['draft.2']);
+    expect(keys(told, fails('draft.1', 'refusal'))).toEqual(['draft.2']);
+  });
+
+  test('of the last verifier are the settlement, or the next draft', () => {
+    const told = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
+    expect(keys(told, answers('verify.1.2', verdict()))).toEqual(['settle']);
+    expect(keys(told, answers('verify.1.2', verdict(true)))).toEqual(['draft.2']);
+  });
+
+  test('of any conclusion is the settlement and nothing else', () => {
+    const third = inSynthesis()
+      .answered(['draft.1', 'draft.2'], () => draft(failedChecks))
+      .given(begin('draft.3'));
+    expect(keys(third, answers('draft.3', draft(failedChecks)))).toEqual(['settle']);
+    expect(keys(inSynthesis(), deadline('synthesis', 'hard'))).toEqual(['settle']);
+    expect(keys(inSynthesis(), runDeadline)).toEqual(['settle']);
+    expect(keys(inReviews(), runDeadline)).toEqual(['settle']);
+    expect(keys(inReviews(), deadline('reviews', 'hard'))).toEqual(['settle']);
+    expect(keys(started(), deadline('opinions', 'hard'))).toEqual(['settle']);
+    expect(keys(created(), cancel)).toEqual(['settle', 'notify']);
+    expect(keys(created(), { type: 'Hide', now: noon })).toEqual(['settle', 'notify', 'forget']);
+    expect(keys(created(), { type: 'Start', now: noon, seatable: false })).toEqual(['settle']);
+  });
+
+  test('of an ended run are one that tells its person, and nothing else, whatever still comes in', () => {
+    const told = started().given(begin('opinion.S1'), cancel);
+    expect(keys(told, answers('opinion.S1', opinion()))).toEqual([]);
+    const close = { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 } as const;
+    expect(keys(told, close)).toEqual(['notify']);
+    expect(keys(told.given(close), close)).toEqual([]);
+    expect(keys(closed(), { type: 'Hide', now: noon })).toEqual(['forget']);
+    expect(
+      keys(closed().given({ type: 'Hide', now: noon }), { type: 'Restore', now: noon }),
+    ).toEqual([]);
+  });
+
+  test('of hiding is one that comes 30 days later', () => {
+    const [job] = reactions(
+      { type: 'OptimizationHidden', data: { at: '2026-02-10T12:00:00.000Z' } },
+      streamOf(runId),
+      closed().state,
+    );
+    expect(job).toMatchObject({
+      task: 'forget-run',
+      payload: { runId },
+      runAt: '2026-03-12T12:00:00.000Z',
+    });
+  });
+
+  test('have one key each', () => {
+    for (const told of Object.values(tellings)) {
+      const all = owedJobs(runId, told().state).map(({ key }) => key);
+      expect(new Set(all).size).toBe(all.length);
+    }
+  });
+});
+
+describe('what a run owes', () => {
+  test.each(Object.entries(tellings))(
+    'is what its decisions enqueued and nothing has done yet: %s',
+    (_name, telling) => {
+      const told = telling();
+      const owed = keysOf(owedJobs(runId, told.state));
+      expect(owed).toEqual(
+        {
+          none: [],
+          draft: [],
+          opinions: [...opinionsOf(allSeats), 'opinions:soft', 'opinions:hard', 'deadline'],
+          claims: ['claims.1', 'claims:hard', 'deadline'],
+          reviews: [...reviewsOf(allSeats), 'reviews:soft', 'reviews:hard', 'deadline'],
+          synthesis: ['draft.1', 'synthesis:hard', 'deadline'],
+          settling: ['settle'],
+          closed: [],
+        }[told.state.stage],
+      );
+    },
+  );
+
+  test('has the times that the run fixed', () => {
+    const retrying = started().given(begin('opinion.S1'), fails('opinion.S1', 'timeout'));
+    const times = Object.fromEntries(
+      owedJobs(runId, retrying.state).map(({ key, runAt }) => [key.slice(runId.length + 1), runAt]),
+    );
+    expect(times).toMatchObject({
+      'opinion.S1': only(retrying.events, 'CallFailed').data.retryAt,
+      'opinion.S2': undefined,
+      'opinions:soft': after(60_000),
+      'opinions:hard': after(180_000),
+      deadline: after(720_000),
+    });
+  });
+
+  test('leaves out a soft deadline that has passed', () => {
+    const told = started().given(deadline('opinions', 'soft'));
+    expect(keysOf(owedJobs(runId, told.state))).not.toContain('opinions:soft');
+  });
+
+  test('of a call under way is that call again: its job may be the one that went missing', () => {
+    const told = started().given(begin('opinion.S1'));
+    expect(keysOf(owedJobs(runId, told.state))).toContain('opinion.S1');
+  });
+});
+
+describe('the two streams of a run', () => {
+  test('are joined by a start for each reservation, under one key', () => {
+    const reserved = {
+      type: 'CreditsReserved',
+      data: { runId, credits: 14, allocations: [], bonusMonth: null, balance: noCredits },
+    } as const;
+    expect(creditReactions(reserved, 'credits-usr_1')).toEqual([
+      { task: 'start-run', payload: { runId }, key: `${runId}:start` },
+    ]);
+  });
+
+  test('and by a settlement, under one key', () => {
+    expect(settleJob(runId)).toEqual({
+      task: 'settle-run',
+      payload: { runId },
+      key: `${runId}:settle`,
+    });
+    const settled = { runId, credits: 14, byLot: [], balance: noCredits };
+    for (const type of ['CreditsReleased', 'CreditsCaptured'] as const)
+      expect(creditReactions({ type, data: settled }, 'credits-usr_1')).toEqual([]);
+  });
+
+  test('name a run by its stream and back', () => {
+    expect(streamOf(runId)).toBe(`optimization-${runId}`);
+    expect(runIdOf(streamOf(runId))).toBe(runId);
+  });
+});

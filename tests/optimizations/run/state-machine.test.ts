@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { optimization } from '#services/optimizations/run/optimization.ts';
+import { Fault } from './auditor.ts';
+import { noon } from './run-script.ts';
+import { live, noFigures } from './world.ts';
+import type { Figures, RunDecider, WorldOptions } from './world.ts';
+
+/**
+ * The two streams of a run under everything that can happen to them. A world is told by its number
+ * alone: `STATE_MACHINE_WORLD=1234` lives that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from
+ * the seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
+ */
+const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? 500);
+const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
+const theWorld = process.env['STATE_MACHINE_WORLD'];
+const perWorldMs = 200;
+
+const numbers = fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 - 1 }));
+
+describe('runs and credits under crashes, races and late answers', () => {
+  test(
+    'never open a stage twice, count an answer twice, or charge what was not settled; every run ends',
+    { timeout: 60_000 + worlds * perWorldMs },
+    () => {
+      const sum = { ...noFigures };
+      const lived = (seed: number) => add(sum, live({ seed }).figures);
+      if (theWorld === undefined)
+        fc.assert(fc.property(numbers, lived), { numRuns: worlds, seed: drawnFrom });
+      else lived(Number(theWorld));
+      report(sum);
+      if (theWorld !== undefined || worlds < 100) return;
+      // A check that has stopped meeting what it is about proves nothing.
+      for (const [name, count] of Object.entries(sum))
+        expect({ [name]: count > 0 }).toEqual({ [name]: true });
+    },
+  );
+
+  test('complete with every seat when nothing goes wrong', () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const { figures, auditor } = live({ seed, calm: true });
+      expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0, lostCalls: 0 });
+      for (const run of auditor.runs.values())
+        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+    }
+  });
+
+  test('complete with every seat when no provider can be reached for twelve seconds', () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const outage = { from: 2000, until: 14_000 };
+      const { figures, auditor } = live({ seed, calm: true, outage });
+      expect(figures.unreachable).toBeGreaterThan(0);
+      expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0 });
+      for (const run of auditor.runs.values())
+        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+    }
+  });
+});
+
+/** Each of these lets one rule go; a check that could not tell would prove nothing. */
+describe('the check notices when', () => {
+  const broken: Record<string, Omit<WorldOptions, 'seed'>> = {
+    'a start of a concluded run no longer settles it': { guards: { startSettles: false } },
+    "the run's appends no longer ask for the version they were decided on": {
+      guards: { versions: ['credits'] },
+    },
+    "the ledger's appends no longer ask for the version they were decided on": {
+      guards: { versions: ['optimization'] },
+    },
+    'an answer counts although its slot is closed': {
+      decider: deciding((command, state) => {
+        const [first, ...rest] = optimization.decide(command, state);
+        if (command.type !== 'EndCall' || !command.result.ok) return [first, ...rest];
+        if (first?.type !== 'CallCostRecorded') return [first, ...rest];
+        const { outcome, answeredBy, sealed } = command.result;
+        return [{ type: 'CallSucceeded', data: { ...first.data, outcome, answeredBy, sealed } }];
+      }),
+    },
+    'a call begins beside one that is open': {
+      decider: deciding((command, state) =>
+        optimization
+          .decide(command, state)
+          .filter((event) => event.type !== 'CallLost' || event.data.final),
+      ),
+    },
+    'an unusable reply is asked for again without end': {
+      decider: deciding((command, state) =>
+        optimization
+          .decide(command, state)
+          .map((event) =>
+            event.type === 'CallFailed' && event.data.failure === 'malformed'
+              ? { type: event.type, data: { ...event.data, final: false, retryAt: noon } }
+              : event,
+          ),
+      ),
+    },
+    'a stage is not closed by the answer that completes it': {
+      decider: deciding((command, state) => {
+        const events = optimization.decide(command, state);
+        return command.type === 'EndCall' ? events.slice(0, 1) : events;
+      }),
+    },
+    'a run can be cancelled while its recommendation is written': {
+      decider: deciding((command, state) =>
+        command.type === 'Cancel' && state.stage === 'synthesis'
+          ? optimization
+              .decide({ ...command, type: 'RunDeadline' }, state)
+              .map((event) =>
+                event.type === 'RunConcluded'
+                  ? { type: event.type, data: { ...event.data, outcome: 'cancelled' } }
+                  : event,
+              )
+          : optimization.decide(command, state),
+      ),
+    },
+    'a settlement returns one credit more': {
+      decider: deciding((command, state) =>
+        optimization.decide(command, state).map((event) =>
+          event.type === 'RunConcluded' && event.data.settlement.kind === 'capture'
+            ? {
+                type: event.type,
+                data: {
+                  ...event.data,
+                  settlement: {
+                    ...event.data.settlement,
+                    refund: event.data.settlement.refund + 1,
+                  },
+                },
+              }
+            : event,
+        ),
+      ),
+    },
+  };
+
+  test.each(Object.entries(broken))('%s', { timeout: 60_000 }, (rule, options) => {
+    const found = firstFault(options, 400);
+    expect(found).not.toBeNull();
+    console.info(`${rule}: world ${found?.world}, ${found?.message}`);
+  });
+});
+
+function deciding(
+  decide: (
+    ...of: Parameters<RunDecider['decide']>
+  ) => readonly (ReturnType<RunDecider['decide']>[number] | undefined)[],
+): RunDecider {
+  return {
+    ...optimization,
+    decide: (command, state) => decide(command, state).filter((event) => event !== undefined),
+  };
+}
+
+function firstFault(
+  options: Omit<WorldOptions, 'seed'>,
+  most: number,
+): { world: number; message: string } | null {
+  for (let seed = 1; seed <= most; seed += 1) {
+    try {
+      live({ ...options, seed });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { world: seed, message: error.message };
+    }
+  }
+  return null;
+}
+
+function add(sum: Figures, more: Figures): void {
+  for (const name of Object.keys(sum) as (keyof Figures)[]) sum[name] += more[name];
+}
+
+function report(sum: Figures): void {
+  const figures = Object.entries(sum).map(([name, count]) => `${count} ${name}`);
+  console.info(`State machine: ${worlds} worlds from seed ${drawnFrom}: ${figures.join(', ')}`);
+}

@@ -1,0 +1,812 @@
+import { isDeepStrictEqual } from 'node:util';
+import { creditAccount } from '#services/credits/account/account.ts';
+import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import {
+  creditStream,
+  fingerprintOf,
+  grantCommandId,
+  reserveCommandId,
+  settleCommandId,
+} from '#services/credits/streams.ts';
+import type { FailureClass } from '#services/models/model.ts';
+import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
+import type { OptimizationEvent, Plan, Slot } from '#services/optimizations/run/events.ts';
+import { decide, optimization } from '#services/optimizations/run/optimization.ts';
+import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
+import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
+import { owedJobs, settleJob, streamOf } from '#services/optimizations/run/reactions.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import type { Decider } from '#services/platform/command.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { createAuditor, Fault } from './auditor.ts';
+import type { Auditor } from './auditor.ts';
+import { anytime, createQueue, createStore, execute } from './memory-bus.ts';
+import type { Guards, Job, Memory, Steps } from './memory-bus.ts';
+import {
+  answers,
+  create,
+  draft,
+  failedChecks,
+  fails,
+  ledgerOf,
+  noon,
+  opinion,
+  plan as usualPlan,
+  reviewBy,
+  sevenSeats,
+  verdict,
+} from './run-script.ts';
+
+/**
+ * A whole installation in memory: two people with credits, several runs each, API and worker
+ * processes, models that answer, fail, refuse or hang. One seed decides who takes the next step and
+ * what goes wrong: processes die between any two steps, workers are thought dead and go on, replies
+ * of the database get lost, clocks jump, people cancel. The deciders and the reactions are the real
+ * ones; the tasks do what `tasks.ts`, `sweep.ts` and `routes.ts` do, step by step.
+ */
+
+export type RunDecider = Decider<RunState, OptimizationCommand, OptimizationEvent>;
+
+export type WorldOptions = {
+  seed: number;
+  /** What a test takes away, to see that it is missed. */
+  guards?: Partial<Guards & { startSettles: boolean }>;
+  decider?: RunDecider;
+  /** Without crashes, jumps and failures: every run completes with every seat. */
+  calm?: boolean;
+  /** Milliseconds from the start in which no model can be reached; drawn unless given or calm. */
+  outage?: { from: number; until: number };
+};
+
+export type Figures = {
+  runs: number;
+  completed: number;
+  bestAnswers: number;
+  cancelled: number;
+  failed: number;
+  drafts: number;
+  crashes: number;
+  zombies: number;
+  lateAnswers: number;
+  /** Calls that met an outage. */
+  unreachable: number;
+  lostCalls: number;
+  conflicts: number;
+  repeats: number;
+  rearmed: number;
+  swept: number;
+  events: number;
+};
+
+export const noFigures: Figures = {
+  runs: 0,
+  completed: 0,
+  bestAnswers: 0,
+  cancelled: 0,
+  failed: 0,
+  drafts: 0,
+  crashes: 0,
+  zombies: 0,
+  lateAnswers: 0,
+  unreachable: 0,
+  lostCalls: 0,
+  conflicts: 0,
+  repeats: 0,
+  rearmed: 0,
+  swept: 0,
+  events: 0,
+};
+
+export type World = {
+  figures: Figures;
+  auditor: Auditor;
+  /** Run id → its stream. */
+  runs: ReadonlyMap<string, readonly OptimizationEvent[]>;
+  /** Every append to every stream, credits and runs, in the order of the commits. */
+  log: readonly Append[];
+};
+
+export type Append = {
+  streamId: string;
+  events: readonly (OptimizationEvent | CreditEvent)[];
+};
+
+type Process = {
+  readonly id: number;
+  readonly kind: 'api' | 'worker';
+  alive: boolean;
+  /** Others see that it lives; without it its jobs are given to others while it goes on. */
+  lock: boolean;
+  memory: Memory;
+};
+
+type Fiber = {
+  readonly process: Process;
+  readonly steps: Steps<void>;
+  until: number;
+  call: { runId: string; slot: string } | null;
+};
+
+type Person = { readonly userId: string; readonly monthlyLimit: number };
+type Run = {
+  readonly runId: string;
+  readonly person: Person;
+  readonly seatable: boolean;
+  readonly price: number;
+};
+
+const complete: Guards & { startSettles: boolean } = {
+  versions: ['credits', 'optimization'],
+  startSettles: true,
+};
+const mostSteps = 60_000;
+
+/** Lives a world to its end. Throws a Fault when something happened that must never happen. */
+export function live(options: WorldOptions): World {
+  const { seed, decider = optimization, calm = false } = options;
+  const guards = { ...complete, ...options.guards };
+  const chance = createChance(seed);
+  const figures = { ...noFigures };
+  const auditor = createAuditor();
+  const log: Append[] = [];
+  let now = Date.parse(noon);
+  const isoNow = () => new Date(now).toISOString();
+  const begunAt = now;
+  const outage = options.outage ?? (calm ? null : chance.outage());
+  const isOut = () =>
+    outage !== null && now - begunAt >= outage.from && now - begunAt < outage.until;
+  const queue = createQueue(() => now);
+  const store = createStore(guards, queue, (streamId, events, state) => {
+    figures.events += events.length;
+    log.push({ streamId, events: events as Append['events'] });
+    if (streamId.startsWith('optimization-')) {
+      const runId = streamId.slice('optimization-'.length);
+      for (const event of events) {
+        auditor.runEvent(runId, event as OptimizationEvent);
+        if (event.type === 'CallCostRecorded') figures.lateAnswers += 1;
+        if (event.type === 'CallLost') figures.lostCalls += 1;
+      }
+      requireFinished(runId, state as RunState);
+    } else {
+      const userId = streamId.slice('credits-'.length);
+      for (const event of events) auditor.creditEvent(userId, event as CreditEvent);
+    }
+  });
+
+  /** Whatever is true after a decision was decided with it: a nudge finds nothing to do. */
+  function requireFinished(runId: string, state: RunState): void {
+    if (state.stage === 'none') return;
+    const left = decide({ type: 'Nudge', now: isoNow() }, state);
+    if (left.length > 0) throw new Fault(`undecided ${left[0]?.type ?? ''}: ${runId}`);
+  }
+
+  // ── processes ─────────────────────────────────────────────────────────────────────────────────
+
+  const processes: Process[] = [];
+  let fibers: Fiber[] = [];
+
+  function boot(kind: Process['kind']): void {
+    const id = processes.length + 1;
+    processes.push({ id, kind, alive: true, lock: true, memory: new Map() });
+  }
+  const living = (kind: Process['kind']) =>
+    processes.filter((process) => process.alive && process.kind === kind);
+
+  function run(process: Process, steps: Steps<void>): void {
+    fibers.push({ process, steps, until: 0, call: null });
+  }
+
+  /** Everything it was doing stops where it stands; its jobs stay locked. */
+  function crash(process: Process): void {
+    process.alive = false;
+    fibers = fibers.filter((fiber) => fiber.process !== process);
+    figures.crashes += 1;
+    boot(process.kind);
+  }
+
+  const network = {
+    losesReply: () => !calm && chance.of(0.01),
+    count(what: 'conflict' | 'repeat') {
+      if (what === 'conflict') figures.conflicts += 1;
+      else figures.repeats += 1;
+    },
+  };
+
+  function* issue(
+    process: Process,
+    runId: string,
+    command: OptimizationCommand,
+    parts: readonly (string | number)[],
+  ) {
+    const commandId = uuidV5(runId, ...parts);
+    const request = { streamId: streamOf(runId), command, commandId, fingerprint: commandId };
+    return yield* execute(store, process.memory, decider, request, network);
+  }
+
+  function* credits(process: Process, userId: string, command: CreditCommand, commandId: string) {
+    const request = {
+      streamId: creditStream(userId),
+      command,
+      commandId,
+      fingerprint: fingerprintOf(command),
+    };
+    return yield* execute(store, process.memory, creditAccount, request, network);
+  }
+
+  const stateOfRun = (runId: string) =>
+    (store.headOf(streamOf(runId))?.state ?? null) as RunState | null;
+
+  // ── what people do ────────────────────────────────────────────────────────────────────────────
+
+  function* processRun(process: Process, { runId, person, price, seatable }: Run): Steps<void> {
+    const state = stateOfRun(runId);
+    yield anytime;
+    if (state?.stage !== 'draft') return;
+    const { userId, monthlyLimit } = person;
+    const hold: CreditCommand = {
+      type: 'Reserve',
+      runId,
+      credits: price,
+      month: isoNow().slice(0, 7),
+      limit: monthlyLimit,
+    };
+    yield* credits(process, userId, hold, reserveCommandId(runId));
+    yield anytime;
+    yield* issue(process, runId, { type: 'Start', now: isoNow(), seatable }, ['start']);
+  }
+
+  function* asked(process: Process, { runId }: Run, type: 'Cancel' | 'Hide' | 'Restore') {
+    const parts = type === 'Cancel' ? ['cancel'] : [type, now];
+    yield* issue(process, runId, { type, now: isoNow() }, parts);
+  }
+
+  function* renamed(process: Process, { runId }: Run) {
+    const rename = { type: 'Rename', title: `sealed at ${now}`, same: false } as const;
+    yield* issue(process, runId, rename, ['Rename', now]);
+  }
+
+  /** A refusal is an answer that people get; everything else is a fault. */
+  function* refusable(steps: Steps<void>): Steps<void> {
+    try {
+      yield* steps;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+
+  // ── what workers do ───────────────────────────────────────────────────────────────────────────
+
+  function* startRun(process: Process, runId: string): Steps<void> {
+    const seatable = runs.get(runId)?.seatable ?? false;
+    yield anytime;
+    const command = { type: 'Start', now: isoNow(), seatable } as const;
+    const { state } = yield* issue(process, runId, command, ['start']);
+    if (!guards.startSettles || (state.stage !== 'settling' && state.stage !== 'closed')) return;
+    yield anytime;
+    queue.add(settleJob(runId));
+  }
+
+  function* settleRun(process: Process, runId: string): Steps<void> {
+    const state = stateOfRun(runId);
+    yield anytime;
+    if (state?.stage !== 'settling' && state?.stage !== 'closed') return;
+    const settle = { type: 'Settle', runId, settlement: state.conclusion.settlement } as const;
+    const done = yield* credits(process, state.userId, settle, settleCommandId(runId));
+    yield anytime;
+    if (state.stage === 'closed') return;
+    const figure = (type: CreditEvent['type']) =>
+      done.events.reduce(
+        (sum, event) =>
+          event.type === type && 'credits' in event.data ? sum + event.data.credits : sum,
+        0,
+      );
+    const close = {
+      type: 'Close',
+      captured: figure('CreditsCaptured'),
+      refunded: figure('CreditsReturned'),
+      creditsVersion: done.version,
+    } as const;
+    yield* issue(process, runId, close, ['close']);
+  }
+
+  function* stageDeadline(process: Process, { payload, key }: DeadlineJob): Steps<void> {
+    const { runId, stage, kind } = payload;
+    if (yield* rearmed({ task: 'stage-deadline', payload, key })) return;
+    yield* issue(process, runId, { type: 'Deadline', stage, kind, now: isoNow() }, [stage, kind]);
+  }
+
+  function* runDeadline(process: Process, { payload, key }: DeadlineJob): Steps<void> {
+    if (yield* rearmed({ task: 'run-deadline', payload, key })) return;
+    const command = { type: 'RunDeadline', now: isoNow() } as const;
+    yield* issue(process, payload.runId, command, ['run-deadline']);
+  }
+
+  function* rearmed(job: DeadlineJob & { task: string }): Steps<boolean> {
+    const { payload, key, task } = job;
+    if (payload.rearmed || !isLate(payload.dueAt, now)) return false;
+    const state = stateOfRun(payload.runId);
+    yield anytime;
+    if (!state || !('plan' in state)) return false;
+    const lengthMs = deadlineLength(state.plan.deadlinesMs, payload);
+    const dueAt = new Date(now + lengthMs).toISOString();
+    queue.add({ task, payload: { ...payload, dueAt, rearmed: true }, key, runAt: dueAt });
+    figures.rearmed += 1;
+    yield anytime;
+    return true;
+  }
+
+  function* callModel(process: Process, runId: string, slot: Slot): Steps<void> {
+    const state = stateOfRun(runId);
+    if (!state) throw new Fault(`a call of a run that is not: ${runId}`);
+    yield anytime;
+    const attempt = nextAttempt(state, slot);
+    const beganAt = isoNow();
+    const begun = yield* issue(process, runId, { type: 'BeginCall', slot, attempt, now: beganAt }, [
+      slot,
+      attempt,
+      'start',
+    ]);
+    const started = begun.events.find((event) => event.type === 'CallStarted');
+    if (started?.type !== 'CallStarted') return;
+    if (begun.repeated && started.data.startedAt !== beganAt) return;
+    yield anytime;
+    const timeoutMs = timeLeft(state, now);
+    const unreachable = isOut();
+    if (unreachable) figures.unreachable += 1;
+    const persona = unreachable ? 'connection' : calm ? 'ok' : chance.persona();
+    const durationMs = persona === 'hang' ? Infinity : unreachable ? 20 : chance.duration(calm);
+    const doneAt = now + Math.min(durationMs, timeoutMs);
+    yield { until: doneAt, call: { runId, slot } };
+    const end =
+      now < doneAt
+        ? fails(slot, 'aborted', { attempt, now: isoNow() })
+        : durationMs > timeoutMs
+          ? fails(slot, 'timeout', { attempt, now: isoNow() })
+          : ending(persona, state, slot, attempt);
+    yield anytime;
+    yield* issue(process, runId, end, [slot, attempt, 'end']);
+  }
+
+  function ending(
+    persona: Persona,
+    state: RunState,
+    slot: Slot,
+    attempt: number,
+  ): OptimizationCommand {
+    const at = { attempt, now: isoNow(), costMicros: chance.of(0.1) ? null : chance.below(5000) };
+    if (persona === 'ok' || persona === 'hang')
+      return answers(slot, answerOf(state, slot, chance, calm), at);
+    return fails(slot, persona, {
+      ...at,
+      ...(persona === 'rate_limited' ? { retryAfterMs: chance.below(60_000) } : {}),
+    });
+  }
+
+  /** Jobs that a run's state owes and nobody has. */
+  function* sweep(process: Process, runId: string): Steps<void> {
+    const state = stateOfRun(runId);
+    if (!state) return;
+    const missing = owedJobs(runId, state).filter((job) => !queue.has(job.key));
+    yield anytime;
+    if (missing.length === 0) return;
+    const nudge = { type: 'Nudge', now: isoNow() } as const;
+    const after = yield* issue(process, runId, nudge, ['nudge', now]);
+    const owed = new Set(owedJobs(runId, after.state).map((job) => job.key));
+    for (const job of missing.filter(({ key }) => owed.has(key))) {
+      yield anytime;
+      queue.add(job);
+      figures.swept += 1;
+    }
+  }
+
+  /** A mail: it changes no stream. */
+  function* notifyRun(): Steps<void> {
+    yield anytime;
+  }
+
+  function taskOf(process: Process, { task, payload, key }: Job): Steps<void> {
+    const { runId, slot } = payload as { runId: string; slot: Slot };
+    switch (task) {
+      case 'start-run':
+        return startRun(process, runId);
+      case 'settle-run':
+        return settleRun(process, runId);
+      case 'call-model':
+        return callModel(process, runId, slot);
+      case 'notify-run':
+      // Money has no part in this world.
+      case 'mail-receipt':
+      case 'check-payment':
+      case 'mail-low-balance':
+        return notifyRun();
+      case 'stage-deadline':
+      case 'run-deadline': {
+        const job = { payload: payload as DeadlineJob['payload'], key: key ?? '' };
+        return task === 'run-deadline' ? runDeadline(process, job) : stageDeadline(process, job);
+      }
+      default:
+        throw new Fault(`an unknown job: ${task}`);
+    }
+  }
+
+  function* work(process: Process, job: Job): Steps<void> {
+    yield anytime;
+    try {
+      yield* taskOf(process, job);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'busy') throw error;
+      queue.fail(job.id, process.id, now);
+      return;
+    }
+    yield anytime;
+    queue.complete(job.id);
+  }
+
+  // ── who takes the next step ───────────────────────────────────────────────────────────────────
+
+  const runs = new Map<string, Run>();
+  /** What people will do, and when. */
+  const plans: { at: number; begin: (process: Process) => Steps<void> }[] = [];
+  let crashesLeft = 0;
+  const sweeps = chance.of(0.7);
+
+  function takeStep(): boolean {
+    if (!calm) misfortune();
+    const runnable = fibers.filter((fiber) => fiber.until <= now);
+    const jobs = queue.due(now);
+    const waiting = plans.filter((one) => one.at <= now);
+    const all = runnable.length + jobs.length + waiting.length;
+    if (all === 0) return passTime();
+    const drawn = chance.below(all);
+    if (drawn < runnable.length) advance(runnable[drawn]!);
+    else if (drawn < runnable.length + jobs.length) takeJob(jobs[drawn - runnable.length]!);
+    else act(waiting[drawn - runnable.length - jobs.length]!);
+    return true;
+  }
+
+  function advance(fiber: Fiber): void {
+    const step = fiber.steps.next();
+    if (step.done === true) fibers = fibers.filter((one) => one !== fiber);
+    else {
+      fiber.until = step.value.until;
+      fiber.call = step.value.call ?? null;
+    }
+  }
+
+  function takeJob(job: Job): void {
+    const workers = living('worker');
+    const worker = workers[chance.below(workers.length)]!;
+    queue.take(job, worker.id);
+    // A snapshot, as a worker reads it: what replaces the job in place does not reach its hands.
+    run(worker, work(worker, { ...job }));
+  }
+
+  function act(planned: (typeof plans)[number]): void {
+    plans.splice(plans.indexOf(planned), 1);
+    const apis = living('api');
+    const api = apis[chance.below(apis.length)]!;
+    run(api, refusable(planned.begin(api)));
+  }
+
+  /** At most one thing goes wrong before each step. */
+  function misfortune(): void {
+    const drawn = chance.below(1000);
+    if (drawn < 3 && crashesLeft > 0) {
+      crashesLeft -= 1;
+      const alive = processes.filter((process) => process.alive);
+      if (chance.of(0.1)) for (const process of alive) crash(process);
+      else crash(alive[chance.below(alive.length)]!);
+    } else if (drawn < 4) {
+      const workers = living('worker');
+      workers[chance.below(workers.length)]!.lock = false;
+      figures.zombies += 1;
+    } else if (drawn < 10) {
+      for (const worker of living('worker')) worker.lock = true;
+    } else if (drawn < 20) {
+      freeDead();
+    } else if (drawn < 25) {
+      stopUnwanted();
+    } else if (drawn < 35 && sweeps) {
+      sweepOne();
+    } else if (drawn < 36) {
+      now += chance.below(chance.of(0.1) ? 400_000 : 20_000);
+    }
+  }
+
+  function freeDead(): void {
+    queue.free((id) => {
+      const owner = processes[id - 1]!;
+      return !owner.alive || !owner.lock;
+    });
+  }
+
+  /** Calls whose answer nobody waits for any more. */
+  function stopUnwanted(): void {
+    for (const fiber of fibers) {
+      const state = fiber.call && stateOfRun(fiber.call.runId);
+      if (fiber.call && state && !owedSlots(state).includes(fiber.call.slot)) fiber.until = 0;
+    }
+  }
+
+  function sweepOne(): void {
+    const all = [...runs.keys()];
+    const workers = living('worker');
+    const worker = workers[chance.below(workers.length)]!;
+    run(worker, refusable(sweep(worker, all[chance.below(all.length)]!)));
+  }
+
+  /** Nothing can happen now: on to the next moment at which something can. */
+  function passTime(): boolean {
+    const times = [
+      ...fibers.map((fiber) => fiber.until),
+      ...plans.map((planned) => planned.at),
+      queue.nextDue() ?? Infinity,
+    ].filter((time) => time > now && time < Infinity);
+    const locked = [...queue.jobs.values()].some((job) => job.lockedBy !== null);
+    if (times.length > 0) now = Math.min(...times);
+    else if (locked) freeDead();
+    else return false;
+    return true;
+  }
+
+  // ── the story ─────────────────────────────────────────────────────────────────────────────────
+
+  boot('api');
+  boot('api');
+  boot('worker');
+  boot('worker');
+  for (const number of [1, 2]) {
+    const person: Person = {
+      userId: `usr_${number}`,
+      monthlyLimit: calm || chance.of(0.7) ? -1 : 1 + chance.below(2),
+    };
+    const begun = now;
+    for (const [index, lot] of lotsOf(chance, calm).entries()) {
+      const command: CreditCommand = {
+        type: 'Grant',
+        lotId: `lot_${number}_${index}`,
+        ...lot,
+        grantedAt: isoNow(),
+        reason: 'test',
+        paidMinor: lot.source === 'purchase' ? lot.credits * 50 : null,
+        currency: lot.source === 'purchase' ? 'usd' : null,
+        paymentKey: lot.source === 'purchase' ? `pi:${number}_${index}` : null,
+        ...(lot.source === 'purchase' ? { purchaseId: `pur_${number}_${index}` } : {}),
+      };
+      plans.push({
+        at: begun,
+        begin: function* grant(process) {
+          yield* credits(process, person.userId, command, grantCommandId(command.lotId));
+        },
+      });
+      if (!calm && lot.source === 'purchase' && chance.of(0.15)) {
+        const { lotId, credits: amount } = command;
+        const taken = 1 + chance.below(amount);
+        const claim = {
+          type: 'SetClaim',
+          lotId,
+          ref: `dp_${lotId}`,
+          cause: 'dispute',
+          wanted: taken,
+          owes: true,
+        } as const;
+        plans.push({
+          at: begun + chance.below(300_000),
+          begin: function* dispute(process) {
+            yield* credits(process, person.userId, claim, uuidV5(lotId, 'dispute'));
+          },
+        });
+      }
+    }
+    const count = 1 + chance.below(3);
+    for (let index = 0; index < count; index += 1) {
+      const runId = `opt_${number}_${index}`;
+      planRun({
+        runId,
+        person,
+        seatable: calm || chance.of(0.97),
+        price: 2 + chance.below(20),
+      });
+      crashesLeft += calm ? 0 : chance.below(5);
+    }
+  }
+
+  function planRun(planned: Run): void {
+    const { runId, person, price } = planned;
+    runs.set(runId, planned);
+    const at = now + chance.below(calm ? 1 : 20_000);
+    const seats = calm ? sevenSeats : sevenSeats.slice(0, [3, 5, 7, 7][chance.below(4)]);
+    const command = create({
+      userId: person.userId,
+      price,
+      seats,
+      plan: calm ? usualPlan : planOf(chance),
+      seed: uuidV5('seed', seed, runId).replaceAll('-', ''),
+    });
+    plans.push({
+      at,
+      begin: function* createRun(process) {
+        yield* issue(process, runId, command, ['create']);
+      },
+    });
+    const soon = (most: number) => at + 1 + chance.below(most);
+    const will = (probability: number) => !calm && chance.of(probability);
+    const later = (probability: number, most: number, begin: (process: Process) => Steps<void>) => {
+      if (will(probability)) plans.push({ at: soon(most), begin });
+    };
+    const processedAt = soon(5000);
+    plans.push({ at: processedAt, begin: (process) => processRun(process, planned) });
+    if (will(0.1))
+      plans.push({ at: processedAt, begin: (process) => asked(process, planned, 'Cancel') });
+    later(0.3, 5000, (process) => processRun(process, planned));
+    later(0.08, 5000, (process) => asked(process, planned, 'Cancel'));
+    later(0.2, 60_000, (process) => asked(process, planned, 'Cancel'));
+    later(0.05, 5000, (process) => asked(process, planned, 'Hide'));
+    later(0.1, 400_000, (process) => asked(process, planned, 'Hide'));
+    later(0.1, 400_000, (process) => asked(process, planned, 'Restore'));
+    later(0.1, 400_000, (process) => renamed(process, planned));
+  }
+
+  let steps = 0;
+  while (takeStep()) {
+    steps += 1;
+    if (steps > mostSteps) throw new Fault('a world without an end');
+  }
+  auditor.atEnd();
+  requireReplay();
+  return { figures: counted(figures, auditor), auditor, runs: streamsOfRuns(), log };
+
+  /** The state that decisions rested on is the fold of the events, and survives JSON. */
+  function requireReplay(): void {
+    for (const [streamId, stream] of store.streams) {
+      const isRun = streamId.startsWith('optimization-');
+      const folded = isRun
+        ? (stream.events as OptimizationEvent[]).reduce(
+            optimization.evolve,
+            optimization.initialState(),
+          )
+        : (stream.events as CreditEvent[]).reduce<AccountState>(
+            creditAccount.evolve,
+            creditAccount.initialState(),
+          );
+      const kept = JSON.parse(JSON.stringify(stream.state)) as unknown;
+      if (!isDeepStrictEqual(kept, folded))
+        throw new Fault(`a state that replays otherwise: ${streamId}`);
+    }
+  }
+
+  function streamsOfRuns(): Map<string, OptimizationEvent[]> {
+    return new Map(
+      [...runs.keys()].flatMap((runId) => {
+        const events = store.streams.get(streamOf(runId))?.events;
+        return events ? [[runId, events as OptimizationEvent[]] as const] : [];
+      }),
+    );
+  }
+}
+
+type DeadlineJob = {
+  key: string;
+  payload: {
+    runId: string;
+    dueAt: string;
+    rearmed: boolean;
+    stage: 'opinions' | 'claims' | 'reviews' | 'synthesis';
+    kind: 'soft' | 'hard';
+  };
+};
+
+function counted(figures: Figures, { runs }: Auditor): Figures {
+  const all = [...runs.values()];
+  const ended = (outcome: string) => all.filter((run) => run.outcome === outcome).length;
+  return {
+    ...figures,
+    runs: all.length,
+    completed: ended('completed'),
+    bestAnswers: all.filter((run) => run.heading === 'best_single_answer').length,
+    cancelled: ended('cancelled'),
+    failed: ended('failed') + ended('not_started'),
+    drafts: all.filter((run) => run.stage === 'draft').length,
+  };
+}
+
+// ── chance ──────────────────────────────────────────────────────────────────────────────────────
+
+type Persona = 'ok' | 'hang' | FailureClass;
+type Chance = ReturnType<typeof createChance>;
+
+/** Mulberry32: small, fast, and the same for the same seed everywhere. */
+function createChance(seed: number) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (bound: number) => Math.floor(next() * bound);
+  const of = (probability: number) => next() < probability;
+  // How unlucky this world is; most are mostly well.
+  const unlucky = [0.02, 0.05, 0.15, 0.4][below(4)]!;
+  return {
+    below,
+    of,
+    persona(): Persona {
+      if (!of(unlucky)) return 'ok';
+      return personas[below(personas.length)]!;
+    },
+    /** In three worlds of ten all providers are gone for a while, at most five minutes. */
+    outage(): { from: number; until: number } | null {
+      if (!of(0.3)) return null;
+      const from = below(120_000);
+      return { from, until: from + below(of(0.5) ? 15_000 : 300_000) };
+    },
+    /** Milliseconds; in a calm world no model is slow. */
+    duration: (calm: boolean) => 500 + below(!calm && of(0.05) ? 150_000 : 12_000),
+  };
+}
+
+const personas: readonly Persona[] = [
+  'rate_limited',
+  'unavailable',
+  'connection',
+  'timeout',
+  'refusal',
+  'malformed',
+  'truncated',
+  'billing',
+  'hang',
+];
+
+function planOf(chance: Chance): Plan {
+  return {
+    ...usualPlan,
+    reviewsPerSeat: 1 + chance.below(6),
+    minFamilies: 2 + chance.below(2),
+    deadlinesMs: {
+      opinionsSoft: 5000 + chance.below(30_000),
+      opinionsHard: 40_000 + chance.below(60_000),
+      claims: 10_000 + chance.below(60_000),
+      reviewsSoft: 5000 + chance.below(30_000),
+      reviewsHard: 40_000 + chance.below(60_000),
+      synthesis: 30_000 + chance.below(60_000),
+      run: 60_000 + chance.below(400_000),
+    },
+  };
+}
+
+function lotsOf(chance: Chance, calm: boolean) {
+  const lots = [
+    { source: 'bonus', credits: 5 + chance.below(20) },
+    { source: 'other', credits: 5 + chance.below(20) },
+    { source: 'purchase', credits: calm ? 200 : 10 + chance.below(50) },
+  ] as const;
+  return lots.filter((lot) => calm || lot.source === 'purchase' || chance.of(0.7));
+}
+
+function answerOf(state: RunState, slot: Slot, chance: Chance, calm: boolean) {
+  const rarely = (probability: number) => !calm && chance.of(probability);
+  const parts = parseSlot(slot);
+  switch (parts.kind) {
+    case 'opinion':
+      return opinion({ confidence: chance.below(101), injectionFound: rarely(0.05) });
+    case 'claims':
+      return ledgerOf('accepted' in state ? state.accepted : []);
+    case 'review': {
+      if (!('order' in state)) throw new Fault(`a review in the stage ${state.stage}`);
+      return reviewBy(state, parts.seat, {
+        stance: (['agree', 'agree', 'disagree', 'unsure'] as const)[chance.below(4)]!,
+        optionId: chance.of(0.7) ? 'o1' : 'o2',
+        suspects: rarely(0.2) ? [state.order[0]!] : [],
+        reversed: chance.of(0.3),
+      });
+    }
+    case 'draft':
+      return rarely(0.3) ? draft(failedChecks) : draft();
+    case 'verify':
+      return verdict(rarely(0.15));
+  }
+}

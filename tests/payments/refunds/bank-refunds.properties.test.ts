@@ -1,0 +1,267 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { evolve, initialState } from '#services/credits/account/state.ts';
+import { decide } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
+import type { CreditCommand } from '#services/credits/account/account.ts';
+import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
+import type { RefundView } from '#services/payments/provider.ts';
+import { claimBankRefunds } from '#services/payments/refunds/refunds.ts';
+import { Problem } from '#services/platform/problem.ts';
+
+/** One payment, its lot, and everybody who gives some of it back: a bank, and we when we are asked. */
+type Move =
+  | { do: 'bank'; share: number; isHeard: boolean }
+  | { do: 'bank-fails'; which: number }
+  | { do: 'ask' }
+  | { do: 'end'; which: number; outcome: 'succeeded' | 'failed' }
+  | { do: 'use'; credits: number }
+  | { do: 'hold'; credits: number }
+  | { do: 'settle'; which: number; captures: boolean }
+  | { do: 'hear' };
+
+const index = fc.nat({ max: 9 });
+const credits = fc.integer({ min: 1, max: 30 });
+const anyMove: fc.Arbitrary<Move> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('bank' as const),
+      share: fc.integer({ min: 0, max: 100 }),
+      isHeard: fc.boolean(),
+    }),
+  },
+  fc.record({ do: fc.constant('bank-fails' as const), which: index }),
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('ask' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('end' as const),
+      which: index,
+      outcome: fc.constantFrom('succeeded' as const, 'failed' as const),
+    }),
+  },
+  fc.record({ do: fc.constant('use' as const), credits }),
+  fc.record({ do: fc.constant('hold' as const), credits }),
+  fc.record({ do: fc.constant('settle' as const), which: index, captures: fc.boolean() }),
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('hear' as const) }) },
+);
+
+const at = '2026-11-20T10:00:00.000Z';
+
+class World {
+  state: AccountState;
+  readonly refunds: RefundView[] = [];
+  isHeard = true;
+  private count = 0;
+  private readonly payment: GrantedPayment;
+
+  constructor({ granted, paidMinor }: { granted: number; paidMinor: number }) {
+    this.payment = {
+      userId: 'usr_1',
+      purchaseId: 'pur_1',
+      lotId: 'lot_1',
+      intentId: 'pi_1',
+      granted,
+      paidMinor,
+    };
+    this.state = initialState();
+    this.send({
+      type: 'Grant',
+      lotId: 'lot_1',
+      credits: granted,
+      source: 'purchase',
+      paidMinor,
+      currency: 'usd',
+      paymentKey: 'pi:pi_1',
+      purchaseId: 'pur_1',
+      grantedAt: at,
+      reason: 'boost-20',
+    });
+  }
+
+  get lot() {
+    const [lot] = this.state.lots;
+    if (!lot) throw new Error('There is no lot');
+    return lot;
+  }
+
+  /** What the provider would still give back of the payment. */
+  get left(): number {
+    const gone = this.refunds.filter(({ status }) => status !== 'failed');
+    return this.payment.paidMinor - gone.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+  }
+
+  /** Whether it was accepted, and changed anything. */
+  send(command: CreditCommand): boolean {
+    try {
+      const events = decide(command, this.state);
+      this.state = events.reduce<AccountState>(evolve, this.state);
+      return events.length > 0;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  }
+
+  async hear(): Promise<void> {
+    await claimBankRefunds(
+      {
+        provider: { listRefunds: async () => this.refunds },
+        paid: {
+          readAccount: async () => this.state,
+          setClaim: async ({ lotId, ref, cause, wanted, owes }) => {
+            while (this.send({ type: 'SetClaim', lotId, ref, cause, wanted, owes }));
+            return this.state;
+          },
+        },
+      },
+      this.payment,
+    );
+    this.isHeard = true;
+  }
+
+  async play(move: Move): Promise<void> {
+    this.count += 1;
+    switch (move.do) {
+      case 'bank': {
+        const amount = Math.ceil((this.left * move.share) / 100);
+        if (amount > 0) this.refund(null, amount, 'succeeded');
+        this.isHeard = false;
+        if (move.isHeard) await this.hear();
+        return;
+      }
+      case 'bank-fails': {
+        const banks = this.refunds.filter(({ refundId }) => refundId === null);
+        this.move(banks[move.which], 'failed');
+        return this.hear();
+      }
+      case 'ask':
+        return this.ask(`ref_${this.count}`);
+      case 'end':
+        return this.end(move);
+      case 'use':
+        this.send({
+          type: 'Consume',
+          consumptionId: `con_${this.count}`,
+          credits: move.credits,
+          sealed: { note: 'sealed' },
+        });
+        return;
+      case 'hold':
+        this.send({
+          type: 'Reserve',
+          runId: `opt_${this.count}`,
+          credits: move.credits,
+          month: '2026-11',
+          limit: -1,
+        });
+        return;
+      case 'settle': {
+        const [runId, hold] = Object.entries(this.state.holds)[move.which] ?? [];
+        if (runId !== undefined && hold)
+          this.send({
+            type: 'Settle',
+            runId,
+            settlement: move.captures
+              ? { kind: 'capture', capture: hold.credits, refund: Math.floor(hold.credits / 2) }
+              : { kind: 'release' },
+          });
+        return;
+      }
+      case 'hear':
+        return this.hear();
+    }
+  }
+
+  private async ask(refundId: string): Promise<void> {
+    const command: CreditCommand = {
+      type: 'RequestRefund',
+      refundId,
+      lotId: 'lot_1',
+      requestedAt: at,
+      reason: 'customer',
+    };
+    if (!this.send(command)) return;
+    const amount = this.state.refunds[refundId]?.amountMinor ?? 0;
+    if (amount <= this.left) {
+      this.refund(refundId, amount, 'pending');
+      return;
+    }
+    // Only what a bank has given back and nobody has told us of can be in the way.
+    expect(this.isHeard).toBe(false);
+    this.send({ type: 'EndRefund', refundId, outcome: 'failed', providerRefundId: null, at });
+    await this.hear();
+  }
+
+  private async end({ which, outcome }: Extract<Move, { do: 'end' }>): Promise<void> {
+    const shown = this.refunds.filter(({ refundId }) => refundId !== null)[which];
+    if (!shown || shown.status === 'failed') return;
+    this.move(shown, outcome);
+    this.send({
+      type: 'EndRefund',
+      refundId: shown.refundId ?? '',
+      outcome: outcome === 'succeeded' ? 'confirmed' : 'failed',
+      providerRefundId: shown.providerRefundId,
+      at,
+    });
+    await this.hear();
+  }
+
+  private refund(refundId: string | null, amountMinor: number, status: RefundView['status']): void {
+    this.refunds.push({
+      providerRefundId: `re_${this.count}`,
+      refundId,
+      intentId: 'pi_1',
+      chargeId: 'ch_1',
+      amountMinor,
+      currency: 'usd',
+      status,
+      failure: null,
+      createdAt: Date.parse(at),
+    });
+  }
+
+  private move(shown: RefundView | undefined, status: RefundView['status']): void {
+    const place = shown ? this.refunds.indexOf(shown) : -1;
+    if (shown && place >= 0) this.refunds[place] = { ...shown, status };
+  }
+}
+
+const anyPayment = fc.record({
+  granted: fc.integer({ min: 1, max: 60 }),
+  paidMinor: fc.integer({ min: 1, max: 2_000 }),
+});
+
+test('what a bank and we give back of a payment is never more than it, and the rest can be asked for', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyPayment,
+      fc.array(anyMove, { maxLength: 25, size: 'max' }),
+      async (payment, moves) => {
+        const world = new World(payment);
+        for (const move of moves) {
+          await world.play(move);
+          expect(world.left).toBeGreaterThanOrEqual(0);
+        }
+        await world.hear();
+        for (const runId of Object.keys(world.state.holds))
+          world.send({ type: 'Settle', runId, settlement: { kind: 'release' } });
+        const { lot } = world;
+        const rest = Math.floor((payment.paidMinor * lot.available) / payment.granted);
+        expect(rest).toBeLessThanOrEqual(world.left);
+        const isFree = rest > 0 && lot.cashPending === 0 && world.state.balance.debt === 0;
+        const asked = world.send({
+          type: 'RequestRefund',
+          refundId: 'ref_rest',
+          lotId: 'lot_1',
+          requestedAt: at,
+          reason: 'customer',
+        });
+        expect(asked).toBe(isFree);
+        expect(world.state.refunds['ref_rest']?.amountMinor ?? rest).toBe(rest);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,643 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { askForRefund } from '#services/payments/refunds/ask.ts';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { ProviderRefused } from '#services/payments/provider.ts';
+import type { PaymentProvider } from '#services/payments/provider.ts';
+import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
+import { bookRefund, sendRefund } from '#services/payments/refunds/refunds.ts';
+import { newId } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { mailsTo } from '#tests/identity/browser.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import type { TestShop } from '#tests/support/payments.ts';
+import {
+  accountOf,
+  askBack,
+  bought,
+  hold,
+  lotOf,
+  partsOf,
+  purchasesOf,
+  refundsAt,
+  use,
+} from '#tests/payments/purchases/bought.ts';
+import type { Bought } from '#tests/payments/purchases/bought.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+let shop: TestShop;
+let now = Date.parse('2026-11-20T12:00:00.000Z');
+
+beforeAll(async () => {
+  shop = await createTestShop({ clock: () => now });
+});
+afterAll(async () => shop.close());
+afterEach(() => {
+  const { faults } = shop.stripe;
+  for (const name of Object.keys(faults) as (keyof typeof faults)[]) delete faults[name];
+});
+
+/** The same without a session, which would not live through the days that pass here. */
+async function ask(of: Bought): Promise<string> {
+  const { userId } = of.person;
+  const refundId = newId('ref', now);
+  await askForRefund(shop.payments, {
+    userId,
+    purchaseId: of.purchaseId,
+    refundId,
+    agreed: null,
+    reason: 'customer',
+    actor: userId,
+  });
+  return refundId;
+}
+
+function withProvider(changes: Partial<PaymentProvider>): PaymentDependencies {
+  return { ...shop.payments, provider: { ...shop.payments.provider, ...changes } };
+}
+
+async function statusOf(of: Bought, refundId: string): Promise<string | undefined> {
+  return (await accountOf(shop, of.person)).refunds[refundId]?.status;
+}
+
+describe('the list of purchases', () => {
+  test('tells what was paid, what is unused and what of it can be asked back', async () => {
+    const one = await bought(shop, 'boost-50');
+    await use(shop, one.person, 14);
+    const { person } = one;
+    now += 1_000;
+    const other = await shop.checkout(person, 'boost-20');
+    expect(await purchasesOf(shop, person)).toEqual([
+      expect.objectContaining({
+        id: other.purchase_id,
+        status: 'open',
+        credits: 20,
+        amount_cents: 1_000,
+        refundable: null,
+        refusal: 'not_paid',
+        lot_id: null,
+      }),
+      {
+        id: one.purchaseId,
+        package_id: 'boost-50',
+        package_name: 'Boost 50',
+        kind: 'one_time',
+        status: 'paid',
+        credits: 50,
+        amount_cents: 2_500,
+        currency: 'usd',
+        created_at: expect.any(String),
+        paid_at: expect.any(String),
+        receipt_url: expect.stringContaining('http'),
+        checkout_url: null,
+        lot_id: (await lotOf(shop, one)).lotId,
+        unused_credits: 36,
+        taken_back: false,
+        refundable: {
+          credits: 36,
+          amount_cents: 1_800,
+          until: expect.any(String),
+          ends_plan: false,
+        },
+        refusal: null,
+        refunds: [],
+      },
+    ]);
+  });
+
+  test('pages by the last one that is known, and leaves out what came to nothing', async () => {
+    const person = await shop.signUp();
+    const first = await shop.checkout(person, 'boost-20');
+    now += 1_000;
+    const second = await shop.checkout(person, 'boost-20');
+    now += 1_000;
+    const third = await shop.checkout(person, 'boost-20');
+    await shop.payments.provider.expireCheckout(second.session_id);
+    await shop.deliver();
+    const ids = async (query: string) =>
+      (
+        await shop.data<{ id: string }[]>(`/credits/purchases${query}`, { token: person.token })
+      ).map(({ id }) => id);
+    expect(await ids('')).toEqual([third.purchase_id, first.purchase_id]);
+    expect(await ids(`?before=${third.purchase_id}`)).toEqual([first.purchase_id]);
+    expect(await ids(`?before=${newId('pur')}`)).toEqual([]);
+  });
+
+  test('shows nothing of another person', async () => {
+    const one = await bought(shop, 'boost-20');
+    const stranger = await shop.signUp();
+    expect(await purchasesOf(shop, stranger)).toEqual([]);
+    const query = `?before=${one.purchaseId}`;
+    expect(await shop.data(`/credits/purchases${query}`, { token: stranger.token })).toEqual([]);
+  });
+});
+
+describe('asking back', () => {
+  test('pays back what is unused to the cent, and only that', async () => {
+    const one = await bought(shop, 'boost-125');
+    await use(shop, one.person, 14);
+    const { status, refund } = await askBack(shop, one);
+    expect([status, refund]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^ref_/),
+        status: 'pending',
+        credits: 111,
+        amount_cents: 4_440,
+        currency: 'usd',
+        requested_at: new Date(now).toISOString(),
+        ended_at: null,
+      },
+    ]);
+    expect(await partsOf(shop, one)).toEqual({ consumed: 14, cashPending: 111 });
+    await shop.runJobs();
+    expect(await refundsAt(shop, one)).toMatchObject([
+      { refundId: refund.id, amountMinor: 4_440, status: 'succeeded' },
+    ]);
+    expect(await partsOf(shop, one)).toEqual({ consumed: 14, cashRefunded: 111 });
+    const [purchase] = await purchasesOf(shop, one.person);
+    expect(purchase).toMatchObject({
+      refundable: null,
+      refusal: 'nothing_left',
+      refunds: [{ id: refund.id, status: 'done', amount_cents: 4_440 }],
+    });
+  });
+
+  test('for more or fewer credits than were shown is refused, and nothing happens', async () => {
+    const one = await bought(shop, 'boost-20');
+    await use(shop, one.person, 14);
+    const { status, problem } = await askBack(shop, one, { credits: 20 });
+    expect([status, problem]).toMatchObject([409, { code: 'refund-changed', credits: 6 }]);
+    expect(await partsOf(shop, one)).toEqual({ available: 6, consumed: 14 });
+    expect((await askBack(shop, one, { credits: 6 })).status).toBe(201);
+  });
+
+  test('while a run begins is compared with what is left when it is decided', async () => {
+    const one = await bought(shop, 'boost-20');
+    const { userId } = one.person;
+    const { paid } = shop.payments;
+    let isHeld = false;
+    const meanwhile: PaymentDependencies = {
+      ...shop.payments,
+      paid: {
+        ...paid,
+        async readAccount(id) {
+          const account = await paid.readAccount(id);
+          if (!isHeld) await hold(shop, one.person, 14);
+          isHeld = true;
+          return account;
+        },
+      },
+    };
+    const asking = askForRefund(meanwhile, {
+      userId,
+      purchaseId: one.purchaseId,
+      refundId: newId('ref', now),
+      agreed: 20,
+      reason: 'customer',
+      actor: userId,
+    });
+    await expect(asking).rejects.toMatchObject({
+      code: 'refund-changed',
+      extras: { members: { credits: 6 } },
+    });
+    expect(await partsOf(shop, one)).toEqual({ available: 6, held: 14 });
+  });
+
+  test('is possible for what a bank has left of a payment', async () => {
+    const one = await bought(shop, 'boost-20');
+    await use(shop, one.person, 5);
+    shop.stripe.refundAtBank(one.intentId, 301);
+    await shop.deliver();
+    // 301 of 1,000 cents are 6.02 of 20 credits: 7, which leaves 8.
+    expect((await purchasesOf(shop, one.person))[0]).toMatchObject({
+      taken_back: true,
+      refundable: { credits: 8, amount_cents: 400 },
+      refusal: null,
+    });
+    expect((await askBack(shop, one, { credits: 8 })).status).toBe(201);
+    await shop.deliver();
+    await shop.deliver();
+    expect(await partsOf(shop, one)).toEqual({ consumed: 5, cashRefunded: 8, revoked: 7 });
+  });
+
+  test('twice at once is one refund, also without a key', async () => {
+    const one = await bought(shop, 'boost-20');
+    const answers = await Promise.all([askBack(shop, one), askBack(shop, one)]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
+    expect(answers.find(({ status }) => status === 409)?.problem).toMatchObject({
+      code: 'refund-not-possible',
+      reason: 'pending',
+    });
+    await shop.runJobs();
+    expect(await refundsAt(shop, one)).toHaveLength(1);
+  });
+
+  test('again with the same key is the same refund', async () => {
+    const one = await bought(shop, 'boost-20');
+    const first = await askBack(shop, one, { key: 'click' });
+    const again = await askBack(shop, one, { key: 'click' });
+    expect(again).toEqual(first);
+    await shop.runJobs();
+    expect(await refundsAt(shop, one)).toHaveLength(1);
+  });
+
+  test('of what another person bought, or nobody, is a 404', async () => {
+    const one = await bought(shop, 'boost-20');
+    const person = await shop.signUp();
+    const foreign = await askBack(shop, { person, purchaseId: one.purchaseId });
+    const unknown = await askBack(shop, { person, purchaseId: newId('pur') });
+    const comparable = ({ status, problem }: typeof foreign) => ({
+      status,
+      ...problem,
+      request_id: '',
+    });
+    expect(foreign.status).toBe(404);
+    expect(comparable(foreign)).toEqual(comparable(unknown));
+  });
+
+  test('of what is not paid yet says so', async () => {
+    const person = await shop.signUp();
+    const { purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
+    expect((await askBack(shop, { person, purchaseId })).problem).toMatchObject({
+      code: 'refund-not-possible',
+      reason: 'not_paid',
+    });
+  });
+
+  test('is possible for 30 days of 24 hours, to the millisecond', async () => {
+    const early = await bought(shop, 'boost-20');
+    const late = await bought(shop, 'boost-20');
+    const before = now;
+    now = Date.parse((await lotOf(shop, early)).grantedAt) + 30 * dayMs;
+    await ask(early);
+    now = Date.parse((await lotOf(shop, late)).grantedAt) + 30 * dayMs + 1;
+    await expect(ask(late)).rejects.toMatchObject({
+      code: 'refund-not-possible',
+      extras: { members: { reason: 'too_old' } },
+    });
+    now = before;
+    await shop.runJobs();
+  });
+
+  test('beside a run that reserves: each credit goes one way', async () => {
+    const one = await bought(shop, 'boost-20');
+    const [refund, run] = await Promise.allSettled([
+      askBack(shop, one),
+      hold(shop, one.person, 14),
+    ]);
+    const parts = await partsOf(shop, one);
+    expect(parts).toEqual(
+      run.status === 'fulfilled' ? { held: 14, cashPending: 6 } : { cashPending: 20 },
+    );
+    expect(refund).toMatchObject({ status: 'fulfilled', value: { status: 201 } });
+    await shop.runJobs();
+  });
+});
+
+describe('a plan', () => {
+  test('ends with its tier when its present credits are asked back, before the money goes', async () => {
+    const one = await bought(shop, 'empire-builder');
+    const tier = async () =>
+      (await shop.data<{ tier: string }>('/credits/plan', { token: one.person.token })).tier;
+    expect(await tier()).toBe('scale');
+    await use(shop, one.person, 1);
+    expect((await purchasesOf(shop, one.person))[0]).toMatchObject({
+      kind: 'monthly',
+      // 399 of 400 credits for 150 dollars are 149.625: rounded down.
+      refundable: { credits: 399, amount_cents: 14_962, ends_plan: true },
+    });
+    expect((await askBack(shop, one)).status).toBe(201);
+    expect(await tier()).toBe('free');
+    const { rows } = await shop.database.pool.query<{ ended: boolean }>(
+      'select ended_at is not null as ended from plan where user_id = $1',
+      [one.person.userId],
+    );
+    expect(rows).toEqual([{ ended: true }]);
+    expect(await refundsAt(shop, one)).toEqual([]);
+    await shop.runJobs();
+    expect(await refundsAt(shop, one)).toMatchObject([{ amountMinor: 14_962 }]);
+  });
+
+  test('is not ended unseen, nor promised to end, when that has changed since it was shown', async () => {
+    const one = await bought(shop, 'side-gig-builder');
+    const { token, userId } = one.person;
+    const path = `/credits/purchases/${one.purchaseId}/refund`;
+    const asked = async (endsPlan: boolean, key: string) => {
+      const response = await shop.call(path, { token, key, body: { ends_plan: endsPlan } });
+      return [response.status, await response.json()];
+    };
+    expect(await asked(false, 'unseen')).toMatchObject([
+      409,
+      { code: 'refund-changed', ends_plan: true },
+    ]);
+    expect(await partsOf(shop, one)).toEqual({ available: 50 });
+    // The plan renews by the provider's clock, and nobody has told us of it.
+    now += 31 * dayMs;
+    shop.stripe.advance(0);
+    await shop.deliver({ drop: () => true });
+    const late = {
+      userId,
+      purchaseId: one.purchaseId,
+      refundId: newId('ref', now),
+      agreed: null,
+      reason: 'operator',
+      actor: 'test',
+    } as const;
+    await expect(askForRefund(shop.payments, { ...late, endsPlan: true })).rejects.toMatchObject({
+      code: 'refund-changed',
+      extras: { members: { ends_plan: false } },
+    });
+    await askForRefund(shop.payments, { ...late, endsPlan: false });
+    // The same again is the same refund, whatever somebody was told.
+    await askForRefund(shop.payments, { ...late, endsPlan: true });
+    const { rows } = await shop.database.pool.query<{ lives: boolean }>(
+      'select revoked_at is null and ended_at is null as lives from plan where user_id = $1',
+      [userId],
+    );
+    expect(rows).toEqual([{ lives: true }]);
+  });
+
+  test('ends by the job when the provider was away as it was asked', async () => {
+    const one = await bought(shop, 'side-gig-builder');
+    const away = withProvider({ cancelSubscription: isAway });
+    const { userId } = one.person;
+    const refundId = newId('ref', now);
+    await askForRefund(away, {
+      userId,
+      purchaseId: one.purchaseId,
+      refundId,
+      agreed: null,
+      reason: 'customer',
+      actor: userId,
+    });
+    await expect(sendRefund(away, { userId, refundId })).rejects.toMatchObject({ status: 503 });
+    expect(await refundsAt(shop, one)).toEqual([]);
+    expect(await sendRefund(shop.payments, { userId, refundId })).toBe('confirmed');
+    const { rows } = await shop.database.pool.query<{ ended: boolean }>(
+      'select ended_at is not null as ended from plan where user_id = $1',
+      [userId],
+    );
+    expect(rows).toEqual([{ ended: true }]);
+  });
+});
+
+async function isAway(): Promise<never> {
+  throw new Problem(503, 'payment-provider', 'Away');
+}
+
+/** As if the process were killed after the provider's answer, before it could be written down. */
+class Killed extends Error {}
+
+function killedAfterRefund(): PaymentDependencies {
+  let isDead = false;
+  const { provider } = shop.payments;
+  return withProvider({
+    async createRefund(refund) {
+      await provider.createRefund(refund);
+      isDead = true;
+      throw new Killed();
+    },
+    async listRefunds(intentId) {
+      if (isDead) throw new Killed();
+      return provider.listRefunds(intentId);
+    },
+  });
+}
+
+describe('what becomes of the money', () => {
+  test.each(['succeeded', 'pending'] as const)(
+    'is found by whoever looks after it when we were killed at the answer: %s',
+    async (status) => {
+      const one = await bought(shop, 'boost-20');
+      const refundId = await ask(one);
+      const named = { userId: one.person.userId, refundId };
+      shop.stripe.faults.refunds = status;
+      await expect(sendRefund(killedAfterRefund(), named)).rejects.toThrow(Killed);
+      expect(await statusOf(one, refundId)).toBe('pending');
+      expect(await refundsAt(shop, one)).toMatchObject([{ refundId, status }]);
+      now += 6 * minuteMs;
+      await sweepRefunds(shop.payments);
+      expect(await statusOf(one, refundId)).toBe(status === 'pending' ? 'pending' : 'confirmed');
+      const [made] = await refundsAt(shop, one);
+      // The bank decides, and nobody tells us.
+      shop.stripe.settleRefund(made!.providerRefundId, 'succeeded');
+      now += dayMs;
+      await sweepRefunds(shop.payments);
+      expect(await statusOf(one, refundId)).toBe('confirmed');
+      expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
+      expect(await refundsAt(shop, one)).toHaveLength(1);
+      await shop.deliver();
+    },
+  );
+
+  test('is also found when the answer never comes, or is a fault after the fact', async () => {
+    for (const fault of [{ loseReply: 3 }, { failAfterCommit: 1 }]) {
+      const one = await bought(shop, 'boost-20');
+      const refundId = await ask(one);
+      Object.assign(shop.stripe.faults, fault, { only: /^POST \/v1\/refunds/ });
+      expect(await sendRefund(shop.payments, { userId: one.person.userId, refundId })).toBe(
+        'confirmed',
+      );
+      Object.assign(shop.stripe.faults, { loseReply: 0, failAfterCommit: 0 });
+      expect(await refundsAt(shop, one)).toHaveLength(1);
+    }
+    await shop.deliver();
+  });
+
+  test('stays open while the provider is away, and is asked for once it is back', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    await shop.runJobs(withProvider({ createRefund: isAway, listRefunds: isAway }));
+    expect(await partsOf(shop, one)).toEqual({ cashPending: 20 });
+    // Longer than the provider remembers what was asked for under a key.
+    now += 2 * dayMs;
+    await sweepRefunds(shop.payments);
+    expect(await statusOf(one, refundId)).toBe('confirmed');
+    await shop.deliver();
+  });
+
+  test('is asked about by one of several processes', async () => {
+    const one = await bought(shop, 'boost-20');
+    await ask(one);
+    let asked = 0;
+    const { provider } = shop.payments;
+    const counting = withProvider({
+      async listRefunds(intentId) {
+        if (intentId === one.intentId) asked += 1;
+        return provider.listRefunds(intentId);
+      },
+      createRefund: isAway,
+    });
+    now += 6 * minuteMs;
+    await Promise.all([1, 2, 3].map(async () => sweepRefunds(counting)));
+    // Once before it is asked for and once after.
+    expect(asked).toBe(2);
+    await shop.runJobs();
+  });
+
+  test('gives the credits back for good when the bank turns it down, with 30 more days', async () => {
+    const one = await bought(shop, 'boost-20');
+    shop.stripe.faults.refunds = 'pending';
+    const { refund } = await askBack(shop, one);
+    await shop.deliver();
+    await shop.deliver();
+    expect(await statusOf(one, refund.id)).toBe('pending');
+    const [made] = await refundsAt(shop, one);
+    now += 29 * dayMs;
+    shop.stripe.settleRefund(made!.providerRefundId, 'failed');
+    await shop.deliver({ order: 'reversed', copies: 2 });
+    expect(await partsOf(shop, one)).toEqual({ available: 20 });
+    now += 29 * dayMs;
+    delete shop.stripe.faults.refunds;
+    const second = await ask(one);
+    await shop.runJobs();
+    expect(await statusOf(one, second)).toBe('confirmed');
+    await shop.deliver();
+  });
+
+  test('may fail after it had succeeded, told or not', async () => {
+    const [told, untold] = [await bought(shop, 'boost-20'), await bought(shop, 'boost-20')];
+    const ids = [await ask(told), await ask(untold)] as const;
+    await shop.deliver();
+    await shop.deliver();
+    for (const one of [told, untold]) {
+      expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
+      const [made] = await refundsAt(shop, one);
+      shop.stripe.settleRefund(made!.providerRefundId, 'failed');
+    }
+    const [untoldRefund] = await refundsAt(shop, untold);
+    const isUntold = (event: { data: { object: object } }) =>
+      'id' in event.data.object && event.data.object.id === untoldRefund?.providerRefundId;
+    await shop.deliver({ drop: isUntold });
+    expect(await statusOf(told, ids[0])).toBe('failed');
+    expect(await partsOf(shop, told)).toEqual({ available: 20 });
+    expect(await statusOf(untold, ids[1])).toBe('confirmed');
+    now += dayMs;
+    await sweepRefunds(shop.payments);
+    expect(await partsOf(shop, untold)).toEqual({ available: 20 });
+  });
+
+  test('may have been paid after it had failed, and then its credits are gone for good', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    const named = { userId: one.person.userId, refundId };
+    const { paid, provider } = shop.payments;
+    await sendRefund(shop.payments, named);
+    const at = new Date(now).toISOString();
+    const told = { ...named, providerRefundId: null, at, actor: 'test' };
+    await paid.endRefund({ ...told, outcome: 'failed' });
+    expect(await partsOf(shop, one)).toEqual({ available: 20 });
+    // Its own news, which also looks at what a bank may have refunded.
+    const [made] = await provider.listRefunds(one.intentId);
+    await bookRefund(shop.payments, named, made!);
+    await shop.deliver();
+    expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
+  });
+
+  test('is nothing when the bank has paid back everything before us', async () => {
+    const one = await bought(shop, 'boost-20');
+    await use(shop, one.person, 5);
+    const refundId = await ask(one);
+    shop.stripe.refundAtBank(one.intentId, 1_000);
+    await shop.runJobs();
+    expect(await statusOf(one, refundId)).toBe('failed');
+    const account = await accountOf(shop, one.person);
+    expect([account.balance.available, account.balance.debt]).toEqual([0, 5]);
+    await shop.deliver();
+    expect(await accountOf(shop, one.person)).toMatchObject({
+      balance: account.balance,
+      debts: account.debts,
+    });
+  });
+
+  test('is nothing when the payment was disputed before it was sent', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    const dispute = shop.stripe.openDispute(one.intentId);
+    await shop.runJobs();
+    expect(await statusOf(one, refundId)).toBe('failed');
+    await shop.deliver();
+    expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
+    shop.stripe.moveDispute(dispute.id, 'won');
+    await shop.deliver();
+    expect(await partsOf(shop, one)).toEqual({ available: 20 });
+  });
+
+  test('is waited for after a refusal that may pass', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    const poor = withProvider({
+      createRefund: async () => {
+        throw new ProviderRefused('balance_insufficient');
+      },
+    });
+    await shop.runJobs(poor);
+    expect(await partsOf(shop, one)).toEqual({ cashPending: 20 });
+    now += 10 * minuteMs;
+    await sweepRefunds(shop.payments);
+    expect(await statusOf(one, refundId)).toBe('confirmed');
+  });
+});
+
+describe('the mails', () => {
+  test('tell of each thing once, to the cent', async () => {
+    const one = await bought(shop, 'boost-20');
+    const { userId, email } = one.person;
+    await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
+      userId,
+    ]);
+    shop.stripe.faults.refunds = 'pending';
+    await use(shop, one.person, 1);
+    const refundId = await ask(one);
+    await shop.runJobs();
+    const [made] = await refundsAt(shop, one);
+    for (const outcome of ['succeeded', 'failed'] as const) {
+      now += 1_000;
+      shop.stripe.settleRefund(made!.providerRefundId, outcome);
+      await shop.deliver({ copies: 2 });
+    }
+    await sendRefund(shop.payments, { userId, refundId });
+    const mails = (await mailsTo(shop, email)).filter(({ kind }) => kind.startsWith('refund'));
+    expect(mails.map(({ kind, subject }) => `${kind}: ${subject}`)).toEqual([
+      'refund-pending: Your refund of $9.50 is on its way',
+      'refund-confirmed: We have refunded $9.50',
+      'refund-failed: Your refund of $9.50 did not go through',
+    ]);
+    const [, , failed] = mails;
+    const until = new Date(now + 30 * dayMs).toISOString().slice(0, 10);
+    expect(failed?.text).toContain(`ask for the refund again until ${until} (UTC)`);
+  });
+
+  test('say of a payment that the bank has paid back in part what is left, and until when', async () => {
+    const one = await bought(shop, 'boost-20');
+    await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
+      one.person.userId,
+    ]);
+    const refundId = await ask(one);
+    shop.stripe.refundAtBank(one.intentId, 400);
+    await shop.runJobs();
+    expect(await statusOf(one, refundId)).toBe('failed');
+    await shop.deliver();
+    expect(await partsOf(shop, one)).toEqual({ available: 12, revoked: 8 });
+    const mails = await mailsTo(shop, one.person.email);
+    const failed = mails.find(({ kind }) => kind === 'refund-failed');
+    const until = new Date(now + 30 * dayMs).toISOString().slice(0, 10);
+    expect(failed?.text).toContain('12 credits are back in your account');
+    expect(failed?.text).toContain(`ask for the refund again until ${until} (UTC)`);
+  });
+
+  test('promise nothing of a payment that is disputed', async () => {
+    const one = await bought(shop, 'boost-20');
+    await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
+      one.person.userId,
+    ]);
+    await ask(one);
+    shop.stripe.openDispute(one.intentId);
+    await shop.deliver();
+    const mails = await mailsTo(shop, one.person.email);
+    const failed = mails.find(({ kind }) => kind === 'refund-failed');
+    expect(failed?.text).toContain('The credits cannot be used');
+  });
+});

@@ -1,0 +1,67 @@
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { takesGzip } from '#services/platform/http/compression.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createTestApp();
+});
+afterAll(async () => app.close());
+
+const headers = { 'accept-encoding': 'br, gzip' };
+
+describe('an answer of the API', () => {
+  test('goes packed to whoever asks for it, and is the same unpacked', async () => {
+    const plain = await app.call('/optimizations/strategies');
+    const packed = await app.app.request('/api/optimizations/strategies', { headers });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(packed.headers.get('content-encoding')).toBe('gzip');
+    for (const { headers: sent } of [plain, packed]) {
+      expect(sent.get('vary')).toBe('Origin, Accept-Encoding');
+      expect(sent.get('cache-control')).toBe('no-store');
+    }
+    const bytes = Buffer.from(await packed.arrayBuffer());
+    const text = await plain.text();
+    expect(bytes.length).toBeLessThan(text.length / 2);
+    expect(gunzipSync(bytes).toString()).toBe(text);
+  });
+
+  test('is left as it is when it is short', async () => {
+    const response = await app.call('/health', { headers });
+    expect(response.headers.get('content-encoding')).toBeNull();
+    expect(response.headers.get('vary')).toBe('Origin');
+  });
+
+  test('is left as it is when it lets somebody in', async () => {
+    const response = await app.call('/auth/signup', {
+      body: { name: 'N'.repeat(80), email: 'a@example.com', password: 'Harbour-Candle-58' },
+      headers,
+    });
+    expect(response.headers.get('content-encoding')).toBeNull();
+    // Long enough to be packed anywhere else.
+    expect((await response.text()).length).toBeGreaterThan(1_000);
+  });
+
+  test('is left as it is when it is the stream', async () => {
+    const { token } = await app.signUp();
+    const response = await app.call('/stream', { token, headers });
+    await response.body?.cancel();
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    expect(response.headers.get('content-encoding')).toBeNull();
+  });
+});
+
+test.each([
+  ['gzip', true],
+  ['br, gzip;q=0.5', true],
+  ['GZIP', true],
+  ['', false],
+  ['br', false],
+  ['gzip;q=0', false],
+  ['gzip;q=0.0, br', false],
+  ['gzipped', false],
+])('of a caller who takes "%s" it says %s', (accepted, takes) => {
+  expect(takesGzip(accepted)).toBe(takes);
+});

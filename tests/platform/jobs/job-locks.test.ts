@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { startJobLocks } from '#services/platform/jobs/job-locks.ts';
+import type { JobLocks } from '#services/platform/jobs/job-locks.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
+
+let database: TestDatabase;
+let open: JobLocks[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterAll(async () => database.drop());
+
+beforeEach(async () => {
+  open = [];
+  await database.pool.query('delete from graphile_worker._private_jobs');
+});
+
+afterEach(async () => {
+  for (const locks of open) await locks.close();
+});
+
+/** As one worker process has them, but quicker. */
+function start(): JobLocks {
+  const locks = startJobLocks({
+    url: database.appUrl,
+    log: createLog({ level: 'silent', process: 'test' }),
+    sweepEveryMs: 20,
+    settleMs: 100,
+  });
+  open.push(locks);
+  return locks;
+}
+
+/** A job that a runner has taken; its id. */
+async function taken(runner: string): Promise<string> {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `select id::text from graphile_worker.add_job('settle-run', '{}')`,
+  );
+  await database.pool.query(
+    `update graphile_worker._private_jobs set locked_by = $2, locked_at = now(), attempts = 1
+     where id = $1::bigint`,
+    [rows[0]?.id, runner],
+  );
+  return rows[0]?.id ?? '';
+}
+
+async function holders(): Promise<Record<string, string | null>> {
+  const { rows } = await database.pool.query<{ id: string; holder: string | null }>(
+    'select id::text, locked_by as holder from graphile_worker._private_jobs',
+  );
+  return Object.fromEntries(rows.map(({ id, holder }) => [id, holder]));
+}
+
+async function isLocked(runner: string): Promise<boolean> {
+  const { rows } = await database.pool.query<{ free: boolean }>(
+    `select pg_try_advisory_xact_lock(
+       hashtextextended('sevenfold worker ' || $1::text, 7)) as free`,
+    [runner],
+  );
+  return rows[0]?.free === false;
+}
+
+const runnerId = () => `pool-${randomUUID()}`;
+
+test('frees the jobs of a runner whose process is gone, and leaves those of living ones', async () => {
+  const [living, dead] = [runnerId(), runnerId()];
+  const holder = start();
+  holder.hold(living);
+  await vi.waitFor(async () => expect(await isLocked(living)).toBe(true), 30_000);
+  const [kept, lost] = [await taken(living), await taken(dead)];
+  holder.began(kept);
+  start();
+  await vi.waitFor(
+    async () => expect(await holders()).toEqual({ [kept]: living, [lost]: null }),
+    30_000,
+  );
+});
+
+test('locks every runner at once, however close they come', async () => {
+  const holder = start();
+  const runners = Array.from({ length: 20 }, runnerId);
+  for (const runner of runners) {
+    holder.hold(runner);
+    await new Promise(setImmediate);
+  }
+  for (const runner of runners)
+    await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
+  for (const runner of runners) holder.release(runner);
+  for (const runner of runners)
+    await vi.waitFor(async () => expect(await isLocked(runner)).toBe(false), 30_000);
+});
+
+test('frees a job of its own runner that nobody works on, and no other', async () => {
+  const runner = runnerId();
+  const holder = start();
+  holder.hold(runner);
+  const [worked, forgotten] = [await taken(runner), await taken(runner)];
+  holder.began(worked);
+  await vi.waitFor(
+    async () => expect(await holders()).toEqual({ [worked]: runner, [forgotten]: null }),
+    30_000,
+  );
+  holder.ended(worked);
+  await vi.waitFor(async () => expect((await holders())[worked]).toBe(null), 30_000);
+});
+
+test('locks again after its connection was cut, before anybody frees its jobs', async () => {
+  const runner = runnerId();
+  // The usual patience, because a connection takes longer to come back than a test's.
+  const holder = startJobLocks({
+    url: database.appUrl,
+    log: createLog({ level: 'silent', process: 'test' }),
+  });
+  open.push(holder);
+  holder.hold(runner);
+  await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
+  const job = await taken(runner);
+  holder.began(job);
+  await database.ownerPool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where application_name = 'sevenfold job locks' and datname = current_database()`,
+  );
+  await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
+  expect(await holders()).toEqual({ [job]: runner });
+});

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { securityHeaders } from '#services/platform/http/security-headers.ts';
+import { createRouter, requestLog } from '#services/platform/http/http.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import { buildPages } from '#tests/web/support/site.ts';
+import { entries, methodOf, newCaller, send, credentials } from './calls.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  await buildPages();
+  app = await createTestShop();
+}, 120_000);
+afterAll(async () => app.close());
+
+/** What stands on every answer, whatever it is. */
+const always = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': expect.stringMatching(
+    /^accelerometer=\(\), .*camera=\(\), .*geolocation=\(\), .*microphone=\(\), .*payment=\(\)/,
+  ) as unknown,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-permitted-cross-domain-policies': 'none',
+  'x-request-id': expect.stringMatching(/^[\w-]{36}$/) as unknown,
+};
+
+const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";
+
+/** All headers but those of length, time and encoding. */
+function headersOf(response: Response): Record<string, string> {
+  const { 'content-length': _length, etag: _etag, ...rest } = Object.fromEntries(response.headers);
+  return rest;
+}
+
+async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return app.app.request(`http://127.0.0.1:3000${path}`, { headers });
+}
+
+describe('H1, H2: the headers of', () => {
+  test('an answer of the API', async () => {
+    expect(headersOf(await get('/api/health'))).toEqual({
+      ...always,
+      'cache-control': 'no-store',
+      'content-security-policy': nothingAllowed,
+      'content-type': 'application/json',
+      vary: 'Origin',
+    });
+  });
+
+  test('a refusal', async () => {
+    for (const path of ['/api/users/me', '/api/nowhere'])
+      expect(headersOf(await get(path))).toEqual({
+        ...always,
+        'cache-control': 'no-store',
+        'content-security-policy': nothingAllowed,
+        'content-type': 'application/problem+json',
+        vary: 'Origin',
+      });
+  });
+
+  test('a preflight', async () => {
+    const response = await app.app.request('http://127.0.0.1:3000/api/users/me', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://foreign.example', 'access-control-request-method': 'PUT' },
+    });
+    expect(headersOf(response)).toEqual({
+      ...always,
+      'content-security-policy': nothingAllowed,
+      vary: 'Origin',
+    });
+  });
+
+  test('the stream', async () => {
+    const { token } = await app.signUp();
+    const response = await get('/api/stream', { authorization: `Bearer ${token}` });
+    await response.body?.cancel();
+    expect(headersOf(response)).toEqual({
+      ...always,
+      'cache-control': 'no-cache, no-transform',
+      'content-security-policy': nothingAllowed,
+      'content-type': 'text/event-stream; charset=utf-8',
+      vary: 'Origin',
+      'x-accel-buffering': 'no',
+    });
+  });
+
+  test('a picture that somebody uploaded', async () => {
+    const owner = await newCaller(app);
+    const sample = await entries['GET /api/avatars/:id']?.sample(app, owner);
+    if (sample === undefined) throw new Error('Pictures have no route');
+    expect(headersOf(await send(app, 'GET', sample))).toEqual({
+      ...always,
+      'cache-control': 'private, max-age=3600',
+      'content-disposition': 'inline',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'content-type': 'image/png',
+      vary: 'Origin',
+    });
+  });
+
+  test('the keys that verify tokens', async () => {
+    expect(headersOf(await get('/.well-known/jwks.json'))).toEqual({
+      ...always,
+      'cache-control': 'public, max-age=300',
+      'content-security-policy': nothingAllowed,
+      'content-type': 'application/json',
+    });
+  });
+
+  const page = {
+    ...always,
+    'cache-control': 'no-cache',
+    'content-security-policy': expect.stringMatching(
+      /^default-src 'self'; script-src 'self'; style-src 'self'(?: 'sha256-[\w+/=]+')*; img-src 'self' data:; font-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https:\/\/checkout\.stripe\.com$/,
+    ) as unknown,
+    'content-type': 'text/html; charset=utf-8',
+    vary: 'Accept-Encoding, Cookie',
+  };
+
+  test.each([
+    ['a page that everybody sees', '/', 200],
+    ['a page of the application', '/dashboard', 200],
+    ['no page', '/nowhere', 404],
+  ])('%s', async (_what, path, status) => {
+    const response = await get(path);
+    expect(response.status).toBe(status);
+    expect(headersOf(response)).toEqual(page);
+  });
+
+  test.each([
+    '/auth/link/confirm',
+    '/auth/confirm?confirmed=true&access_token=a.b.c&refresh_token=a.b.c',
+    '/?code=a',
+    '/reset-password?reason=confirmed',
+  ])('a page whose address may carry a token, such as %s', async (path) => {
+    expect(headersOf(await get(path))).toEqual({ ...page, 'cache-control': 'no-store' });
+  });
+
+  test('a file of the pages', async () => {
+    expect(headersOf(await get('/mark.svg'))).toEqual({
+      ...always,
+      'cache-control': 'no-cache',
+      'content-security-policy': nothingAllowed,
+      'content-type': 'image/svg+xml',
+      vary: 'Accept-Encoding',
+    });
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(await (await get('/')).text())?.[1] ?? '';
+    expect(headersOf(await get(script))).toEqual({
+      ...always,
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-security-policy': nothingAllowed,
+      'content-type': 'text/javascript; charset=utf-8',
+      vary: 'Accept-Encoding',
+    });
+  });
+});
+
+test.each(Object.entries(entries))(
+  'H2: %s has the headers of every answer',
+  async (route, entry) => {
+    const owner = await newCaller(app);
+    const sample = await entry.sample(app, owner);
+    const headers = await credentials(app, entry.access, owner);
+    const response = await send(app, methodOf(route), sample, headers);
+    expect(Object.fromEntries(response.headers)).toMatchObject(always);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/default-src '(?:none|self)'/);
+    expect(policy).not.toMatch(/unsafe/);
+  },
+);
+
+test('H1: no policy allows a script, a style or a page that stands inside another one', async () => {
+  for (const path of ['/', '/dashboard', '/api/health', '/mark.svg']) {
+    const policy = (await get(path)).headers.get('content-security-policy') ?? '';
+    expect(policy).not.toMatch(/unsafe|\*|https?:(?!\/\/checkout\.stripe\.com$)|blob:/);
+    expect(policy).toContain("frame-ancestors 'none'");
+  }
+});
+
+test('H1: no page holds a script or an event handler of its own', async () => {
+  for (const path of ['/', '/login', '/signup', '/terms', '/privacy', '/dashboard', '/nowhere']) {
+    const html = await (await get(path)).text();
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>/);
+    expect(html).not.toMatch(/\son\w+=|javascript:/i);
+    expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+  }
+});
+
+test('H2: with an https address browsers are told to use nothing else, subdomains included', async () => {
+  const answerOf = async (isHttps: boolean) =>
+    createRouter()
+      .use(
+        requestLog(createLog({ level: 'silent', process: 'test' })),
+        securityHeaders({ isHttps }),
+      )
+      .get('/', (context) => context.text(''))
+      .request('/');
+  const header = (await answerOf(true)).headers.get('strict-transport-security') ?? '';
+  expect(header).toMatch(/^max-age=\d+; includeSubDomains$/);
+  expect(Number(/\d+/.exec(header)?.[0])).toBeGreaterThanOrEqual(365 * 86_400);
+  expect((await answerOf(false)).headers.get('strict-transport-security')).toBeNull();
+});
+
+test('H2: an application with an https address sends it', async () => {
+  const https = await createTestApp({
+    env: { PUBLIC_URL: 'https://sevenfold.example', ALLOW_PUBLIC_SANDBOX: 'true' },
+  });
+  const response = await https.call('/health');
+  expect(response.headers.get('strict-transport-security')).toContain('includeSubDomains');
+  await https.close();
+});

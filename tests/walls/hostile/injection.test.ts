@@ -1,0 +1,275 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestApp } from '#tests/support/app.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import { give } from '#tests/support/processes/service.ts';
+import {
+  credentials,
+  entries,
+  fieldsOf,
+  methodOf,
+  newCaller,
+  newRun,
+  pretendWorker,
+  send,
+} from '#tests/walls/calls.ts';
+import type { Caller, RouteEntry, Sample } from '#tests/walls/calls.ts';
+
+/** Texts that would become statements if they were ever pasted into one. */
+const corpus = [
+  `' or '1'='1`,
+  `'; drop table users; --`,
+  `'); delete from sessions; --`,
+  `' union select password_hash from users --`,
+  `\\'; select pg_sleep(30); --`,
+  `$$; drop table users; $$`,
+  `$1`,
+  `"; drop table users; --`,
+  `%' or name like '%`,
+  `'||(select password_hash from users limit 1)||'`,
+  `o'--@example.com`,
+];
+
+let app: TestApp;
+let bystander: Caller;
+beforeAll(async () => {
+  app = await createTestShop();
+  await pretendWorker(app);
+  bystander = await newCaller(app);
+  await give(app, bystander.userId, 20);
+  await newRun(app, bystander);
+});
+afterAll(async () => app.close());
+
+/** Everything that there is of somebody who does nothing, and the names of all that can hold anything. */
+async function whatStands(): Promise<unknown> {
+  const { ownerPool } = app.database;
+  const ofPerson = ['users', 'sessions', 'credit_account', 'optimization_list'];
+  const rows = await Promise.all(
+    ofPerson.map(async (table) => {
+      const column = table === 'users' ? 'id' : 'user_id';
+      const found = await ownerPool.query(
+        `select to_jsonb(t) as row from ${table} t where ${column} = $1`,
+        [bystander.userId],
+      );
+      return [table, found.rows];
+    }),
+  );
+  const tables = await ownerPool.query(
+    `select relname, relkind from pg_class where relnamespace = 'public'::regnamespace
+     and relkind in ('r', 'p', 'v') order by 1`,
+  );
+  return { rows, tables: tables.rows };
+}
+
+/** The proper call with the poison in place of each text, part of the path, and query value. */
+function poisonedInside({ path, ...sample }: Sample, entry: RouteEntry, poison: string): Sample[] {
+  const inAddress = encodeURIComponent(poison);
+  const body = sample.body ?? {};
+  const fields = entry.schema === undefined ? [] : fieldsOf(entry.schema);
+  const [place = '', query] = path.split('?');
+  return [
+    ...fields.flatMap((field) => [
+      { path, ...sample, body: { ...body, [field]: poison } },
+      { path, ...sample, body: { ...body, [field]: [poison] } },
+    ]),
+    ...place
+      .split('/')
+      .filter((part) => part !== '')
+      .map((part) => ({ path: path.replace(part, inAddress), ...sample })),
+    ...[...new URLSearchParams(query).keys()].map((key) => ({
+      path: `${place}?${key}=${inAddress}`,
+      ...sample,
+    })),
+    ...(entry.status === 200 && query === undefined
+      ? [{ path: `${path}?before=${inAddress}`, ...sample }]
+      : []),
+  ];
+}
+
+/** The same in the headers, which take no control characters. */
+function poisonedHeaders(sample: Sample, poison: string): Sample[] {
+  const inAddress = encodeURIComponent(poison);
+  return [
+    ...['idempotency-key', 'last-event-id', 'user-agent', 'x-forwarded-for'].map((name) => ({
+      ...sample,
+      headers: { ...sample.headers, [name]: poison },
+    })),
+    {
+      ...sample,
+      headers: {
+        ...sample.headers,
+        cookie: `sf_refresh=${inAddress}; sf_nonce=${inAddress}`,
+      },
+    },
+  ];
+}
+
+/** No text of Postgres holds this character. */
+const unstorable = ['\u0000', `ses_${'0'.repeat(25)}\u0000`];
+
+describe('Z3: a text that looks like a statement, or that Postgres cannot hold, is a text in every place of', () => {
+  test.each(Object.entries(entries))('%s', async (route, entry) => {
+    const before = await whatStands();
+    const owner = await newCaller(app);
+    const proper = await entry.sample(app, owner);
+    const own = await credentials(app, entry.access, owner);
+    const page = { 'sec-fetch-site': 'same-origin' };
+    // The headers last: under them the call itself succeeds, and may end the session of all others.
+    const samples = [
+      ...[...corpus, ...unstorable].flatMap((poison) => poisonedInside(proper, entry, poison)),
+      ...corpus.flatMap((poison) => poisonedHeaders(proper, poison)),
+    ];
+    for (const sample of samples) {
+      const headers = { ...page, ...own, ...sample.headers };
+      const { status } = await send(app, methodOf(route), sample, headers);
+      const isFine = status < 500 || status === entry.status;
+      expect([sample, status, isFine]).toEqual([sample, status, true]);
+    }
+    expect(await whatStands()).toEqual(before);
+    const faults = app.logged.splice(0).filter((line) => line.includes('"level":"error"'));
+    expect(entry.status >= 500 ? [] : faults).toEqual([]);
+  });
+});
+
+test('Z3: what is stored of it is what was sent', async () => {
+  const owner = await newCaller(app);
+  for (const name of corpus) {
+    await app.data('/users/me', { method: 'PATCH', token: owner.token, body: { name } });
+    expect(await app.data('/users/me', { token: owner.token })).toMatchObject({ name });
+  }
+});
+
+// --- how statements are written ---
+
+const root = join(import.meta.dirname, '../../..');
+
+/**
+ * The only places where something is pasted into a statement, and what: lists of columns, names of
+ * tables, parts of a condition, all of them written in the code. Whatever comes from outside is a
+ * parameter. What generates statements from declarations is left out as a whole: migrations, the append
+ * function, rebuilding and comparing read models, and starting Postgres see no request.
+ */
+const pasted: Readonly<Record<string, readonly string[]>> = {
+  'db/connect.ts': ['channel'],
+  'db/event-store.ts': ['activeEvents', 'defaultPartition', 'eventColumns', 'functionName'],
+  'db/reader.ts': ["tables.map((table) => client.escapeIdentifier(table)).join(', ')", 'wanted'],
+  'projections/engine/checkpoint.ts': ['lock', 'waitingSince'],
+  'projections/cash-refund.ts': ['columns', 'table'],
+  'projections/credit-account.ts': ['table'],
+  'projections/credit-analytics.ts': ['events', 'table'],
+  'projections/credit-history.ts': ['events', 'inquiryOfLine', 'reasonOfLine', 'table'],
+  'projections/model-costs.ts': ['table'],
+  'projections/optimization-list.ts': [
+    'chosen',
+    'orders.newest',
+    'orders[sort]',
+    'rowColumns',
+    'table',
+  ],
+  'projections/paid-lot.ts': ['column', 'columns', 'events', 'table'],
+  'projections/run-usage.ts': ['table'],
+  'projections/engine/set-aside.ts': ['columns', 'eventRange(target, from, to)'],
+  'services/identity/erasure/erasure.ts': ["leftBehind('e')"],
+  'services/identity/accounts/export.ts': [
+    'order',
+    "selected.join(', ')",
+    'table',
+    "where ?? 'user_id = $1'",
+  ],
+  'services/identity/links/links.ts': [
+    'accountColumns',
+    "isCode ? 'code_challenge' : 'browser_hash'",
+    'linkColumns',
+    'named',
+  ],
+  'services/identity/erasure/purge.ts': ['table'],
+  'services/identity/accounts/users.ts': ['accountColumns', 'holdsAddress'],
+  'services/live/sse.ts': ['lastPosition'],
+  'services/payments/disputes/fraud-warnings.ts': ['leftOver'],
+  'services/payments/settle/reconcile/books.ts': ['isoTime'],
+  'services/payments/statement.ts': ['inquiryOfLine', 'reasonOfLine'],
+  'services/payments/settle/sweep.ts': ['leftOver'],
+  'services/recipes/recipes.ts': ['columns'],
+  'services/platform/http/idempotency.ts': ['mine'],
+  'services/platform/jobs/job-locks.ts': ['lockName'],
+};
+const generators = [
+  'db/append-function.ts',
+  'db/embedded/embedded.ts',
+  'db/migrate.ts',
+  'db/verify-events.ts',
+  'projections/engine/copy.ts',
+  'projections/engine/rebuild.ts',
+  'projections/engine/take-over.ts',
+  'projections/engine/touched.ts',
+  'projections/engine/verify.ts',
+];
+
+/** Expressions inside the templates of a file that begin like a statement and are not tagged `sql`. */
+function pastedInto(text: string): string[] {
+  const found = new Set<string>();
+  for (const { index, 1: body = '' } of text.matchAll(/`((?:[^`\\]|\\[\s\S])*)`/g)) {
+    if (!statement.test(body) || isTagged(text.slice(0, index))) continue;
+    for (const [, expression = ''] of body.matchAll(/\$\{([^}]*)\}/g)) found.add(expression);
+  }
+  return [...found].toSorted();
+}
+
+const statement =
+  /^\s*(?:--.*\s+)*(?:select|insert|update|delete|with|create|alter|drop|truncate|set|listen|notify|lock|copy|do|(?:grant|revoke)\s[^$]*\son)\s/i;
+
+/** `sql` and `sql<Type>` in front make parameters of expressions. */
+function isTagged(before: string): boolean {
+  let rest = before;
+  if (rest.endsWith('>')) {
+    let depth = 0;
+    let at = rest.length - 1;
+    for (; at >= 0; at -= 1) {
+      if (rest[at] === '>' && rest[at - 1] !== '=') depth += 1;
+      if (rest[at] === '<') depth -= 1;
+      if (depth === 0) break;
+    }
+    rest = rest.slice(0, at);
+  }
+  return /\bsql$/.test(rest);
+}
+
+test('Z3: values are parameters: nothing but names from the code is pasted into a statement', () => {
+  const files = execFileSync('git', ['ls-files', 'services', 'projections', 'db'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((file) => file.endsWith('.ts') && !generators.includes(file));
+  const found = files.flatMap((file) =>
+    pastedInto(readFileSync(join(root, file), 'utf8'))
+      .filter((expression) => pasted[file]?.includes(expression) !== true)
+      .map((expression) => `${file}: ${expression}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('Z3: nothing passes the parameters of postgres.js by, but names and conditions of accounts', () => {
+  const calls = execFileSync(
+    'git',
+    ['grep', '-nE', String.raw`\.unsafe\(|\.raw\(`, '--', 'services', 'projections', 'db'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/^([^:]+):\d+:.*?(\w+\.(?:unsafe|raw)\([^)]*\)).*$/, '$1 $2'));
+  const allowed = /^services\/identity\/users\.ts sql\.unsafe\((?:accountColumns|holdsAddress)\)$/;
+  expect(calls.filter((call) => !allowed.test(call))).toEqual([]);
+});
+
+test('Z3: the rule notices a value that is pasted', () => {
+  const bad = ["await pool.query(`select * from users where id = '$", "{id}'`)"].join('');
+  expect(pastedInto(bad)).toEqual(['id']);
+  expect(pastedInto(bad.replace('pool.query(', 'sql<Row[]>').replace(')', ''))).toEqual([]);
+});

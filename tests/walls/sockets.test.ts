@@ -1,0 +1,167 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { liveLimits } from '#services/live/limits.ts';
+import { clientEvents } from '#services/live/socket/contract.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { connect, openPort, outcomeOf } from '#tests/live/sockets.ts';
+import type { Client, TestPort } from '#tests/live/sockets.ts';
+import { createTestApp } from '#tests/support/app.ts';
+import type { TestApp } from '#tests/support/app.ts';
+import { testPassword } from '#tests/support/password.ts';
+import { newCaller } from './calls.ts';
+import type { Caller } from './calls.ts';
+
+/**
+ * Every message that a socket takes, from everyone. What looks after sessions looks when the test says
+ * so: until then a connection whose session has ended is open, and its messages have to be refused by
+ * themselves. Those without the right to speak are the owner of the run, who would have every other.
+ */
+let app: TestApp;
+let port: TestPort;
+/** How far the application's clock is ahead, in milliseconds. */
+let aheadMs = 0;
+let open: Client[] = [];
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  app = await createTestApp({ clock: () => Date.now() + aheadMs });
+  port = await openPort(app);
+});
+afterEach(() => {
+  for (const { socket } of open) socket.disconnect();
+  open = [];
+});
+afterAll(async () => {
+  await port[Symbol.asyncDispose]();
+  await app.close();
+  vi.useRealTimers();
+});
+
+function client(token: unknown): Client {
+  const made = connect(port.url, token, { reconnection: false });
+  open.push(made);
+  return made;
+}
+
+async function connected({ token }: Pick<Caller, 'token'>): Promise<Client> {
+  const made = client(token);
+  expect(await outcomeOf(made)).toBe('connected');
+  return made;
+}
+
+async function draft({ token }: Caller): Promise<string> {
+  const run = await app.data<Optimization>('/optimizations', {
+    token,
+    body: { challenge: 'Rent or buy the workshop?', strategy: 'balanced' },
+  });
+  return run.id;
+}
+
+async function eventsOf(runId: string): Promise<string[]> {
+  const { events } = await app.core.readStream(`optimization-${runId}`);
+  return events.map(({ type }) => type);
+}
+
+async function disconnected({ socket }: Client): Promise<string> {
+  const gone = Promise.withResolvers<string>();
+  socket.once('disconnect', (reason) => gone.resolve(reason));
+  return gone.promise;
+}
+
+const stagesHeard = ({ heard }: Client) => heard.map(({ payload }) => payload['stage']);
+
+const messages = Object.keys(clientEvents);
+const payloadOf = (event: string, runId: string) =>
+  event === 'demo-progress'
+    ? { optimizationId: 'demo', stage: 'routing', progress: 20, message: 'Routing' }
+    : runId;
+
+/** What ends somebody's right to speak while they are connected. */
+const ends: [string, (owner: Caller) => Promise<unknown>][] = [
+  [
+    'revoked',
+    async ({ token, sessionId }) =>
+      app.data(`/auth/sessions/${sessionId}`, { method: 'DELETE', token }),
+  ],
+  [
+    'erasing',
+    // Not through its route, which ends the sessions, too: the account alone has to be enough.
+    async ({ userId }) =>
+      app.database.ownerPool.query('update users set erasing_at = now() where id = $1', [userId]),
+  ],
+  [
+    'expired',
+    async () => {
+      aheadMs += 601_000;
+    },
+  ],
+];
+
+describe.each(messages)('Z1: of the messages of a socket %s', (event) => {
+  test('is for the owner alone, and tells nobody else whether there is such a run', async () => {
+    const [owner, other] = [await newCaller(app), await newCaller(app)];
+    const runId = await draft(owner);
+    const foreign = await connected(other);
+    const answer = await foreign.send(event, payloadOf(event, runId));
+    const isOwned = event === 'subscribe-optimization' || event === 'cancel-optimization';
+    expect(answer).toEqual(isOwned ? { error: 'Failed to get optimization' } : { ok: true });
+    const unknown = await foreign.send(event, payloadOf(event, `opt_${'0'.repeat(26)}`));
+    expect(unknown).toEqual(answer);
+    expect(foreign.heard).toEqual([]);
+    expect(await eventsOf(runId)).toEqual(['OptimizationCreated']);
+
+    expect(await outcomeOf(client(undefined))).toBe('Authentication required');
+    // For its owner it still works after all of them have tried.
+    const own = await connected(owner);
+    expect(await own.send(event, payloadOf(event, runId))).toEqual({ ok: true });
+  });
+
+  test.each(ends)(
+    'does nothing for an owner who is %s, and ends the connection',
+    async (_, end) => {
+      const owner = await newCaller(app);
+      const runId = await draft(owner);
+      const late = await connected(owner);
+      const gone = disconnected(late);
+      await end(owner);
+      expect(late.socket.connected).toBe(true);
+      expect(await late.send(event, payloadOf(event, runId))).toEqual({
+        error: 'Authentication required',
+      });
+      expect(await gone).toBe('io server disconnect');
+      expect(late.heard).toEqual([]);
+      expect(await eventsOf(runId)).toEqual(['OptimizationCreated']);
+      expect(await outcomeOf(client(owner.token))).toBe('Authentication required');
+    },
+  );
+});
+
+test('Z1: whoever only listens hears nothing after the look that finds the session ended', async () => {
+  const owner = await newCaller(app);
+  const again = await app.data<{ token: string }>('/auth/login', {
+    body: { email: owner.email, password: testPassword },
+  });
+  const runId = await draft(owner);
+  const [leaves, stays] = [await connected(owner), await connected(again)];
+  for (const one of [leaves, stays])
+    expect(await one.send('subscribe-optimization', runId)).toEqual({ ok: true });
+  // Perhaps more than once: that the run was made may be told after it was read.
+  for (const one of [leaves, stays])
+    await expect.poll(() => stagesHeard(one)).toContain('initializing');
+  const gone = disconnected(leaves);
+  await app.data(`/auth/sessions/${owner.sessionId}`, { method: 'DELETE', token: again.token });
+  // Nothing else ends it: whatever happens by itself has had its time.
+  for (let count = 0; count < 5; count += 1)
+    await stays.send('demo-progress', payloadOf('demo-progress', runId));
+  expect(leaves.socket.connected).toBe(true);
+
+  await vi.advanceTimersByTimeAsync(liveLimits.sessionsEveryMs);
+  expect(await gone).toBe('io server disconnect');
+  expect(leaves.socket.active).toBe(false);
+  await stays.send('cancel-optimization', runId);
+  // A draft that is cancelled ends at once: without a stage.
+  const hasHeardTheEnd = ({ heard }: Client) =>
+    heard.some(({ event }) => event === 'optimization-cancelled');
+  await expect.poll(() => hasHeardTheEnd(stays)).toBe(true);
+  expect(hasHeardTheEnd(leaves)).toBe(false);
+  expect(liveLimits.sessionsEveryMs).toBeLessThanOrEqual(500);
+});

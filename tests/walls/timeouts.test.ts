@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as v from 'valibot';
+import { answerData, answerError, createRouter, parseBody } from '#services/platform/http/http.ts';
+import { httpLimits } from '#services/platform/limits.ts';
+import { createHttpServer } from '#services/platform/process/listen.ts';
+
+const limits = {
+  ...httpLimits,
+  headersMs: 150,
+  receiveMs: 300,
+  keepAliveMs: 100,
+  silenceMs: 2_000,
+  slowCheckMs: 20,
+};
+
+let server: Server;
+let port: number;
+const app = createRouter()
+  .get('/', (context) => answerData(context, 'here'))
+  .get('/slow', async (context) => {
+    await sleep(2 * limits.receiveMs);
+    return answerData(context, 'after a while');
+  })
+  // More than lies in the buffers of two sockets.
+  .get('/large', (context) => answerData(context, 'a'.repeat(32_000_000)))
+  .post('/', async (context) => answerData(context, await parseBody(context, v.strictObject({}))));
+app.onError((error, context) => answerError(error, context));
+
+beforeEach(async () => {
+  server = createHttpServer(app.fetch, limits);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  port = typeof address === 'object' && address !== null ? address.port : 0;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+/** What a socket that is written to answers until it is closed from the other side. */
+async function answerTo(write: (socket: Socket) => void): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('data', (data: Buffer) => (answer += data.toString()));
+  await once(socket, 'connect');
+  // The other side may cut while this one writes; `once` would take the error for the end.
+  socket.on('error', () => undefined);
+  const closed = Promise.withResolvers<void>();
+  socket.once('close', () => closed.resolve());
+  write(socket);
+  await closed.promise;
+  return answer.split('\r\n')[0] ?? '';
+}
+
+/** A byte that arrives after the cut can take the answer with it, before it was read. */
+const cut = /^(?:HTTP\/1\.1 4\d\d .*)?$/;
+
+/** One byte at a time, for ever, until the other side has had enough. */
+function trickle(socket: Socket, first: string, byte: string): void {
+  socket.write(first);
+  const timer = setInterval(() => socket.write(byte), 20);
+  socket.on('close', () => clearInterval(timer));
+}
+
+describe('H7: a client that', () => {
+  test('says nothing is cut', async () => {
+    expect(await answerTo(() => undefined)).toMatch(cut);
+  });
+
+  test('sends its headers a byte at a time is cut', async () => {
+    expect(
+      await answerTo((socket) =>
+        trickle(socket, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', 'a'),
+      ),
+    ).toMatch(cut);
+  });
+
+  test('sends its body a byte at a time is cut', async () => {
+    const head =
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n';
+    expect(await answerTo((socket) => trickle(socket, head, ' '))).toMatch(cut);
+  });
+
+  test('keeps a connection that it does not use is cut', async () => {
+    const answer = await answerTo((socket) =>
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'),
+    );
+    expect(answer).toContain(' 200 ');
+  });
+
+  test('takes nothing of its answer is cut', async () => {
+    const accepted = once(server, 'connection');
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [theirs] = (await accepted) as [Socket];
+    await new Promise((resolve) => theirs.once('close', resolve));
+    expect(socket.bytesRead).toBeLessThan(32_000_000);
+    socket.destroy();
+  });
+
+  test('sends more headers than allowed is refused', async () => {
+    const header = `X-Long: ${'a'.repeat(limits.headerBytes)}`;
+    expect(
+      await answerTo((socket) =>
+        socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`),
+      ),
+    ).toContain(' 431 ');
+  });
+});
+
+test('H7: an answer that takes long is waited for', async () => {
+  const response = await fetch(`http://127.0.0.1:${port}/slow`);
+  expect(await response.json()).toEqual({ data: 'after a while' });
+});

@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  type Announcement,
+  announcementsBetween,
+  createAnnouncer,
+  heardOf,
+} from '#web/features/chamber/announcements.ts';
+import { closed, opinionsOf, started } from '#tests/optimizations/run/run-script.ts';
+import { storyOf } from '#tests/web/support/run-story.ts';
+
+describe('what the chamber says of a run', () => {
+  it('is the start, the phases, the quarters and the end, each once', () => {
+    const story = storyOf(closed());
+    const said = story.facts.slice(1).flatMap((_fact, index) => {
+      const before = story.view(index + 1);
+      return announcementsBetween(heardOf(before), story.view(index + 2));
+    });
+    expect(said.map((one) => one.text)).toEqual([
+      'Started: 7 models are answering.',
+      '25 percent.',
+      'Phase: Cross-Evaluation.',
+      '50 percent.',
+      '75 percent.',
+      'Phase: Bias Detection.',
+      'Phase: Synthesis.',
+      'Done: the result is ready.',
+    ]);
+  });
+
+  it('names each model that drops out', () => {
+    const before = storyOf(started());
+    const after = storyOf(started().died(opinionsOf(['S2', 'R1'])));
+    expect(
+      announcementsBetween(heardOf(before.view()), after.view()).map((one) => one.text),
+    ).toContain('S2 anthropic-s2 and R1 mistral-r1 dropped out.');
+  });
+
+  it('says nothing when nothing changed, and nothing after the end', () => {
+    const view = storyOf(closed()).view();
+    expect(announcementsBetween(heardOf(view), view)).toEqual([]);
+  });
+});
+
+describe('the announcer', () => {
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  const news = (kind: Announcement['kind'], text: string): Announcement => ({ kind, text });
+
+  it('speaks at once after a rest and puts together what comes too soon', () => {
+    const said: string[] = [];
+    const announcer = createAnnouncer((sentence) => said.push(sentence));
+    announcer.hear([news('start', 'Started.')]);
+    expect(said).toEqual(['Started.']);
+    announcer.hear([news('progress', '25 percent.')]);
+    announcer.hear([news('phase', 'Phase: Cross-Evaluation.'), news('progress', '50 percent.')]);
+    vi.advanceTimersByTime(4_999);
+    expect(said).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(said).toEqual(['Started.', 'Phase: Cross-Evaluation. 50 percent.']);
+  });
+
+  it('lets the end replace what was still to be said', () => {
+    const said: string[] = [];
+    const announcer = createAnnouncer((sentence) => said.push(sentence));
+    announcer.hear([news('start', 'Started.')]);
+    announcer.hear([news('progress', '75 percent.')]);
+    announcer.hear([news('end', 'Done.')]);
+    vi.advanceTimersByTime(5_000);
+    expect(said).toEqual(['Started.', 'Done.']);
+  });
+
+  it('never speaks twice within five seconds, and loses nothing but figures that were overtaken', () => {
+    const steps = fc.array(
+      fc.record({ waitMs: fc.nat(7_000), kind: fc.constantFrom('phase' as const, 'out' as const) }),
+      { minLength: 1, maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(steps, (chosen) => {
+        const said: { at: number; sentence: string }[] = [];
+        const announcer = createAnnouncer((sentence) => said.push({ at: Date.now(), sentence }));
+        chosen.forEach(({ waitMs, kind }, index) => {
+          vi.advanceTimersByTime(waitMs);
+          announcer.hear([news(kind, `<${index}>`)]);
+        });
+        vi.advanceTimersByTime(5_000);
+        const gaps = said.slice(1).map(({ at }, index) => at - (said[index]?.at ?? 0));
+        expect(gaps.filter((gap) => gap < 5_000)).toEqual([]);
+        const heard = said.map((one) => one.sentence).join(' ');
+        chosen.forEach((_step, index) => expect(heard).toContain(`<${index}>`));
+      }),
+    );
+  });
+});

@@ -1,0 +1,463 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  begin,
+  cancel,
+  closed,
+  created,
+  inReviews,
+  inSynthesis,
+  noon,
+  opinionsOf,
+  runId,
+  started,
+} from '#tests/optimizations/run/run-script.ts';
+import { statusOf } from '#services/optimizations/reading/describe.ts';
+import { launchBrowser } from '#tests/web/support/browser.ts';
+import { faultsInEveryLook, violations } from '#tests/web/support/member-site.ts';
+import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
+import { type Story, storyOf } from '#tests/web/support/run-story.ts';
+import { member, problem, serveSite, type Site } from '#tests/web/support/site.ts';
+
+/**
+ * The chamber and the result in a real browser, on a server that tells a run's own events. Whatever a
+ * page writes to its console as an error, and every report of the content policy, fails its test.
+ */
+let browser: Browser;
+let site: Site;
+let context: BrowserContext | undefined;
+let complaints: string[] = [];
+let requests: string[] = [];
+
+const whole = storyOf(closed());
+const eventsUntil = (script: ReturnType<typeof closed>): number => script.events.length;
+const untilStarted = eventsUntil(started());
+const untilReviews = eventsUntil(inReviews());
+const untilSynthesis = eventsUntil(inSynthesis());
+const settled = (captured: number, refunded: number) =>
+  ({ type: 'Close', captured, refunded, creditsVersion: 3 }) as const;
+
+beforeAll(async () => {
+  [browser, site] = await Promise.all([launchBrowser(), serveSite({ api: member })]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+afterEach(async () => {
+  await context?.close();
+  context = undefined;
+  site.answer(member);
+  const heard = complaints;
+  complaints = [];
+  requests = [];
+  expect(heard).toEqual([]);
+});
+
+type Options = { width?: number; reducedMotion?: 'reduce' };
+
+async function open(path: string, options: Options = {}): Promise<Page> {
+  context = await browser.newContext({
+    viewport: { width: options.width ?? 1280, height: 900 },
+    reducedMotion: options.reducedMotion ?? 'no-preference',
+  });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/Failed to load resource|ERR_/.test(message.text()))
+      complaints.push(message.text());
+  });
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto(`${site.origin}${path}`);
+  return page;
+}
+
+async function watch(
+  story: Story,
+  events: number,
+  options: Options = {},
+): Promise<{ page: Page; server: RunServer }> {
+  const server = runServer(story, events);
+  site.answer(server.api);
+  const page = await open(`/evolution-chamber?id=${runId}`, options);
+  await page.getByText('Connected').waitFor();
+  // A run that has ended is shown without a stream of its own.
+  const goesOn = statusOf(story.view(events)) === 'processing';
+  await expect.poll(server.watchers).toBe(goesOn ? 1 : 0);
+  return { page, server };
+}
+
+const overflow = async (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+describe('the chamber', () => {
+  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+    const { page, server } = await watch(whole, untilReviews);
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    server.tell(whole.facts.length);
+    await page.getByText('Result ready').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
+  it('does not scroll sideways at 320 px, also with text twice as large', async () => {
+    const { page } = await watch(whole, whole.facts.length, { width: 320 });
+    await expect.poll(() => overflow(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    await expect.poll(() => overflow(page)).toBe(0);
+  });
+
+  it('follows the run from its first call to its end, in its title too', async () => {
+    const { page, server } = await watch(whole, untilStarted);
+    await page.getByRole('heading', { level: 1, name: whole.copy(1).challenge }).waitFor();
+    await page.getByText('Simulated models: example answers, no provider was called').waitFor();
+    await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
+    server.tell(untilReviews);
+    await page.getByText('7 of 7').waitFor();
+    await expect.poll(() => page.title()).toMatch(/^4\d % · Evolution Chamber$/);
+    server.tell(whole.facts.length);
+    await page.getByRole('link', { name: 'View results' }).waitFor();
+    await expect.poll(() => page.title()).toBe('Done · Evolution Chamber');
+    await page.getByText('14 credits charged.').waitFor();
+  });
+
+  it('shows the words of a model as they come, as plain text', async () => {
+    const story = storyOf(started().given(begin('opinion.S1', 1, noon)));
+    const { page, server } = await watch(story, story.facts.length);
+    server.say({
+      run: runId,
+      seat: 'S1',
+      slot: 'opinion.S1',
+      attempt: 1,
+      offset: 0,
+      text: 'Begin **small** <img src=x onerror=alert(1)>',
+      progress: 50,
+    });
+    const card = page.getByRole('listitem').filter({ hasText: 'Writing its answer' });
+    await card.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
+    await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('20');
+  });
+
+  it('moves nothing while the run goes on, nor when it ends', async () => {
+    const { page, server } = await watch(whole, untilStarted);
+    await page.evaluate(() => {
+      const shifts = globalThis as unknown as { shifted: number };
+      shifts.shifted = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries())
+          shifts.shifted += (entry as unknown as { value: number }).value;
+      }).observe({ type: 'layout-shift' });
+    });
+    for (let events = untilStarted + 1; events <= whole.facts.length; events += 1) {
+      server.tell(events);
+      // Long enough for each to be drawn by itself.
+      await page.waitForTimeout(30);
+    }
+    await page.waitForTimeout(300);
+    const shifted = await page.evaluate(
+      () => (globalThis as unknown as { shifted: number }).shifted,
+    );
+    expect(shifted).toBeLessThanOrEqual(0.02);
+  });
+
+  it('catches up after the stream broke off, from its last id', async () => {
+    const { page, server } = await watch(whole, untilStarted);
+    server.cut();
+    await page.getByText(/^Reconnecting, last update \d+ s ago$/).waitFor();
+    server.tell(untilSynthesis);
+    await page.getByText('Connected').waitFor();
+    await page.getByText('7 of 7').waitFor();
+    expect(server.resumed.at(-1)).toBe(`e.1.${untilStarted}`);
+    server.tell(whole.facts.length);
+    await page.getByText('Result ready').waitFor();
+  });
+
+  it('opens everything about a seat, and gives the focus back', async () => {
+    const { page } = await watch(whole, whole.facts.length);
+    const opener = page.getByRole('button', { name: 'Open S1' });
+    await opener.click();
+    const dialog = page.getByRole('dialog', { name: 'Seat S1' });
+    await dialog.getByText('S1 weighs the risk first.').waitFor();
+    for (const name of ['Scores received', 'Scores given', 'Calls and retries'])
+      await dialog.getByRole('heading', { name }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await expect
+      .poll(() => opener.evaluate((element) => element === document.activeElement))
+      .toBe(true);
+  });
+
+  it('compares three answers claim by claim', async () => {
+    const { page } = await watch(whole, whole.facts.length);
+    for (const seat of ['S1', 'R1', 'I1']) await page.getByLabel(`Compare ${seat}`).check();
+    await page.getByRole('button', { name: 'Compare 3' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Compare S1, R1 and I1' });
+    await dialog.getByText('S1 would begin small.').waitFor();
+    await dialog.getByText('c1 The claim c1 holds.').waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('shows the braid as a table', async () => {
+    const { page } = await watch(whole, untilReviews);
+    await page.getByRole('img', { name: '7 models at work; no votes yet.' }).waitFor();
+    await page.getByRole('button', { name: 'Show as table' }).click();
+    await expect.poll(() => page.getByRole('row').count()).toBe(8);
+  });
+
+  it('remembers that the bias panel was hidden, and says that the run measures all the same', async () => {
+    const { page } = await watch(whole, whole.facts.length);
+    await page.getByText('Agreement is not correctness.').waitFor();
+    await page.getByLabel('Show', { exact: true }).uncheck();
+    await page.getByText('Hidden here only. The run measures it all the same.').waitFor();
+    await page.reload();
+    await page.getByText('Hidden here only. The run measures it all the same.').waitFor();
+  });
+
+  it('has no dead button', async () => {
+    const { page } = await watch(whole, untilSynthesis);
+    await expect.poll(() => page.getByRole('button', { name: /Refinement/ }).count()).toBe(0);
+    await page
+      .getByText('The recommendation is being written: the run can no longer be cancelled.')
+      .waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+  });
+
+  it('cancels after saying what comes back, and leaves once the ledger has it', async () => {
+    const script = started()
+      .answered(opinionsOf(['S1']))
+      .given(cancel, settled(14, 7));
+    const story = storyOf(script);
+    const { page, server } = await watch(story, story.facts.length - 2);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
+    await dialog.getByText('Models are at work: 7 of 14 credits come back.').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
+    server.tell(story.facts.length);
+    await page.waitForURL('**/dashboard');
+    await page.getByText('7 credits came back.').first().waitFor();
+  });
+
+  it('says that a run which could not be cancelled goes on', async () => {
+    const story = storyOf(started().answered(opinionsOf(['S1'])));
+    const { page, server } = await watch(story, story.facts.length);
+    server.answerCommands(problem(409, 'too-late', 'The recommendation is being written.'));
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByText('Failed to cancel optimization').first().waitFor();
+    await page.getByText('The run continues.').waitFor();
+  });
+
+  it('finds the run that goes on when the address names none', async () => {
+    site.answer(runServer(whole, untilReviews).api);
+    const page = await open('/evolution-chamber');
+    await page.waitForURL(`**/evolution-chamber?id=${runId}`);
+    await page.getByText('Connected').waitFor();
+  });
+
+  it('leads to the form when no run goes on', async () => {
+    site.answer(runServer(whole, whole.facts.length).api);
+    const page = await open('/evolution-chamber');
+    await page.waitForURL('**/optimization');
+  });
+
+  it('has one answer for a run that is not there', async () => {
+    site.answer(runServer(whole, 1).api);
+    const page = await open('/evolution-chamber?id=opt_00000000000000000000000009');
+    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+  });
+
+  it('keeps trying when the run cannot be loaded', async () => {
+    const server = runServer(whole, untilReviews);
+    let broken = true;
+    site.answer((call) =>
+      broken && call.path.startsWith('/api/optimizations/')
+        ? problem(503, 'unavailable', 'Later')
+        : server.api(call),
+    );
+    const page = await open(`/evolution-chamber?id=${runId}`);
+    await page.getByText('Failed to load optimization data').first().waitFor();
+    broken = false;
+    await page.getByText('Connected').waitFor();
+    await page.getByText('7 of 7').waitFor();
+  });
+});
+
+describe('the stream of a tab', () => {
+  it('keeps the credits in the bar current', async () => {
+    const { page, server } = await watch(whole, untilReviews);
+    await page.getByText('86 credits').first().waitFor();
+    server.tellBalance({ ...balance, available_credits: 100, reserved_credits: 0 });
+    await page.getByText('100 credits').first().waitFor();
+  });
+
+  it('is closed while a tab is hidden whose run has ended, and opened when it is shown', async () => {
+    const { page, server } = await watch(whole, untilReviews);
+    await setHidden(page, true);
+    await page.waitForTimeout(200);
+    expect(server.listening()).toBe(1);
+    server.tell(whole.facts.length);
+    await page.getByText('Result ready').waitFor();
+    await setHidden(page, false);
+    await setHidden(page, true);
+    await expect.poll(server.listening).toBe(0);
+    await setHidden(page, false);
+    await expect.poll(server.listening).toBe(1);
+  });
+
+  it('is replaced by asking each 5 s once it was away for 20 s', async () => {
+    const server = runServer(whole, untilStarted);
+    let isDown = false;
+    site.answer((call) =>
+      isDown && call.path === '/api/stream'
+        ? problem(503, 'unavailable', 'The server is starting')
+        : server.api(call),
+    );
+    context = await browser.newContext();
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${site.origin}/evolution-chamber?id=${runId}`);
+    await page.clock.runFor(1_000);
+    await page.getByText('Connected').waitFor();
+    isDown = true;
+    server.cut();
+    await page.clock.runFor(2_000);
+    await page.getByText('Error: The server is starting').waitFor();
+    server.tell(untilSynthesis);
+    await page.clock.runFor(20_000);
+    await page.clock.runFor(1_000);
+    await page.getByText('7 of 7').waitFor();
+    server.tell(whole.facts.length);
+    await page.clock.runFor(6_000);
+    await page.clock.runFor(1_000);
+    await page.getByText('Result ready').waitFor();
+  });
+
+  async function setHidden(page: Page, hidden: boolean): Promise<void> {
+    await page.evaluate((isHidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  }
+});
+
+describe('the result', () => {
+  async function read(story: Story, events = story.facts.length, options: Options = {}) {
+    const server = runServer(story, events);
+    site.answer(server.api);
+    const page = await open(`/optimizations/${runId}`, options);
+    return { page, server };
+  }
+
+  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+    const { page } = await read(whole, whole.facts.length);
+    await page.getByRole('heading', { name: 'Next steps' }).waitFor();
+    // What is folded away is read as well.
+    await page.evaluate(() => {
+      for (const details of document.querySelectorAll('details')) details.open = true;
+    });
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
+  it('does not scroll sideways at 320 px, also with text twice as large', async () => {
+    const { page } = await read(whole, whole.facts.length, { width: 320 });
+    await page.getByRole('heading', { name: 'Next steps' }).waitFor();
+    await expect.poll(() => overflow(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    await expect.poll(() => overflow(page)).toBe(0);
+  });
+
+  it('gives the answer first, the reasons second, the machinery last', async () => {
+    const { page } = await read(whole);
+    await page.getByText('Begin with one fixed offer for one kind of client.').waitFor();
+    await expect
+      .poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts())
+      .toEqual([
+        'Recommendation',
+        'Agreement',
+        'Next steps',
+        'Reasons',
+        'Divergences',
+        'What is uncertain',
+        'The council',
+        'Claims',
+        "Each model's answer",
+        'Cost, time and tokens',
+      ]);
+    await page.getByText('Simulated models: example answers, no provider was called').waitFor();
+  });
+
+  it('leads from a statement to the claim that it rests on', async () => {
+    const { page } = await read(whole);
+    await page.getByRole('link', { name: 'c2' }).first().click();
+    expect(new URL(page.url()).hash).toBe('#claim-c2');
+    await expect.poll(() => page.locator('#claim-c2').isVisible()).toBe(true);
+  });
+
+  it('is copied and downloaded as Markdown, and downloaded as JSON', async () => {
+    const { page } = await read(whole);
+    await context?.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy as Markdown' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toMatch(/^# Should the agency sell a fixed offer\?/);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'JSON' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe(`${runId}.json`);
+  });
+
+  it('offers to ask the same again', async () => {
+    const { page } = await read(whole);
+    const link = page.getByRole('link', { name: 'Duplicate' });
+    await expect.poll(() => link.getAttribute('href')).toBe(`/optimization?from=${runId}`);
+  });
+
+  it('of a run that goes on shows how far it is, and becomes the result by itself', async () => {
+    const { page, server } = await read(whole, untilReviews);
+    await page.getByRole('link', { name: 'View Progress' }).waitFor();
+    await page.getByText('Connected').waitFor({ state: 'detached' });
+    await expect.poll(() => server.resumed.length).toBeGreaterThan(0);
+    server.tell(whole.facts.length);
+    await page.getByRole('heading', { name: 'Recommendation' }).waitFor();
+  });
+
+  it('of a run that was never started offers to start or to cancel it', async () => {
+    const story = storyOf(created());
+    const { page, server } = await read(story);
+    await page.getByText('Nothing was charged; it costs 14 credits.').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    server.answerCommands(
+      problem(402, 'insufficient-credits', 'You need 14 credits to run this optimization.'),
+    );
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByText('Insufficient Credits').waitFor();
+    await page.getByRole('link', { name: 'View Credit Balance' }).waitFor();
+  });
+
+  it('of a cancelled run says what came back', async () => {
+    const script = started()
+      .answered(opinionsOf(['S1']))
+      .given(cancel, settled(14, 7));
+    const { page } = await read(storyOf(script));
+    await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
+  });
+
+  it('of a failed run says why, what it cost, and offers a retry', async () => {
+    const failed = started().died(opinionsOf(['S1', 'S2', 'S3', 'R1', 'R2', 'I1', 'I2']));
+    const { page } = await read(storyOf(failed.given(settled(0, 0))));
+    await page.getByText('Nothing was charged: all 14 credits came back.').waitFor();
+    const retry = page.getByRole('link', { name: 'Retry' });
+    await expect.poll(() => retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
+  });
+
+  it('has the older address lead to it', async () => {
+    site.answer(runServer(whole, whole.facts.length).api);
+    const page = await open(`/optimization/${runId}`);
+    await page.waitForURL(`**/optimizations/${runId}`);
+  });
+});

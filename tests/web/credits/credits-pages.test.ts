@@ -1,0 +1,641 @@
+import { readFile } from 'node:fs/promises';
+import type { Download, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { Balance } from '#services/credits/contract.ts';
+import type { Fact } from '#services/live/contract.ts';
+import {
+  ledger,
+  month,
+  purchaseOf,
+  purchases,
+  refundOf,
+  statement,
+} from '#tests/web/support/credit-story.ts';
+import {
+  analytics,
+  balance,
+  failing,
+  lineOf,
+  faultsInEveryLook,
+  member,
+  runId,
+  sidewaysScroll,
+  useMemberSite,
+  violations,
+} from '#tests/web/support/member-site.ts';
+import { ok, problem, type Reply } from '#tests/web/support/site.ts';
+
+const { open, site } = useMemberSite();
+
+const rich = {
+  'GET /api/credits/balance': ok({ ...balance, reserved_credits: 14, debt_credits: 3 }),
+  'GET /api/credits/history': ok(ledger),
+  'GET /api/credits/purchases': ok(purchases),
+  'GET /api/credits/statements': ok([month, '2026-10', '2026-08']),
+  [`GET /api/credits/statements/${month}`]: ok(statement),
+};
+
+const empty = member({
+  'GET /api/credits/balance': ok({
+    available_credits: 0,
+    reserved_credits: 0,
+    debt_credits: 0,
+    spending_frozen: false,
+    total_purchased: 0,
+    total_consumed: 0,
+    total_credits: 0,
+    used_credits: 0,
+  }),
+  'GET /api/credits/analytics': ok({
+    ...analytics,
+    monthly_consumption: 0,
+    consumption_by_month: analytics.consumption_by_month.map(({ month: each }) => ({
+      month: each,
+      credits: 0,
+    })),
+    average_cost_per_optimization: null,
+    completed_optimizations: 0,
+    total_consumed: 0,
+    most_used_models: [],
+  }),
+  'GET /api/credits/history': ok([]),
+});
+
+const historyOf = (page: Page) => page.getByRole('region', { name: 'Transaction History' });
+const purchasesOf = (page: Page) => page.getByRole('region', { name: 'Purchases' });
+const callsTo = (path: string) => site().calls.filter((call) => call.path === path);
+
+/** A stream that begins with the balance and tells of each one after it. */
+function accountStream() {
+  const encoder = new TextEncoder();
+  const listeners = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  const send = (event: string, data: unknown): Uint8Array =>
+    encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  const listen = (): Reply => {
+    let listener: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        listener = controller;
+        listeners.add(controller);
+        controller.enqueue(send('snapshot', { balance, runs: [] }));
+      },
+      cancel: () => {
+        if (listener) listeners.delete(listener);
+      },
+    });
+    return { status: 200, body, headers: { 'content-type': 'text/event-stream' } };
+  };
+  return {
+    api: { 'GET /api/stream': listen },
+    listening: () => listeners.size,
+    tell: (after: Balance) => {
+      const fact: Fact = {
+        type: 'CreditsCaptured',
+        at: '2026-11-20T12:00:00.000Z',
+        stream: 'credits-usr_1',
+        version: 9,
+        entity: { kind: 'account', id: 'usr_1' },
+        patch: after,
+      };
+      for (const listener of listeners) listener.enqueue(send('fact', fact));
+    },
+    tellStale: (name: string) => {
+      for (const listener of listeners) listener.enqueue(send('stale', { name }));
+    },
+  };
+}
+
+async function textOf(download: Download): Promise<string> {
+  return (await readFile(await download.path())).toString('utf8');
+}
+
+describe('the credits page', () => {
+  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+    const page = await open('/credits', { api: member(rich) });
+    await historyOf(page).getByText('Onboarding bonus').waitFor();
+    await purchasesOf(page).getByText('Your bank is still confirming').waitFor();
+    await page.getByRole('button', { name: 'Show as table' }).click();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Refund unused credits of Side-Gig Builder' }).click();
+    await page.getByRole('dialog').getByText('Your plan ends at once').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
+  it('does not scroll sideways at 320 px, also with text twice as large', async () => {
+    const page = await open('/credits', { width: 320, api: member(rich) });
+    await historyOf(page).getByText('Onboarding bonus').waitFor();
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+  });
+
+  it('explains what is reserved and owed, and only when there is any', async () => {
+    const page = await open('/credits', { api: member(rich) });
+    await page.getByText('held by running optimizations').waitFor();
+    await page.getByText('Your account owes 3 credits').waitFor();
+    const other = await open('/credits');
+    await other.getByText('Available Credits').waitFor();
+    // "Reserved" is also a rule of the help box.
+    await expect
+      .poll(() => other.locator('main dt', { hasText: /^(Reserved|Owed)$/ }).allInnerTexts())
+      .toEqual(['Reserved']);
+  });
+
+  it('says what each model got and which part that is, and leads to the answers about credits', async () => {
+    const page = await open('/credits');
+    const models = page.getByRole('region', { name: 'Most Used AI Models' });
+    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    const answers = page.getByRole('region', { name: 'How credits work' }).getByRole('link');
+    await expect
+      .poll(() => answers.evaluateAll((links) => links.map((link) => link.getAttribute('href'))))
+      .toEqual(
+        ['credit', 'expiry', 'failed-runs', 'refunds', 'receipts', 'taxes'].map(
+          (topic) => `/credits/purchase#faq-${topic}`,
+        ),
+      );
+    await answers.filter({ hasText: 'Do credits expire?' }).click();
+    await page.getByText('No. Credits never expire').waitFor();
+  });
+
+  it('follows the ledger with its figures, which come a moment after it', async () => {
+    const { api: streaming, listening, tell, tellStale } = accountStream();
+    const later = { ...analytics, most_used_models: [{ model: 'later-model', total_credits: 14 }] };
+    let asked = 0;
+    let isComputed = false;
+    const page = await open('/credits', {
+      api: member({
+        ...streaming,
+        'GET /api/credits/analytics': () => {
+          asked += 1;
+          return ok(isComputed ? later : analytics);
+        },
+      }),
+    });
+    const models = page.getByRole('region', { name: 'Most Used AI Models' });
+    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => Promise.resolve(listening())).toBe(1);
+    const before = asked;
+    tell({ ...balance, available_credits: 72 });
+    await page.getByText('72', { exact: true }).first().waitFor();
+    // This look is too early: the figures are computed behind the ledger.
+    await expect.poll(() => asked).toBe(before + 1);
+    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    isComputed = true;
+    tellStale('run_usage');
+    tellStale('credit_analytics');
+    await models.getByText('later-model').waitFor();
+    // The page has nothing of the other read model.
+    expect(asked).toBe(before + 2);
+  });
+
+  it('says that there is nothing yet, and what to do', async () => {
+    const page = await open('/credits', { api: empty });
+    await page.getByText('No transactions yet').waitFor();
+    const first = page.getByRole('link', { name: 'Purchase Your First Credits' });
+    await expect.poll(() => first.getAttribute('href')).toBe('/credits/purchase');
+    await expect.poll(() => page.getByText('—', { exact: true }).count()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('loads everything again after everything failed', async () => {
+    let isDown = true;
+    const whole = member();
+    const page = await open('/credits', {
+      api: (call) => (isDown && call.path.startsWith('/api/credits/') ? failing : whole(call)),
+    });
+    await page.getByText('Failed to load credit information').first().waitFor();
+    await page.getByText('Credits: --').first().waitFor();
+    isDown = false;
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await page.getByText('Available Credits').waitFor();
+    await page.getByText('−14').waitFor();
+  });
+
+  it('keeps the rest of the page when one part of it fails', async () => {
+    const page = await open('/credits', {
+      api: member({
+        'GET /api/credits/analytics': failing,
+        'GET /api/credits/purchases': failing,
+      }),
+    });
+    await page.getByText('Failed to load usage statistics').first().waitFor();
+    await page.getByText('Failed to load purchases').first().waitFor();
+    await page.getByText('−14').waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(2);
+  });
+});
+
+describe('the transaction history', () => {
+  it('leads from a line to its run, its purchase and its receipt, with sign and word', async () => {
+    const page = await open('/credits', { api: member(rich) });
+    const line = (words: string) =>
+      historyOf(page).getByRole('listitem').filter({ hasText: words });
+    await expect.poll(() => line('Balanced run').innerText()).toMatch(/Consumption · .*−14/s);
+    await expect
+      .poll(() => line('Balanced run').getByRole('link').getAttribute('href'))
+      .toBe(`/optimizations/${runId(1)}`);
+    const bought = line('Purchase: Boost 20');
+    await expect.poll(() => bought.innerText()).toContain('+20');
+    await expect
+      .poll(() => bought.getByRole('link', { name: /^Receipt/ }).getAttribute('href'))
+      .toBe('https://receipts.example/4');
+    await bought.getByRole('link', { name: 'Purchase: Boost 20', exact: true }).click();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`purchase-${purchases[3]?.id}`);
+  });
+
+  it('loads older lines after the last one, until there are none', async () => {
+    const pages = [50, 3].map((count, at) =>
+      Array.from({ length: count }, (_, index) => lineOf(at * 50 + index + 1)),
+    );
+    const page = await open('/credits', {
+      api: member({ 'GET /api/credits/history': () => ok(pages.shift() ?? []) }),
+    });
+    const list = historyOf(page).getByRole('listitem');
+    await expect.poll(() => list.count()).toBe(50);
+    await page.getByRole('button', { name: 'Load more transactions' }).click();
+    await expect.poll(() => list.count()).toBe(53);
+    await expect.poll(() => page.getByRole('button', { name: /Load more/ }).count()).toBe(0);
+  });
+
+  it('is filtered by the address, and says how far it was looked through', async () => {
+    const page = await open('/credits?type=refund', {
+      api: member({
+        ...rich,
+        'GET /api/credits/history': ok(
+          Array.from({ length: 50 }, (_, index) =>
+            lineOf(index + 1, index === 0 ? { transaction_type: 'refund', amount: 7 } : {}),
+          ),
+        ),
+      }),
+    });
+    const history = historyOf(page);
+    await history
+      .getByText('Refund: 1 of the newest 50 transactions. Older ones are not looked through yet.')
+      .waitFor();
+    await expect.poll(() => history.getByRole('listitem').count()).toBe(1);
+    await history.getByLabel('Month').selectOption(month);
+    await history.getByText(/^Refund: 3 of 13 transactions in /).waitFor();
+    await expect.poll(() => new URL(page.url()).search).toBe(`?type=refund&month=${month}`);
+    await history.getByLabel('Type').selectOption('');
+    await expect.poll(() => history.getByRole('listitem').count()).toBe(13);
+    await expect
+      .poll(() => history.getByText(/^Statement of/).getAttribute('href'))
+      .toBe(`/credits/statements/${month}`);
+  });
+
+  it('comes as a file with every line that the filter lets through', async () => {
+    const pages = [50, 200, 40];
+    const page = await open('/credits?type=consumption', {
+      api: member({
+        'GET /api/credits/history': () =>
+          ok(Array.from({ length: pages.shift() ?? 0 }, (_, index) => lineOf(index + 1))),
+      }),
+    });
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      historyOf(page).getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe('sevenfold-transactions-consumption.csv');
+    const content = await textOf(file);
+    expect(content.split('\r\n')).toHaveLength(1 + 240 + 1);
+    expect(content.startsWith('\uFEFFid,created_at,transaction_type')).toBe(true);
+  });
+});
+
+describe('the purchases', () => {
+  it('each say where they stand, and what can be done', async () => {
+    const page = await open('/credits', { api: member(rich) });
+    const rows = purchasesOf(page).getByRole('listitem');
+    await expect.poll(() => rows.count()).toBe(purchases.length);
+    const says = async (index: number) => (await rows.nth(index).innerText()).replace(/\s+/g, ' ');
+    await expect
+      .poll(() => says(0))
+      .toMatch(/Boost 20 \$10\.00 Not confirmed .*If you have paid, it shows here within minutes/);
+    await expect
+      .poll(() =>
+        rows
+          .nth(0)
+          .getByRole('link', { name: /^Continue/ })
+          .getAttribute('href'),
+      )
+      .toBe('https://checkout.example/1');
+    await expect.poll(() => says(0)).not.toContain('charged');
+    await expect
+      .poll(() => says(2))
+      .toMatch(/Side-Gig Builder · monthly \$25\.00 Paid 50 credits .* 37 unused/);
+    await expect.poll(() => says(2)).toContain('$18.50, until');
+    await expect
+      .poll(() => says(4))
+      .toContain('Refund pending $6.00 for 12 credits is on its way.');
+    await expect.poll(() => says(5)).toContain('Refunded $6.00 for 12 credits.');
+    await expect
+      .poll(() => says(5))
+      .toContain('All of its credits are used, reserved, refunded or settled what was owed.');
+    await expect
+      .poll(() => says(6))
+      .toContain('Refund failed $0.50 could not be paid back. 1 credit is yours again.');
+    await expect.poll(() => says(7)).toContain('disputed or was returned');
+    await expect
+      .poll(() => says(8))
+      .toContain('The 30 days in which unused credits can be refunded are over.');
+    const receipt = rows.nth(3).getByRole('link', { name: /^Receipt of Boost 20/ });
+    await expect.poll(() => receipt.getAttribute('rel')).toBe('noopener noreferrer');
+  });
+
+  it('are loaded until the one is there that a link named', async () => {
+    const many = Array.from({ length: 51 }, (_, index) => purchaseOf(index + 1));
+    const last = many[50];
+    const page = await open(`/credits#lot-${last?.lot_id}`, {
+      api: member({
+        'GET /api/credits/purchases': ({ search }) =>
+          ok(search === '' ? many.slice(0, 50) : many.slice(50)),
+      }),
+    });
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`lot-${last?.lot_id}`);
+    expect(callsTo('/api/credits/purchases').at(-1)?.search).toBe(`?before=${many[49]?.id}`);
+  });
+
+  it('can be forgotten while they are not finished', async () => {
+    let isForgotten = false;
+    const [unfinished] = purchases;
+    const page = await open('/credits', {
+      api: member({
+        'GET /api/credits/purchases': () =>
+          ok(isForgotten ? [] : [{ ...unfinished, checkout_url: null }]),
+        [`POST /api/credits/purchases/${unfinished?.id}/forget`]: () => {
+          isForgotten = true;
+          return ok({ status: 'expired' });
+        },
+      }),
+    });
+    const forget = page.getByRole('button', { name: 'Forget Boost 20' });
+    await forget.waitFor();
+    // Without a page that is open, going on would be another purchase.
+    await expect.poll(() => purchasesOf(page).getByText('Continue').count()).toBe(0);
+    await forget.click();
+    await page.getByText('Boost 20: It is forgotten. Nothing was charged.').waitFor();
+    await purchasesOf(page).getByText('What you buy will stand here').waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('purchases');
+  });
+
+  it('give unused credits back after naming them and the amount, and follow what becomes of it', async () => {
+    const stages = [
+      purchaseOf(4),
+      purchaseOf(4, {
+        refundable: null,
+        unused_credits: 0,
+        refusal: 'pending',
+        refunds: [refundOf()],
+      }),
+    ];
+    let stage = 0;
+    const page = await open('/credits', {
+      api: member({
+        'GET /api/credits/purchases': () => ok([stages[stage]]),
+        [`POST /api/credits/purchases/${purchaseOf(4).id}/refund`]: () => {
+          stage = 1;
+          return { ...ok(refundOf()), status: 201 };
+        },
+      }),
+    });
+    const button = page.getByRole('button', { name: 'Refund unused credits of Boost 20' });
+    await button.click();
+    const dialog = page.getByRole('dialog');
+    await expect
+      .poll(() => dialog.innerText())
+      .toContain('12 credits for $6.00, out of 20 credits of Boost 20');
+    await expect.poll(() => dialog.getByText('Your plan ends at once').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await expect
+      .poll(() => button.evaluate((element) => element === document.activeElement))
+      .toBe(true);
+    expect(callsTo(`/api/credits/purchases/${purchaseOf(4).id}/refund`)).toHaveLength(0);
+    await button.click();
+    await dialog.getByRole('button', { name: 'Refund $6.00' }).click();
+    await purchasesOf(page).getByText('Refund pending').waitFor();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`purchase-${purchaseOf(4).id}`);
+    await expect.poll(() => button.count()).toBe(0);
+    const [sent] = callsTo(`/api/credits/purchases/${purchaseOf(4).id}/refund`);
+    expect(sent?.body).toEqual({ credits: 12, ends_plan: false });
+    expect(sent?.headers.get('idempotency-key')).toMatch(/^[\w-]{36}$/);
+  });
+
+  it('ask for one refund, however fast the button is pressed twice', async () => {
+    const path = `/api/credits/purchases/${purchaseOf(4).id}/refund`;
+    const page = await open('/credits', {
+      api: member({
+        'GET /api/credits/purchases': ok([purchaseOf(4)]),
+        [`POST ${path}`]: { ...ok(refundOf()), status: 201 },
+      }),
+    });
+    await page.getByRole('button', { name: 'Refund unused credits of Boost 20' }).click();
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Refund $6.00' });
+    await confirm.waitFor();
+    // Both before anything can be drawn in between.
+    await confirm.evaluate((button: HTMLElement) => {
+      button.click();
+      button.click();
+    });
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(callsTo(path)).toHaveLength(1);
+  });
+
+  it('repeat a request whose answer was lost with the same key, and say that it may have arrived', async () => {
+    const path = `/api/credits/purchases/${purchaseOf(4).id}/refund`;
+    const answers = [failing, problem(409, 'refund-changed', 'By now 3 credits are unused.')];
+    const page = await open('/credits', {
+      api: member({
+        'GET /api/credits/purchases': ok([purchaseOf(4)]),
+        [`POST ${path}`]: () => answers.shift() ?? failing,
+      }),
+    });
+    await page.getByRole('button', { name: 'Refund unused credits of Boost 20' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Refund $6.00' });
+    await confirm.click();
+    await dialog.getByText(/It is not known whether the request arrived/).waitFor();
+    await confirm.click();
+    await dialog.getByText('By now 3 credits are unused.').waitFor();
+    await dialog.getByText('Nothing was refunded.').waitFor();
+    await expect.poll(() => confirm.count()).toBe(0);
+    const keys = callsTo(path).map(({ headers }) => headers.get('idempotency-key'));
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toBe(keys[1]);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+  });
+});
+
+describe('a monthly statement', () => {
+  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+    const page = await open(`/credits/statements/${month}`, { api: member(rich) });
+    await page.getByText('Onboarding bonus').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
+  it('is the newest one when none is named, and leads to the others', async () => {
+    const page = await open('/credits/statements', {
+      api: member({
+        ...rich,
+        'GET /api/credits/statements/2026-10': ok({
+          ...statement,
+          month: '2026-10',
+          is_running: false,
+          lines: [],
+        }),
+      }),
+    });
+    await page.waitForURL(`**/credits/statements/${month}`);
+    await page.getByText('Running month').waitFor();
+    await expect.poll(() => page.title()).toBe(`Statement ${month} · Sevenfold`);
+    await page.getByRole('link', { name: 'Older: October 2026' }).click();
+    await page.getByText('There are no transactions in October 2026.').waitFor();
+    await expect.poll(() => page.getByText('Running month').count()).toBe(0);
+    await page.getByLabel('Month', { exact: true }).selectOption('2026-08');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**/credits/statements/2026-08');
+    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+  });
+
+  it('says when there is none yet, and when an address is none of a month', async () => {
+    const page = await open('/credits/statements');
+    await page.getByText(/Every month in which you receive/).waitFor();
+    expect(await violations(page)).toEqual([]);
+    const other = await open('/credits/statements/2026-13');
+    await other.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+  });
+
+  it('leads from each line to its run, its purchase and its receipt', async () => {
+    const page = await open(`/credits/statements/${month}`, { api: member(rich) });
+    const row = (words: string) => page.getByRole('row').filter({ hasText: words });
+    await expect
+      .poll(() =>
+        row('Balanced run')
+          .getByRole('link')
+          .evaluateAll((links) => links.map((link) => link.getAttribute('href'))),
+      )
+      .toEqual([
+        `/optimizations/${runId(1)}`,
+        `/credits#purchase-${purchases[3]?.id}`,
+        'https://receipts.example/4',
+      ]);
+    await expect.poll(() => row('Purchase: Boost 20').innerText()).toContain('$10.00');
+    await expect.poll(() => page.getByRole('row').last().innerText()).toMatch(/Balance now\s+109/);
+  });
+
+  it('comes as a file of the server, byte for byte', async () => {
+    const content = '\uFEFFdate,credits\r\n2026-11-01,20\r\n';
+    const page = await open(`/credits/statements/${month}`, {
+      api: member({
+        ...rich,
+        [`GET /api/credits/statements/${month}`]: ({ search }) =>
+          search === '?format=csv'
+            ? {
+                status: 200,
+                body: new Blob([content]).stream(),
+                headers: { 'content-type': 'text/csv; charset=utf-8' },
+              }
+            : ok(statement),
+      }),
+    });
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe(`sevenfold-statement-${month}.csv`);
+    expect(await textOf(file)).toBe(content);
+  });
+
+  it('is readable at 320 px, also with text twice as large, and black on white on paper', async () => {
+    const page = await open(`/credits/statements/${month}`, {
+      width: 320,
+      theme: 'dark',
+      api: member(rich),
+    });
+    await page.getByText('Onboarding bonus').waitFor();
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.removeProperty('font-size'));
+    await page.emulateMedia({ media: 'print' });
+    const drawn = await page.evaluate(() => {
+      const of = (element: Element | null) => element && getComputedStyle(element);
+      return {
+        paper: of(document.body)?.backgroundColor,
+        ink: of(document.querySelector('main td'))?.color,
+        shown: [...document.querySelectorAll('nav, header, footer, main form, main button')].filter(
+          (element) => element.checkVisibility(),
+        ).length,
+      };
+    });
+    expect(drawn).toEqual({ paper: 'rgb(255, 255, 255)', ink: 'rgb(0, 0, 0)', shown: 0 });
+    await expect.poll(() => page.getByText(/^Statement of credits, /).isVisible()).toBe(true);
+  });
+});
+
+describe('the badge in the bar', () => {
+  const withBalance = (available_credits: number, reserved_credits = 0) =>
+    member({
+      'GET /api/credits/balance': ok({ ...balance, available_credits, reserved_credits }),
+    });
+
+  it.each([
+    [20, '20 credits · Enough'],
+    [1, '1 credit · Very low'],
+  ])('says %i credits as %j', async (available, words) => {
+    const page = await open('/credits', { api: withBalance(available) });
+    await page.getByRole('banner').getByText(words).waitFor();
+    await expect
+      .poll(() => page.getByRole('banner').getByText('Buy More Credits').count())
+      .toBe(available < 20 ? 1 : 0);
+  });
+
+  it('says what running optimizations hold', async () => {
+    const page = await open('/credits', { api: withBalance(72, 14) });
+    await page.getByRole('banner').getByText('reserved 14').waitFor();
+  });
+
+  it('says what is owed in place of the tier, and the page beside it that a plan is not paid', async () => {
+    const page = await open('/credits', {
+      api: member({
+        'GET /api/credits/balance': ok({ ...balance, available_credits: 50, debt_credits: 14 }),
+        'GET /api/credits/plan': ok({
+          tier: 'pro',
+          monthly_limit: 50,
+          plan: {
+            package_id: 'side-gig-builder',
+            package_name: 'Side-Gig Builder',
+            status: 'past_due',
+            credits: 50,
+            amount_cents: 2_500,
+            currency: 'usd',
+            current_period_end: null,
+            due_cents: 15_000,
+            grace_until: null,
+            next_package_id: null,
+          },
+        }),
+      }),
+    });
+    await page.getByRole('banner').getByText('50 credits · owes 14').waitFor();
+    await page.getByText('The last payment of $150 did not go through.').waitFor();
+    await page.getByRole('link', { name: 'See your plan' }).waitFor();
+  });
+
+  it('is in full in the menu of a phone', async () => {
+    const page = await open('/credits', { width: 390, api: withBalance(8, 14) });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    const menu = page.getByRole('dialog');
+    await expect.poll(() => menu.innerText()).toContain('8 credits');
+    await expect
+      .poll(() => menu.getByRole('link', { name: 'Buy More Credits' }).getAttribute('href'))
+      .toBe('/credits/purchase');
+    expect(await violations(page)).toEqual([]);
+  });
+});

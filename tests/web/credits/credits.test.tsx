@@ -1,0 +1,288 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ReasonCode, TransactionType } from '#services/credits/contract.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import {
+  barShares,
+  consumptionSentence,
+  longMonth,
+  shareOf,
+  shortDay,
+  shortMonth,
+} from '#web/features/credits/consumption.ts';
+import { historyCsv } from '#web/features/credits/history/history-csv.ts';
+import { filtered, foundSentence, monthsOf } from '#web/features/credits/history/history-filter.ts';
+import {
+  refundFailure,
+  refundOf,
+  refundWords,
+} from '#web/features/credits/purchases/purchase-words.ts';
+import { purchasesQuery } from '#web/features/credits/purchases/purchase-queries.ts';
+import {
+  statementMonthsQuery,
+  statementQuery,
+} from '#web/features/credits/statement/statement-queries.ts';
+import { takenBackWords } from '#web/features/credits/purchases/taken-back.ts';
+import { creditTier, lowCredits, stockWords } from '#web/features/credits/tier.ts';
+import {
+  lineTarget,
+  lineWords,
+  transactionWords,
+} from '#web/features/credits/history/transaction-words.ts';
+import { csv } from '#web/ui/text/csv.ts';
+import { money } from '#web/ui/text/figures.ts';
+import { ledger, purchaseOf } from '#tests/web/support/credit-story.ts';
+
+describe('the tier of a balance', () => {
+  it('changes at 50, 20 and 10 credits', () => {
+    expect([500, 50, 49, 20, 19, 10, 9, 0].map(creditTier)).toEqual([
+      'plenty',
+      'plenty',
+      'enough',
+      'enough',
+      'low',
+      'low',
+      'very-low',
+      'very-low',
+    ]);
+  });
+
+  it('offers more credits under 20', () => {
+    expect(lowCredits).toBe(20);
+  });
+
+  it('is well stocked above 20 credits, not at 20', () => {
+    expect([21, 20, 0].map(stockWords)).toEqual(['Well stocked', 'Running low', 'Running low']);
+  });
+});
+
+describe('what was bought, used and is left', () => {
+  const nothing = {
+    available_credits: 0,
+    reserved_credits: 0,
+    debt_credits: 0,
+    spending_frozen: false,
+    total_purchased: 0,
+    total_consumed: 0,
+    total_credits: 0,
+    used_credits: 0,
+  };
+  const bought = { total_purchased: 20, total_credits: 20 };
+  const used = { total_consumed: 14, used_credits: 14 };
+
+  it.each([
+    ['nothing', nothing, null],
+    ['an unused rest', { ...nothing, ...bought, ...used, available_credits: 6 }, null],
+    ['a held rest', { ...nothing, ...bought, ...used, reserved_credits: 6 }, null],
+    ['a refund', { ...nothing, ...bought, ...used }, '6 refunded or taken back'],
+    [
+      'a dispute of credits that were used, too',
+      { ...nothing, ...bought, ...used, debt_credits: 14 },
+      '20 refunded or taken back',
+    ],
+    ['figures of two moments', { ...nothing, ...bought, ...used, available_credits: 20 }, null],
+  ])('add up with what went back: %s', (_, balance, words) => {
+    expect(takenBackWords(balance, 'en-US')).toBe(words);
+  });
+});
+
+describe('the bars of a year', () => {
+  const months = [
+    { month: '2026-09', credits: 0 },
+    { month: '2026-10', credits: 28 },
+    { month: '2026-11', credits: 14 },
+  ];
+
+  it('begin at zero and measure against the tallest', () => {
+    expect(barShares(months)).toEqual([0, 1, 0.5]);
+  });
+
+  it('stand at nought in a month in which more came back than was used', () => {
+    expect(barShares([{ month: '2026-11', credits: -7 }])).toEqual([0]);
+  });
+
+  it('never leave their frame', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -1_000_000, max: 1_000_000 })), (amounts) => {
+        const shares = barShares(amounts.map((credits) => ({ month: '2026-11', credits })));
+        return shares.every((share) => share >= 0 && share <= 1);
+      }),
+    );
+  });
+
+  it('name months as UTC months, wherever the browser is', () => {
+    expect(shortMonth('2026-11', 'en-US')).toBe('Nov');
+    expect(longMonth('2026-01', 'en-US')).toBe('January 2026');
+  });
+
+  it('say in a sentence what they show', () => {
+    expect(consumptionSentence(months, 'en-US')).toBe(
+      'Credits consumed from September 2026 to November 2026. This month 14; most in October 2026 with 28.',
+    );
+  });
+});
+
+describe('a line of the ledger in words', () => {
+  it('has a word for each type and each cause, whichever sign it has', () => {
+    expect(TransactionType.options.map((type) => transactionWords[type])).toEqual([
+      'Purchase',
+      'Consumption',
+      'Refund',
+      'Bonus',
+      'Other',
+    ]);
+    for (const reason_code of ReasonCode.options)
+      for (const amount of [7, -7]) expect(lineWords({ reason_code, amount }).word).not.toBe('');
+  });
+
+  it.each([
+    ['cash_refund', -12, 'Refund of money'],
+    ['cash_refund', 12, 'Refund of money failed'],
+    ['dispute', -12, 'Dispute'],
+    ['dispute', 12, 'Dispute ended'],
+    ['inquiry', -12, 'Inquiry'],
+    ['inquiry', 12, 'Inquiry ended'],
+    ['debt', -12, 'Debt'],
+    ['debt', 12, 'Debt cancelled'],
+  ] as const)('calls %s of %i credits "%s", and says why', (reason_code, amount, word) => {
+    const words = lineWords({ reason_code, amount });
+    expect(words.word).toBe(word);
+    expect(words.note).not.toBeNull();
+  });
+
+  it('leads to its run, else to its purchase, else to the purchase of its lot', () => {
+    const ofRun = { reason_code: 'run', run_id: 'opt_1', lot_id: 'lot_1' } as const;
+    expect(lineTarget(ofRun)).toEqual({ kind: 'run', runId: 'opt_1' });
+    expect(lineTarget({ reason_code: 'purchase', purchase_id: 'pur_1', lot_id: 'lot_1' })).toEqual({
+      kind: 'purchase',
+      anchor: 'purchase-pur_1',
+    });
+    expect(lineTarget({ reason_code: 'dispute', lot_id: 'lot_1' })).toEqual({
+      kind: 'purchase',
+      anchor: 'lot-lot_1',
+    });
+    // Nothing was paid for it, so there is no purchase to see.
+    expect(lineTarget({ reason_code: 'bonus', lot_id: 'lot_1' })).toBeNull();
+  });
+});
+
+describe('a history that is filtered', () => {
+  it('keeps the lines of a type, and all without one', () => {
+    expect(filtered(ledger, 'bonus').map(({ amount }) => amount)).toEqual([50]);
+    expect(filtered(ledger, undefined)).toHaveLength(ledger.length);
+  });
+
+  it('counts money that went back as a refund', () => {
+    const refunds = filtered(ledger, 'refund').map((line) => line.reason_code);
+    expect(refunds).toContain('cash_refund');
+    expect(refunds).toContain('run_return');
+  });
+
+  it('names the months of its lines once each, newest first', () => {
+    const lines = [
+      '2026-11-20T09:00:00.000Z',
+      '2026-11-01T00:00:00.000Z',
+      '2026-10-31T23:59:59.999Z',
+    ].flatMap((created_at) => ledger.slice(0, 1).map((line) => ({ ...line, created_at })));
+    expect(monthsOf(lines)).toEqual(['2026-11', '2026-10']);
+  });
+
+  it('says what it left out, and how far it was looked through', () => {
+    const said = (filter: Parameters<typeof foundSentence>[0], isAll: boolean) =>
+      foundSentence(filter, { shown: 2, searched: 50, isAll }, 'en-US');
+    expect(said({}, true)).toBeNull();
+    expect(said({ type: 'refund' }, false)).toBe(
+      'Refund: 2 of the newest 50 transactions. Older ones are not looked through yet.',
+    );
+    expect(said({ type: 'refund' }, true)).toBe('Refund: 2 of all 50 transactions.');
+    expect(said({ month: '2026-11' }, true)).toBe('50 transactions in November 2026.');
+    expect(said({ type: 'refund', month: '2026-11' }, true)).toBe(
+      'Refund: 2 of 50 transactions in November 2026.',
+    );
+  });
+});
+
+describe('a table for spreadsheets', () => {
+  it('quotes what would end a cell, and gives nothing that would be a formula', () => {
+    const table = csv([
+      ['a,b', 'say "x"', -3, undefined],
+      ['=1+1', '-2', ' @x', 'line\nline'],
+    ]);
+    expect(table).toBe(`\uFEFF"a,b","say ""x""",-3,\r\n'=1+1,'-2,' @x,"line\nline"\r\n`);
+  });
+
+  it('has a column for every member of a line, and a row for each line', () => {
+    const [head, first, ...rest] = historyCsv(ledger).split('\r\n');
+    expect(head).toBe(
+      '\uFEFFid,created_at,transaction_type,reason_code,description,amount,balance_after,run_id,purchase_id,lot_id',
+    );
+    expect(first).toContain(',consumption,run,Balanced run,-14,86,opt_');
+    expect(rest).toHaveLength(ledger.length);
+  });
+});
+
+describe('money', () => {
+  it('is written to its smallest unit, whatever that is, with its minus before it', () => {
+    expect(money(1_000, 'usd', 'en-US')).toBe('$10.00');
+    expect(money(-615, 'usd', 'en-US')).toBe('−$6.15');
+    expect(money(1_850, 'eur', 'en-US')).toBe('€18.50');
+    expect(money(500, 'jpy', 'en-US')).toBe('¥500');
+  });
+
+  it('of a refund is named beside its credits, with what became of it', () => {
+    const refund = { credits: 1, amount_cents: 50, currency: 'usd' };
+    const amount = money(50, 'usd');
+    expect(refundWords({ ...refund, status: 'pending' }).note).toBe(
+      `${amount} for 1 credit is on its way.`,
+    );
+    expect(refundWords({ ...refund, status: 'failed' }).note).toBe(
+      `${amount} could not be paid back. 1 credit is yours again.`,
+    );
+  });
+
+  it('that goes back with an account is that of all its purchases together', () => {
+    const refundable = { credits: 12, amount_cents: 600, until: '', ends_plan: false };
+    expect(refundOf([purchaseOf(1, { refundable }), purchaseOf(2, { refundable })])).toEqual({
+      credits: 24,
+      money: '$12.00',
+    });
+    expect(refundOf([purchaseOf(3, { refundable: null })])).toBeNull();
+  });
+
+  it('may have moved when no answer came, and has not when the answer was no', () => {
+    const failure = (status: number) =>
+      refundFailure(new ApiProblem({ status, code: 'any', message: 'No.' }));
+    for (const status of [0, 500, 503]) {
+      expect(failure(status).certainty).toContain('It is not known');
+      expect(failure(status).isFinal).toBe(false);
+    }
+    for (const status of [400, 404, 409])
+      expect(failure(status)).toEqual({
+        sentence: 'No.',
+        certainty: 'Nothing was refunded.',
+        isFinal: true,
+      });
+    for (const status of [401, 429]) expect(failure(status).isFinal).toBe(false);
+  });
+});
+
+describe('a share of what was used', () => {
+  it('is never more than all of it, nor less than nothing', () => {
+    expect([shareOf(8, 16), shareOf(5, 0), shareOf(20, 14), shareOf(-1, 14)]).toEqual([
+      0.5, 0, 1, 0,
+    ]);
+  });
+});
+
+describe('what follows from the ledger', () => {
+  it('is cached below the key that the stream makes stale with each change of the balance', () => {
+    for (const { queryKey } of [purchasesQuery, statementMonthsQuery, statementQuery('2026-11')])
+      expect(queryKey[0]).toBe('credits');
+  });
+});
+
+describe('the day of a line', () => {
+  it('is that of its month in UTC', () => {
+    expect(shortDay('2026-11-01T00:00:00.000Z', 'en-US')).toBe('Nov 1');
+  });
+});

@@ -1,0 +1,270 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { packages } from '#services/payments/catalogue.ts';
+import type { Package, Plan } from '#services/payments/contract.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import {
+  heldPlan,
+  type HeldPlan,
+  limitSentence,
+  planProblem,
+  questionOf,
+  statusWords,
+} from '#web/features/plan/words.ts';
+import { NoCheckoutAddress } from '#web/features/purchase/queries.ts';
+import { refusalOf } from '#web/features/purchase/refusal.ts';
+import { firstStrategy, worthInWords, worthOf } from '#web/features/purchase/runs.ts';
+import {
+  debtSentence,
+  purchasedSentence,
+  verificationFailure,
+  wordsOf,
+} from '#web/features/purchase/verification.ts';
+import { providerAddress } from '#web/app/provider-page.ts';
+
+const packageOf = (id: string): Package => {
+  const found = packages.find((one) => one.id === id);
+  if (!found) throw new Error(`No package ${id}`);
+  return found;
+};
+const balanced = { id: 'balanced', name: 'Balanced', credits: 14, recommended: true };
+const fast = { id: 'fast', name: 'Fast', credits: 4, recommended: false };
+const problem = (status: number, code: string) =>
+  new ApiProblem({ status, code, message: `internal words of ${code}` });
+
+describe('what a package is worth', () => {
+  it.each([
+    ['opportunity-finder', balanced, 'Pays 2 Fast runs', '4 credits short of a Balanced run'],
+    ['opportunity-finder', fast, '2 runs, $2 per run', 'and 2 credits left'],
+    ['boost-20', balanced, '1 run, $7 per run', 'and 6 credits left'],
+    ['boost-20', fast, '5 runs, $2 per run', null],
+    ['boost-125', balanced, '8 runs, $5.60 per run', 'and 13 credits left'],
+    ['empire-builder', balanced, '28 runs, $5.25 per run', 'and 8 credits left'],
+  ] as const)('%s in runs of %o', (id, strategy, main, rest) => {
+    expect(worthInWords(packageOf(id), strategy, [fast, balanced], 'en-US')).toEqual({
+      main,
+      rest,
+    });
+  });
+
+  it('names the dearest strategy that it pays, and none where it pays no run at all', () => {
+    const slow = { ...fast, id: 'slow', name: 'Slow', credits: 8 };
+    const small = packageOf('opportunity-finder');
+    expect(worthInWords(small, balanced, [fast, slow, balanced]).main).toBe('Pays 1 Slow run');
+    expect(worthInWords(small, balanced, [balanced])).toEqual({
+      main: '4 credits short of a Balanced run',
+      rest: null,
+    });
+  });
+
+  it('never promises more runs than its credits pay for', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.integer({ min: 1, max: 1_000_000 }),
+        fc.integer({ min: 1, max: 500 }),
+        (credits, price_cents, perRun) => {
+          const { runs, left } = worthOf({ credits, price_cents }, perRun);
+          return runs * perRun + left === credits && left >= 0 && left < perRun;
+        },
+      ),
+    );
+  });
+
+  it('is counted in the recommended strategy first, else in the first there is', () => {
+    expect(firstStrategy([fast, balanced])).toBe(balanced);
+    expect(firstStrategy([fast])).toBe(fast);
+    expect(firstStrategy([])).toBeNull();
+  });
+});
+
+describe('the address of the payment page', () => {
+  it.each(['https://pay.example/c/1', 'http://127.0.0.1:4242/dev/stripe/checkout/1'])(
+    'may be %s',
+    (address) => {
+      expect(providerAddress(address)).toBe(address);
+    },
+  );
+
+  it.each([
+    undefined,
+    null,
+    '',
+    '/credits',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///x',
+  ])('is never %s', (address) => {
+    expect(providerAddress(address)).toBeNull();
+  });
+});
+
+describe('why the payment page did not open', () => {
+  it.each([
+    [new NoCheckoutAddress(), /^No checkout URL received from server/, 'again'],
+    [problem(503, 'payments-unavailable'), /^Buying is not available here/, 'none'],
+    [problem(503, 'payment-provider'), /try again in a moment/, 'again'],
+    [problem(409, 'plan-exists'), /^You already have a plan/, 'plan'],
+    [problem(400, 'unknown-package'), /no longer offered/, 'packages'],
+    [problem(500, 'internal'), /^The server had a problem/, 'again'],
+    [problem(0, 'network'), /^Network error occurred/, 'again'],
+  ] as const)('%s', (error, words, next) => {
+    const refusal = refusalOf(error);
+    expect(refusal.sentence).toMatch(words);
+    expect(refusal.sentence).not.toContain('internal words');
+    expect(refusal.next).toBe(next);
+  });
+});
+
+describe('the words after a payment', () => {
+  const of = {
+    credits: 1_250,
+    package_name: 'Boost 50',
+    kind: 'one_time',
+    receipt_by_email: true,
+  } as const;
+
+  it('thank with the specified sentence', () => {
+    expect(purchasedSentence(50)).toBe(
+      'Successfully purchased 50 credits! Your balance has been updated.',
+    );
+  });
+
+  it.each([
+    [0, 0, ''],
+    [20, 0, '20 credits of them settled what your account owed; 1,230 credits were left to use.'],
+    [
+      1_250,
+      7,
+      'All of them settled what your account owed. Your account still owes 7 credits, and no optimization can start before they are settled.',
+    ],
+    [0, 1, 'Your account owes 1 credit, and no optimization can start before that is settled.'],
+  ])('say that %i settled a debt of which %i are left', (settled_credits, debt_credits, words) => {
+    expect(debtSentence({ ...of, settled_credits }, { debt_credits })).toBe(words);
+  });
+
+  it.each([
+    ['paid', 'done'],
+    ['processing', 'pending'],
+    ['open', 'pending'],
+    ['failed', 'over'],
+    ['expired', 'over'],
+  ] as const)('know whether %s is decided', (status, stage) => {
+    expect(wordsOf({ ...of, status }).stage).toBe(stage);
+  });
+
+  it.each(['open', 'failed', 'expired'] as const)(
+    'say of %s whether money may have moved',
+    (status) => {
+      expect(wordsOf({ ...of, status }).sentence).toMatch(/charged/);
+    },
+  );
+
+  it('tell whose account the credits are on when the checkout is not this one’s', () => {
+    expect(verificationFailure(problem(404, 'not-found'))).toContain('signed in to then');
+    expect(verificationFailure(problem(500, 'internal'))).toContain('do not pay again');
+  });
+});
+
+describe('the words of a plan', () => {
+  const plan: HeldPlan = {
+    package_id: 'side-gig-builder',
+    package_name: 'Side-Gig Builder',
+    status: 'active',
+    credits: 50,
+    amount_cents: 2_500,
+    currency: 'usd',
+    current_period_end: '2026-12-20T12:00:00.000Z',
+    due_cents: null,
+    grace_until: null,
+    next_package_id: null,
+  };
+  const said = (change: Partial<HeldPlan>, next: Package | null = null) =>
+    statusWords({ ...plan, ...change }, next, 'en-US');
+
+  it.each([
+    [{}, null, 'Active', 'Renews on December 20, 2026: $25 for 50 credits.'],
+    [
+      {},
+      packageOf('empire-builder'),
+      'Active',
+      'Becomes Empire Builder on December 20, 2026: $150 for 400 credits a month.',
+    ],
+    [
+      { status: 'past_due', due_cents: 15_000, grace_until: '2026-11-27T12:00:00.000Z' },
+      null,
+      'Payment failed',
+      'The last payment of $150 did not go through. The plan and its limit stay until November 27, 2026; a card that works keeps them.',
+    ],
+    [
+      { status: 'cancelling' },
+      null,
+      'Cancelled',
+      'Ends on December 20, 2026. Nothing more is charged; your credits stay yours.',
+    ],
+    [{ status: 'ended' }, null, 'Ended', 'It ended on December 20, 2026.'],
+  ] as const)('%o', (change, next, word, sentence) => {
+    expect(said(change, next)).toMatchObject({ word, sentence });
+  });
+
+  it('guess no date that is not known', () => {
+    for (const status of ['active', 'past_due', 'cancelling', 'ended'] as const)
+      expect(said({ status, current_period_end: null }).sentence).not.toMatch(/20\d\d|Invalid/);
+  });
+
+  it('name amount and date in every question', () => {
+    const changes = [
+      { action: 'change', to: packageOf('empire-builder') },
+      { action: 'keep', insteadOf: packageOf('empire-builder') },
+      { action: 'cancel' },
+      { action: 'resume' },
+    ] as const;
+    for (const change of changes) {
+      const words = questionOf(change, plan, 'en-US').sentences.join(' ');
+      expect(words).toContain('$25');
+      expect(words).toContain('December 20, 2026');
+    }
+    expect(questionOf(changes[0], plan, 'en-US').sentences[0]).toContain('$150');
+  });
+
+  it.each(['cancel', 'resume'] as const)('say when a %s drops a change', (action) => {
+    const changing = { ...plan, next_package_id: 'empire-builder' };
+    const dropped = 'The change that was planned is dropped.';
+    expect(questionOf({ action }, changing, 'en-US').sentences).toContain(dropped);
+    expect(questionOf({ action }, plan, 'en-US').sentences).not.toContain(dropped);
+  });
+
+  it('call leaving a question by no name of an action', () => {
+    for (const action of ['cancel', 'resume'] as const)
+      expect(questionOf({ action }, plan).keep).toBe('Not now');
+    for (const action of ['change', 'keep'] as const) {
+      const other = packageOf('empire-builder');
+      expect(questionOf({ action, to: other, insteadOf: other }, plan).keep).toBe('Not now');
+    }
+  });
+
+  it('say that a plan which is not paid ends at once when it is cancelled', () => {
+    const unpaid = { ...plan, status: 'past_due', due_cents: 15_000 } as const;
+    const [sentence] = questionOf({ action: 'cancel' }, unpaid, 'en-US').sentences;
+    expect(sentence).toContain('at once');
+    expect(sentence).toContain('$150');
+    expect(sentence).not.toContain('$25');
+  });
+
+  it('count a plan that has ended as none', () => {
+    const answer: Plan = { tier: 'free', monthly_limit: 5, plan: { ...plan, status: 'ended' } };
+    expect(heldPlan(answer)).toBeNull();
+    expect(heldPlan({ ...answer, plan })).toBe(plan);
+  });
+
+  it('say what the limit blocks, and what it never does', () => {
+    expect(limitSentence(5)).toContain('5 runs a month');
+    expect(limitSentence(5)).toContain('never blocked');
+    expect(limitSentence(-1)).toContain('Unlimited');
+  });
+
+  it('show no internal words', () => {
+    for (const code of ['payments-unavailable', 'payment-provider', 'internal'])
+      expect(planProblem(problem(503, code))).not.toContain('internal words');
+  });
+});

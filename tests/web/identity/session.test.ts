@@ -1,0 +1,317 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type * as apiModule from '#web/api/api.ts';
+import type * as sessionModule from '#web/features/identity/sessions/session.ts';
+import { sessionOf } from '#tests/web/support/site.ts';
+
+/**
+ * The session of one or two tabs against a server that keeps one cookie, as the browser does for all
+ * its tabs. The locks and the channel between tabs are real; the clock is the test's.
+ */
+type Answer = Response | 'no answer';
+type Tab = {
+  session: typeof sessionModule;
+  api: typeof apiModule;
+  status: () => Promise<string>;
+  focus: () => void;
+};
+
+let calls: string[] = [];
+/** What the server answers, by method and path. */
+let answers: Record<string, () => Answer | Promise<Answer>> = {};
+let minted = 0;
+let said: unknown[] = [];
+let listener: BroadcastChannel;
+const channels = new Set<BroadcastChannel>();
+
+/** Remembers the channels, so that the tabs of one test hear nothing of the next. */
+class ListedChannel extends BroadcastChannel {
+  constructor(name: string) {
+    super(name);
+    channels.add(this);
+  }
+}
+
+const reply = (data: unknown): Response => Response.json({ data });
+const refused = (status: number): Response =>
+  Response.json({ code: 'refused', message: 'Refused' }, { status });
+const nobody = () => refused(401);
+
+function signedIn(change: object = {}): Response {
+  minted += 1;
+  return reply({ ...sessionOf(), token: `secret-${minted}`, ...change });
+}
+
+/** A tab of its own: its modules are its own, and so is what they remember. */
+async function openTab(): Promise<Tab> {
+  const page = new EventTarget();
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }));
+  vi.resetModules();
+  const api = await import('#web/api/api.ts');
+  const session = await import('#web/features/identity/sessions/session.ts');
+  session.connectSession();
+  await session.restoreSession();
+  return {
+    api,
+    session,
+    status: async () => (await session.knownSession()).status,
+    focus: () => page.dispatchEvent(new Event('focus')),
+  };
+}
+
+const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
+const count = (call: string): number => calls.filter((one) => one === call).length;
+
+/** What goes between tabs and locks passes the event loop, which the test's clock does not move. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+beforeEach(() => {
+  calls = [];
+  minted = 0;
+  said = [];
+  answers = {
+    'GET /api/auth/session': () => signedIn(),
+    'POST /api/auth/refresh': () => signedIn(),
+    'POST /api/auth/logout': () => reply({ ok: true }),
+  };
+  vi.spyOn(console, 'debug').mockReturnValue(undefined);
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'],
+  });
+  vi.stubGlobal('fetch', async (path: string, { method }: RequestInit) => {
+    const call = `${method} ${path}`;
+    calls.push(call);
+    const answer = await (answers[call] ?? nobody)();
+    if (answer === 'no answer') throw new TypeError('Failed to fetch');
+    return answer.clone();
+  });
+  vi.stubGlobal('BroadcastChannel', ListedChannel);
+  listener = new ListedChannel('sevenfold');
+  listener.addEventListener('message', ({ data }: MessageEvent<unknown>) => said.push(data));
+});
+
+afterEach(() => {
+  for (const channel of channels) channel.close();
+  channels.clear();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+describe('a token that is about to end', () => {
+  it('is left alone while it has 300 s or more, and renewed at the next look after that', async () => {
+    const tab = await openTab();
+    await seconds(300);
+    expect(count('POST /api/auth/refresh')).toBe(0);
+    await seconds(30);
+    await settled();
+    expect(count('POST /api/auth/refresh')).toBe(1);
+    expect(await tab.api.currentAccessToken()).toBe('secret-2');
+    await seconds(270);
+    expect(count('POST /api/auth/refresh')).toBe(1);
+  });
+
+  it('is renewed when somebody comes back to the page, once however many events say so', async () => {
+    const tab = await openTab();
+    vi.setSystemTime(Date.now() + 400_000);
+    tab.focus();
+    tab.focus();
+    await settled();
+    expect(count('POST /api/auth/refresh')).toBe(1);
+  });
+
+  it('counts as 3600 s long when the server does not say', async () => {
+    answers['GET /api/auth/session'] = () =>
+      signedIn({ expires_at: undefined, expires_in: undefined });
+    await openTab();
+    await seconds(3_300);
+    expect(count('POST /api/auth/refresh')).toBe(0);
+    await seconds(30);
+    await settled();
+    expect(count('POST /api/auth/refresh')).toBe(1);
+  });
+
+  it('is counted from its arrival, whatever the clock of this machine says', async () => {
+    const { expires_at } = sessionOf();
+    vi.setSystemTime(Date.now() + 86_400_000);
+    answers['GET /api/auth/session'] = () => signedIn({ expires_at });
+    await openTab();
+    await seconds(290);
+    expect(count('POST /api/auth/refresh')).toBe(0);
+  });
+
+  it('does not end the session when nobody answers; the next look tries again', async () => {
+    const tab = await openTab();
+    answers['POST /api/auth/refresh'] = () => 'no answer';
+    await seconds(340);
+    await settled();
+    await seconds(10);
+    await settled();
+    // A lost answer is asked for again at once, while the server still knows the try.
+    expect(count('POST /api/auth/refresh')).toBeGreaterThanOrEqual(3);
+    expect(await tab.status()).toBe('authenticated');
+    answers['POST /api/auth/refresh'] = () => signedIn();
+    await seconds(60);
+    await settled();
+    expect(await tab.api.currentAccessToken()).toBe('secret-2');
+  });
+
+  it('ends the session here when the server refuses to renew it', async () => {
+    const tab = await openTab();
+    answers['POST /api/auth/refresh'] = nobody;
+    await seconds(330);
+    await settled();
+    expect(await tab.status()).toBe('expired');
+    expect(await tab.api.currentAccessToken()).toBeNull();
+    await seconds(600);
+    expect(count('POST /api/auth/refresh')).toBe(1);
+  });
+});
+
+describe('two tabs', () => {
+  it('that renew at once rotate the cookie once; the other asks for a token of its own', async () => {
+    const [first, second] = [await openTab(), await openTab()];
+    expect(count('GET /api/auth/session')).toBe(2);
+    const slow = Promise.withResolvers<Response>();
+    answers['POST /api/auth/refresh'] = () => slow.promise;
+    await seconds(330);
+    await settled();
+    slow.resolve(signedIn());
+    await settled();
+    expect(count('POST /api/auth/refresh')).toBe(1);
+    expect(count('GET /api/auth/session')).toBe(3);
+    expect([await first.status(), await second.status()]).toEqual([
+      'authenticated',
+      'authenticated',
+    ]);
+    expect(await first.api.currentAccessToken()).not.toBe(await second.api.currentAccessToken());
+  });
+
+  it('wait for each other before they ask', async () => {
+    await openTab();
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    void navigator.locks.request('sevenfold.session', () => promise);
+    await settled();
+    await seconds(330);
+    await settled();
+    expect(calls).toEqual(['GET /api/auth/session']);
+    release();
+    await settled();
+    expect(calls).toEqual(['GET /api/auth/session', 'GET /api/auth/session']);
+  });
+
+  it('never tell each other a token', async () => {
+    const [first, second] = [await openTab(), await openTab()];
+    answers['POST /api/auth/login'] = () => signedIn();
+    await first.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
+    first.session.updateUser({ ...sessionOf().user, name: 'Ada' });
+    await settled();
+    second.session.logout();
+    await settled();
+    expect(await first.status()).toBe('anonymous');
+    expect(said).toEqual(['signed-in', 'user-updated', 'signed-out']);
+  });
+
+  it('forget what the first person left when another one signs in next door', async () => {
+    const tab = await openTab();
+    const emptied = vi.fn<() => void>();
+    tab.session.onSessionEnd(emptied);
+    answers['GET /api/auth/session'] = () =>
+      signedIn({ user: { ...sessionOf().user, id: 'usr_01J00000000000000000000009' } });
+    listener.postMessage('signed-in');
+    await settled();
+    expect(emptied).toHaveBeenCalledOnce();
+  });
+});
+
+describe('who is there', () => {
+  it('is asked once by everyone who wants to know at the same time', async () => {
+    const tab = await openTab();
+    calls = [];
+    await Promise.all([tab.session.restoreSession(), tab.session.restoreSession()]);
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is nobody without a session, and nothing is renewed then', async () => {
+    answers['GET /api/auth/session'] = () => reply(null);
+    const tab = await openTab();
+    expect(await tab.status()).toBe('anonymous');
+    await seconds(4_000);
+    expect(calls).toEqual(['GET /api/auth/session']);
+  });
+
+  it('is not brought back by an answer that was on its way when they left', async () => {
+    const tab = await openTab();
+    const late = Promise.withResolvers<Response>();
+    answers['GET /api/auth/session'] = () => late.promise;
+    const asked = tab.session.restoreSession();
+    tab.session.logout();
+    late.resolve(signedIn());
+    expect((await asked).status).toBe('anonymous');
+    expect(await tab.api.currentAccessToken()).toBeNull();
+  });
+
+  it('is the one who signed in while an older question was still open', async () => {
+    answers['GET /api/auth/session'] = () => reply(null);
+    const tab = await openTab();
+    const late = Promise.withResolvers<Response>();
+    answers['GET /api/auth/session'] = () => late.promise;
+    const asked = tab.session.restoreSession();
+    answers['POST /api/auth/login'] = () => signedIn();
+    await tab.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
+    late.resolve(reply(null));
+    expect((await asked).status).toBe('authenticated');
+  });
+
+  it('has left as soon as they say so, and the server is told until it hears', async () => {
+    const tab = await openTab();
+    answers['POST /api/auth/logout'] = () => 'no answer';
+    tab.session.logout();
+    expect(await tab.status()).toBe('anonymous');
+    await seconds(3);
+    answers['POST /api/auth/logout'] = () => reply({ ok: true });
+    await seconds(10);
+    const told = count('POST /api/auth/logout');
+    expect(told).toBeGreaterThanOrEqual(2);
+    await seconds(300);
+    expect(count('POST /api/auth/logout')).toBe(told);
+  });
+
+  it('goes on where the session had ended, and what failed meanwhile is asked again', async () => {
+    const tab = await openTab();
+    const resumed = vi.fn<() => void>();
+    tab.session.onSessionResume(resumed);
+    answers['GET /api/auth/session'] = () => reply(null);
+    await tab.session.restoreSession();
+    expect(await tab.status()).toBe('expired');
+    answers['POST /api/auth/login'] = () => signedIn();
+    await tab.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
+    expect(await tab.status()).toBe('authenticated');
+    expect(resumed).toHaveBeenCalledOnce();
+  });
+
+  it('is written to the console for whoever debugs, without a name or a token', async () => {
+    const heard: string[] = [];
+    vi.spyOn(console, 'debug').mockImplementation((line: string) => heard.push(line));
+    const tab = await openTab();
+    await seconds(330);
+    await settled();
+    tab.session.updateUser(sessionOf().user);
+    tab.session.updateUser({ ...sessionOf().user, name: 'Grace Example' });
+    answers['POST /api/auth/password/reset'] = () => signedIn();
+    await tab.session.resetPassword({ token: 'a'.repeat(43), password: 'Correct1horse' });
+    tab.session.logout();
+    expect(heard).toEqual([
+      'Session: signed in',
+      'Session: token refreshed',
+      'Session: user updated',
+      'Session: password recovery',
+      'Session: token refreshed',
+      'Session: signed out',
+    ]);
+  });
+});

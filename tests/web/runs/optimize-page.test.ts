@@ -1,0 +1,465 @@
+import { describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import {
+  failing,
+  faultsInEveryLook,
+  member,
+  page as pageOf,
+  runId,
+  sidewaysScroll,
+  strategies,
+  useMemberSite,
+  violations,
+} from '#tests/web/support/member-site.ts';
+import { ok, problem, type Reply } from '#tests/web/support/site.ts';
+
+const { open, site } = useMemberSite();
+
+const userId = 'usr_01J00000000000000000000000';
+const draftKey = `sevenfold.draft.${userId}.optimization`;
+
+/** A run in full, as far as these pages look at it. */
+function run(change: object = {}): Reply {
+  return ok({
+    id: runId(1),
+    title: 'Should we raise our prices?',
+    description: '',
+    status: 'pending',
+    strategy: 'balanced',
+    challenge_type: 'sales',
+    progress: 0,
+    agreement_score: null,
+    confidence_score: null,
+    cost: null,
+    cost_is_minimum: false,
+    credits: { price: 14, reserved: 0, charged: null, refunded: null, settlement: 'none' },
+    simulated: false,
+    simulated_seats: 0,
+    created_at: '2026-11-20T10:00:00.000Z',
+    createdAt: '2026-11-20T10:00:00.000Z',
+    ended_at: null,
+    challenge: 'Should we raise our prices?',
+    context: 'Twelve clients',
+    objectives: ['Keep churn low', 'Grow'],
+    constraints: [],
+    models: [],
+    metadata: { models: [] },
+    insights_count: 0,
+    evolution: {
+      id: runId(1),
+      current_step: 'initializing',
+      progress_percentage: 0,
+      step_details: '',
+      estimated_completion: null,
+      start_time: null,
+      models_queried: 0,
+      models_completed: 0,
+      can_cancel: true,
+      bias: null,
+    },
+    result: null,
+    ended_because: null,
+    council: {},
+    ...change,
+  });
+}
+
+const startable = (answers: Parameters<typeof member>[0] = {}) =>
+  member({
+    'POST /api/optimizations': run(),
+    [`POST /api/optimizations/${runId(1)}/process`]: run({ status: 'processing' }),
+    // The chamber, which these tests only want to arrive at, finds nothing.
+    [`GET /api/optimizations/${runId(1)}`]: problem(404, 'not-found', 'Failed to get optimization'),
+    ...answers,
+  });
+
+const calls = (path: string) =>
+  site().calls.filter((call) => call.method === 'POST' && call.path === path);
+
+const challengeField = (page: Page) => page.getByLabel('What business challenge are you facing?');
+const objective = (page: Page, number: number) =>
+  page.getByRole('textbox', { name: `Objective ${number}`, exact: true });
+const startButton = (page: Page) => page.locator('button[type="submit"]');
+
+async function fill(page: Page): Promise<void> {
+  await challengeField(page).fill('Should we raise our prices?');
+  await page.getByRole('radio', { name: /Balanced/ }).check();
+}
+
+const kept = (page: Page) => page.evaluate((key) => localStorage.getItem(key), draftKey);
+
+describe('the optimization form', () => {
+  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+    const page = await open('/optimization');
+    await fill(page);
+    await objective(page, 1).press('Enter');
+    await page.getByText('$0.021 for the models').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Compare as table' }).click();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
+  it('does not scroll sideways at 320 px, also with text twice as large', async () => {
+    const page = await open('/optimization', { width: 320 });
+    await fill(page);
+    await objective(page, 1).press('Enter');
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+  });
+
+  it('cannot start before there is a challenge and a strategy, and says so', async () => {
+    const page = await open('/optimization');
+    await page.getByRole('radio', { name: /Balanced/ }).waitFor();
+    await expect
+      .poll(() => page.locator('main').getByRole('radio', { checked: true }).count())
+      .toBe(0);
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
+    await expect
+      .poll(() => page.locator('#start-note').innerText())
+      .toBe('Describe your challenge.\nChoose a strategy.');
+    await fill(page);
+    await expect.poll(() => startButton(page).innerText()).toBe('Start Optimization');
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true);
+  });
+
+  it('follows the text with the challenge type until somebody chooses', async () => {
+    const page = await open('/optimization');
+    const type = page.getByLabel('Challenge type');
+    await expect.poll(() => type.inputValue()).toBe('business_strategy');
+    await challengeField(page).fill('Which channel should our campaign use?');
+    await expect.poll(() => type.inputValue()).toBe('marketing');
+    await type.selectOption('hiring');
+    await challengeField(page).fill('Which channel should our next campaign use?');
+    await expect.poll(() => type.inputValue()).toBe('hiring');
+  });
+
+  it('says why a strategy is not available, and what this version leaves out', async () => {
+    const page = await open('/optimization');
+    await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
+    await page.getByText('Not available: no key serves gpt-6-astra.').waitFor();
+    await page.getByText('Not in this version: Duels of the two best answers.').waitFor();
+    await page.getByLabel('Allow simulated models').check();
+    await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isEnabled()).toBe(true);
+  });
+
+  it('tries the strategies again without losing what was written', async () => {
+    let isDown = true;
+    const page = await open('/optimization', {
+      api: member({
+        'GET /api/optimizations/strategies': () => (isDown ? failing : ok({ strategies })),
+      }),
+    });
+    await challengeField(page).fill('Should we raise our prices?');
+    await page.getByText('Failed to get strategies').first().waitFor();
+    isDown = false;
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await page.getByRole('radio', { name: /Balanced/ }).waitFor();
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+  });
+});
+
+describe('the rows', () => {
+  it('grow with Enter, take pasted lines, move and come back', async () => {
+    const page = await open('/optimization');
+    const remove = page.getByRole('button', { name: 'Remove Objective 1' });
+    await expect.poll(() => remove.isDisabled()).toBe(true);
+    await objective(page, 1).fill('first');
+    await objective(page, 1).press('Enter');
+    await expect
+      .poll(() => objective(page, 2).evaluate((field) => field === document.activeElement))
+      .toBe(true);
+    await objective(page, 2).evaluate((field) => {
+      const data = new DataTransfer();
+      data.setData('text/plain', '- second\n- third');
+      field.dispatchEvent(
+        new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }),
+      );
+    });
+    const texts = () =>
+      page
+        .getByRole('group', { name: 'Objectives' })
+        .getByRole('textbox')
+        .evaluateAll((fields) => fields.map((field) => (field as HTMLInputElement).value));
+    await expect.poll(() => texts()).toEqual(['first', 'second', 'third']);
+    await page.getByRole('button', { name: 'Move Objective 3 up' }).click();
+    await expect.poll(() => texts()).toEqual(['first', 'third', 'second']);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')))
+      .toBe('Move Objective 2 up');
+    await remove.click();
+    await expect.poll(() => texts()).toEqual(['third', 'second']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => texts()).toEqual(['first', 'third', 'second']);
+  });
+});
+
+describe('the estimate', () => {
+  it('is asked once, half a second after the last letter', async () => {
+    const page = await open('/optimization', { prepare: async (made) => made.clock.install() });
+    await page.getByRole('radio', { name: /Balanced/ }).check();
+    // The page's time stands still while it is written, however long that takes.
+    await page.clock.pauseAt(new Date(Date.now() + 3_600_000));
+    await challengeField(page).pressSequentially('Should we raise our prices?');
+    await page.clock.runFor(499);
+    expect(calls('/api/optimizations/estimate')).toEqual([]);
+    await page.clock.resume();
+    await page.getByText('$0.021 for the models, about 30 s').waitFor();
+    expect(calls('/api/optimizations/estimate').map(({ body }) => body)).toEqual([
+      {
+        strategy: 'balanced',
+        workflowType: 'business-optimization',
+        challengeText: 'Should we raise our prices?',
+      },
+    ]);
+  });
+
+  it('says the price when it is not available', async () => {
+    const page = await open('/optimization', {
+      api: member({ 'POST /api/optimizations/estimate': failing }),
+    });
+    await fill(page);
+    await page.getByText('Estimate unavailable, price is 14 credits').waitFor();
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true);
+  });
+});
+
+describe('a start', () => {
+  it('creates and processes once, however often the button is pressed, and empties the draft', async () => {
+    const page = await open('/optimization', { api: startable() });
+    await fill(page);
+    await expect.poll(() => kept(page)).toContain('Should we raise our prices?');
+    await startButton(page).dblclick();
+    await page.waitForURL(`**/evolution-chamber?id=${runId(1)}`);
+    expect(calls('/api/optimizations').map(({ body }) => body)).toEqual([
+      {
+        challenge: 'Should we raise our prices?',
+        context: '',
+        objectives: [],
+        constraints: [],
+        strategy: 'balanced',
+        challenge_type: 'business_strategy',
+      },
+    ]);
+    expect(calls(`/api/optimizations/${runId(1)}/process`)).toHaveLength(1);
+    await expect.poll(() => kept(page)).toBeNull();
+  });
+
+  it('tries lost calls again with the same keys', async () => {
+    const faults = [failing, failing];
+    const page = await open('/optimization', {
+      api: startable({ 'POST /api/optimizations': () => faults.shift() ?? run() }),
+    });
+    await fill(page);
+    await startButton(page).click();
+    await expect.poll(() => startButton(page).innerText()).toBe('Initializing AI Models...');
+    await page.waitForURL('**/evolution-chamber?id=*');
+    const keys = calls('/api/optimizations').map(({ headers }) => headers.get('idempotency-key'));
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it('keeps its keys over a reload, for a person who presses again', async () => {
+    let isDown = true;
+    const page = await open('/optimization', {
+      api: startable({ 'POST /api/optimizations': () => (isDown ? failing : run()) }),
+    });
+    await fill(page);
+    await startButton(page).click();
+    await page
+      .getByText('Failed to start optimization. Please try again.')
+      .first()
+      .waitFor({ timeout: 60_000 });
+    await page.reload();
+    isDown = false;
+    await startButton(page).click();
+    await page.waitForURL('**/evolution-chamber?id=*');
+    const keys = calls('/api/optimizations').map(({ headers }) => headers.get('idempotency-key'));
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it('by keyboard asks for the price first', async () => {
+    const page = await open('/optimization', { api: startable() });
+    await fill(page);
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true);
+    await challengeField(page).press('Control+Enter');
+    await page.getByRole('heading', { name: 'Start for 14 credits?' }).waitFor();
+    expect(calls('/api/optimizations')).toHaveLength(0);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/evolution-chamber?id=*');
+    expect(calls('/api/optimizations')).toHaveLength(1);
+  });
+
+  it('names what is short, with two ways on, and starts nothing', async () => {
+    const page = await open('/optimization', {
+      api: startable({
+        'GET /api/credits/balance': ok({
+          available_credits: 10,
+          reserved_credits: 0,
+          debt_credits: 0,
+          spending_frozen: false,
+          total_purchased: 10,
+          total_consumed: 0,
+          total_credits: 10,
+          used_credits: 0,
+        }),
+      }),
+    });
+    await fill(page);
+    await page
+      .getByText(
+        "You need 14 credits to run this optimization, but you only have 10 credits available. You're short by 4 credits.",
+      )
+      .waitFor();
+    await expect.poll(() => startButton(page).innerText()).toBe('Insufficient Credits');
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await expect
+      .poll(() => summary.getByRole('link').allInnerTexts())
+      .toEqual(['The rule in full', 'Buy More Credits', 'View Credit Balance']);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it.each([
+    [86, 'Credits Owed', []],
+    [10, 'Insufficient Credits', ["You're short by 4 credits."]],
+  ])('with %i credits and a debt is titled "%s"', async (available, title, more) => {
+    const page = await open('/optimization', {
+      api: startable({
+        'GET /api/credits/balance': ok({
+          available_credits: available,
+          reserved_credits: 0,
+          debt_credits: 6,
+          spending_frozen: false,
+          total_purchased: 100,
+          total_consumed: 14,
+          total_credits: 100,
+          used_credits: 14,
+        }),
+      }),
+    });
+    await fill(page);
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await summary.getByText('Your account owes 6 credits').waitFor();
+    await expect.poll(() => startButton(page).innerText()).toBe(title);
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
+    // On the button and over the panel.
+    await expect.poll(() => summary.getByText(title, { exact: true }).count()).toBe(2);
+    for (const words of more) await summary.getByText(words).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('says so when the server finds a debt', async () => {
+    const figures = { required_credits: 14, current_balance: 86, shortfall: 0 };
+    const page = await open('/optimization', {
+      api: startable({
+        'POST /api/credits/check-usage': ok({
+          has_sufficient_credits: false,
+          ...figures,
+          refusal: { status: 402, code: 'debt', message: 'Your account owes 6 credits' },
+        }),
+      }),
+    });
+    await fill(page);
+    await startButton(page).click();
+    await page
+      .getByText('Your account owes credits, so no optimization can start.')
+      .first()
+      .waitFor();
+    await expect.poll(() => page.getByText('Please purchase more credits').count()).toBe(0);
+  });
+
+  it('says so when the server finds the credits short', async () => {
+    const figures = { required_credits: 14, current_balance: 10, shortfall: 4 };
+    const page = await open('/optimization', {
+      api: startable({
+        'POST /api/credits/check-usage': ok({
+          has_sufficient_credits: false,
+          ...figures,
+          refusal: { status: 402, code: 'insufficient-credits', message: 'You need 14 credits' },
+        }),
+      }),
+    });
+    await fill(page);
+    await startButton(page).click();
+    await page
+      .getByText('Insufficient credits to start optimization. Please purchase more credits.')
+      .first()
+      .waitFor();
+    expect(calls('/api/optimizations')).toHaveLength(0);
+  });
+
+  it('shows the refusal of the monthly limit in its own words', async () => {
+    const sentence = 'Bonus credits can pay for 5 optimizations a month, and this month they have.';
+    const page = await open('/optimization', {
+      api: startable({
+        [`POST /api/optimizations/${runId(1)}/process`]: problem(403, 'monthly-limit', sentence),
+      }),
+    });
+    await fill(page);
+    await startButton(page).click();
+    await page.getByText(sentence).waitFor();
+    await page.getByText('Nothing was charged.').waitFor();
+    await page.getByRole('link', { name: 'See the run that waits' }).waitFor();
+  });
+});
+
+describe('the draft', () => {
+  it('is there after a reload and gone after signing out', async () => {
+    const page = await open('/optimization', { api: startable() });
+    await fill(page);
+    await objective(page, 1).fill('Keep churn low');
+    await page.getByText('Draft saved on this device.').waitFor();
+    await page.reload();
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await expect.poll(() => objective(page, 1).inputValue()).toBe('Keep churn low');
+    await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
+    await challengeField(page).fill('Should we raise our prices now?');
+    await page.getByRole('button', { name: 'Logout' }).click();
+    await page.waitForURL('**/login**');
+    // Longer than the draft takes to be written: nothing may come back.
+    await page.waitForTimeout(1_300);
+    await expect.poll(() => kept(page)).toBeNull();
+  });
+
+  it('can be emptied, and brought back', async () => {
+    const page = await open('/optimization');
+    await fill(page);
+    await page.getByRole('button', { name: 'Empty the form' }).click();
+    await expect.poll(() => challengeField(page).inputValue()).toBe('');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+  });
+
+  it('gives way to a run that is asked again, and can be had back', async () => {
+    const again = {
+      [`GET /api/optimizations/${runId(1)}`]: run({ status: 'failed' }),
+    };
+    const page = await open('/optimization', { api: startable(again) });
+    await challengeField(page).fill('Something of my own');
+    await page.getByText('Draft saved on this device.').waitFor();
+    await page.goto(`${site().origin}/optimization?from=${runId(1)}`);
+    await page.getByText('Your earlier draft is kept on this device').waitFor();
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
+    await expect.poll(() => objective(page, 2).inputValue()).toBe('Grow');
+    await expect.poll(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
+    await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
+    await expect.poll(() => kept(page)).toContain('Something of my own');
+    await page.getByRole('button', { name: 'Use my draft instead' }).click();
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Something of my own');
+  });
+
+  it('begins with a challenge from the address', async () => {
+    const page = await open('/optimization?challenge=Should+we+sell+online%3F');
+    await expect.poll(() => challengeField(page).inputValue()).toBe('Should we sell online?');
+  });
+
+  it('says when the run to ask again is not there', async () => {
+    const page = await open(`/optimization?from=${runId(9)}`, {
+      api: member({ 'GET /api/optimizations': pageOf([]) }),
+    });
+    await page.getByText('The run to copy could not be loaded').first().waitFor();
+    await page.getByRole('link', { name: 'Begin with an empty form' }).click();
+    await challengeField(page).waitFor();
+  });
+});

@@ -1,0 +1,410 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { Fact } from '#services/live/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import { closed, runId as storyId } from '#tests/optimizations/run/run-script.ts';
+import {
+  balance,
+  failing,
+  faultsInEveryLook,
+  member,
+  page as pageOf,
+  runId,
+  runOf,
+  sidewaysScroll,
+  useMemberSite,
+  violations,
+} from '#tests/web/support/member-site.ts';
+import { storyOf } from '#tests/web/support/run-story.ts';
+import { type Api, type Call, ok, problem } from '#tests/web/support/site.ts';
+
+const { open, site } = useMemberSite();
+
+const list = '/dashboard/optimizations';
+const story = storyOf(closed());
+
+/** A person's runs as a server keeps them: what is deleted is hidden, and every change is told. */
+function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof member>[0] = {}) {
+  const runs = new Map(begin.map((run) => [run.id, run]));
+  const hidden = new Set<string>();
+  const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  let version = 100;
+
+  const shown = (): OptimizationSummary[] => [...runs.values()].filter(({ id }) => !hidden.has(id));
+  const write = (event: string, data: unknown): Uint8Array => {
+    version += 1;
+    const text = `id: e.1.${version}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    return new TextEncoder().encode(text);
+  };
+  const tell = (type: Fact['type'], id: string, patch: Fact['patch']): void => {
+    const entity = { kind: 'run_row', id } as const;
+    const at = new Date().toISOString();
+    const fact: Fact = { type, at, stream: `optimization-${id}`, version, entity, patch };
+    for (const stream of streams) stream.enqueue(write('fact', fact));
+  };
+  const hide = (id: string): void => {
+    hidden.add(id);
+    tell('OptimizationHidden', id, { hidden: true });
+  };
+  const restore = (id: string): void => {
+    hidden.delete(id);
+    tell('OptimizationRestored', id, { hidden: false });
+  };
+  /** Deletes a run while nobody is told, because every stream has broken off. */
+  const hideUnheard = (id: string): void => {
+    hidden.add(id);
+    for (const stream of streams) stream.close();
+    streams.clear();
+  };
+  const rename = (id: string, title: string): void => {
+    const run = runs.get(id);
+    if (run) runs.set(id, { ...run, title });
+    tell('OptimizationRenamed', id, { title });
+  };
+  const stream = () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        streams.add(controller);
+        controller.enqueue(write('snapshot', { balance, runs: shown() }));
+      },
+    });
+    return { status: 200, body, headers: { 'content-type': 'text/event-stream' } };
+  };
+  const listed = ({ search }: Call) => {
+    const asked = new URLSearchParams(search);
+    const found = shown().filter(
+      ({ title, status }) =>
+        title.includes(asked.get('q') ?? '') && status === (asked.get('status') ?? status),
+    );
+    const first = (Number(asked.get('page')) - 1) * 10;
+    return pageOf(found.slice(first, first + 10), found.length);
+  };
+  const full = (id: string) => {
+    const known = runs.get(id);
+    if (!known || hidden.has(id)) return problem(404, 'not-found', 'Failed to get optimization');
+    const { council, ...rest } = story.copy();
+    return ok({ ...rest, ...known, council: { ...council, id, title: known.title } });
+  };
+  const others = member({
+    'GET /api/stream': stream,
+    'GET /api/optimizations': listed,
+    ...answers,
+  });
+  const api: Api = (call) => {
+    const [, id = '', rest] = /^\/api\/optimizations\/(opt_\w+)(\/\w+)?$/.exec(call.path) ?? [];
+    if (id === '' || `${call.method} ${call.path}` in answers) return others(call);
+    if (call.method === 'DELETE') {
+      hide(id);
+      return ok({ id, deleted: true });
+    }
+    if (rest === '/restore') restore(id);
+    if (call.method === 'PATCH') rename(id, (call.body as { title: string }).title);
+    return full(id);
+  };
+  return { api, hide, hideUnheard, restore, rename };
+}
+
+const five = [
+  runOf(1, { status: 'processing', progress: 46, agreement_score: null }),
+  runOf(2, { title: 'A second shop?' }),
+  runOf(3, { status: 'failed', agreement_score: null }),
+  runOf(4),
+  runOf(5, { status: 'pending' }),
+];
+const many = Array.from({ length: 25 }, (_, index) => runOf(index + 1));
+
+const titles = (page: Page) => page.locator('main li p:first-child').allInnerTexts();
+const lists = () => site().calls.filter(({ path }) => path === '/api/optimizations');
+const lastAsked = () => lists().at(-1)?.search;
+const sent = () =>
+  site()
+    .calls.filter(({ method, path }) => method !== 'GET' && path.startsWith('/api/optimizations/'))
+    .map(({ method, path }) => `${method} ${path.slice('/api/optimizations/'.length)}`);
+const button = (page: Page, name: string, run: string) =>
+  page.getByRole('button', { name: `${name} : ${run}` });
+const undo = (page: Page) => page.getByRole('button', { name: /^Undo/ });
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '');
+const address = (page: Page) => new URL(page.url()).search;
+
+describe('the list of all optimizations', () => {
+  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+    const page = await open(list, { api: keep(five).api });
+    await page.getByText('It is still running, so it cannot be deleted.').waitFor();
+    await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
+    await button(page, 'Rename', 'Question 4').click();
+    await page.getByRole('dialog').getByLabel('Title').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await button(page, 'Delete', 'Question 5').press('Enter');
+    await page.getByText('would come back cancelled').first().waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await page.setViewportSize({ width: 320, height: 900 });
+    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+  });
+
+  it('is what the address says, after a reload and after the back button, too', async () => {
+    const page = await open(`${list}?page=2&status=completed`, { api: keep(many).api });
+    await page.getByText('Page 2 of 3').waitFor();
+    expect(lastAsked()).toBe('?page=2&limit=10&status=completed');
+    await page.getByLabel('Search titles and questions').fill('Question 1');
+    await page.getByLabel('Order').focus();
+    await page.getByLabel('Order').selectOption('Most credits first');
+    await page.getByText('Page 1 of 2').waitFor();
+    expect(address(page)).toBe('?q=Question+1&status=completed&sort=credits');
+    expect(lastAsked()).toBe('?page=1&limit=10&q=Question+1&status=completed&sort=credits');
+    await expect
+      .poll(() => page.getByLabel('Order').evaluate((one) => one === document.activeElement))
+      .toBe(true);
+    await page.locator('output').getByText('11 optimizations found').waitFor();
+    await page.getByRole('link', { name: 'Next' }).click();
+    await page.getByText('Page 2 of 2').waitFor();
+    await expect.poll(() => focused(page)).toBe('Your optimizations');
+    await page.reload();
+    await page.getByText('Page 2 of 2').waitFor();
+    expect(await titles(page)).toEqual(['Question 19']);
+    await page.goBack();
+    await page.getByText('Page 1 of 2').waitFor();
+    await page.goBack();
+    await page.getByText('Page 2 of 3').waitFor();
+    await expect.poll(() => page.getByLabel('Search titles and questions').inputValue()).toBe('');
+    await expect.poll(() => page.getByLabel('Order').inputValue()).toBe('newest');
+    await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('completed');
+  });
+
+  it('makes of a bad address what it can', async () => {
+    const bad = `?page=-3&status=nonsense&strategy=7&sort=%5B1%5D&q=${'x'.repeat(300)}`;
+    const page = await open(`${list}${bad}`, { api: keep(five).api });
+    await page.getByText('No optimization matches.').waitFor();
+    expect(lastAsked()).toBe(`?page=1&limit=10&q=${'x'.repeat(200)}`);
+    await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('');
+    await page.goto(`${site().origin}${list}?page=99&sort=oldest&q=5`);
+    await page.getByText('1 optimization found').waitFor();
+    expect(address(page)).toMatch(/^\?(sort=oldest&q=5|q=5&sort=oldest)$/);
+  });
+
+  it('says when there are none, when none matches, and when they could not be read', async () => {
+    const page = await open(list, { api: keep([]).api });
+    await page.getByRole('link', { name: 'Ask your first question' }).waitFor();
+    site().answer(keep(five).api);
+    await page.goto(`${site().origin}${list}?q=nowhere`);
+    await page.getByText('No optimization matches.').waitFor();
+    await page.getByRole('link', { name: 'Show all optimizations' }).press('Enter');
+    await page.getByText('5 optimizations', { exact: true }).first().waitFor();
+    expect(address(page)).toBe('');
+    await expect.poll(() => focused(page)).toBe('Your optimizations');
+    site().answer(keep(five, { 'GET /api/optimizations': failing }).api);
+    await page.reload();
+    await page.getByText('Failed to list optimizations').first().waitFor();
+    site().answer(keep(five).api);
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await page.getByText('5 optimizations', { exact: true }).first().waitFor();
+  });
+
+  it('leads to the same question anew and to a recipe of it', async () => {
+    const page = await open(list, { api: keep(five).api });
+    const row = page.getByRole('listitem').filter({ hasText: 'A second shop?' });
+    const target = (name: string) => row.getByRole('link', { name }).getAttribute('href');
+    expect(await target('Duplicate')).toBe(`/optimization?from=${runId(2)}`);
+    expect(await target('Save as recipe')).toBe(`/recipes/new?run=${runId(2)}`);
+  });
+});
+
+describe('a run that is renamed in the list', () => {
+  it('has its new title there, and the focus is back where it was', async () => {
+    const page = await open(list, { api: keep(five).api });
+    await button(page, 'Rename', 'A second shop?').press('Enter');
+    const field = page.getByRole('dialog').getByLabel('Title');
+    await expect.poll(() => field.evaluate((one) => one === document.activeElement)).toBe(true);
+    await field.fill('  ');
+    await field.press('Enter');
+    await page.getByText('Enter a title').waitFor();
+    expect(sent()).toEqual([]);
+    await field.fill('The shop');
+    await field.press('Enter');
+    await button(page, 'Rename', 'The shop').waitFor();
+    expect(sent()).toEqual([`PATCH ${runId(2)}`]);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => focused(page)).toBe('Rename: The shop');
+  });
+
+  it('keeps its title, and the dialog what was typed, when it could not be saved', async () => {
+    const page = await open(list, {
+      api: keep(five, { [`PATCH /api/optimizations/${runId(2)}`]: failing }).api,
+    });
+    await button(page, 'Rename', 'A second shop?').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title').fill('The shop');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('Not saved.').waitFor();
+    await expect.poll(() => dialog.getByLabel('Title').inputValue()).toBe('The shop');
+  });
+});
+
+describe('a run that is deleted in the list', () => {
+  it('by keyboard gives the focus to Undo, where time stands still, and is back by it', async () => {
+    const page = await open(list, {
+      api: keep(five).api,
+      prepare: async (opened) => opened.clock.install(),
+    });
+    await button(page, 'Delete', 'A second shop?').press('Enter');
+    await expect.poll(() => focused(page)).toBe('Undo the deletion of A second shop?');
+    await page.locator('output').getByText('Optimization deleted. A second shop?').waitFor();
+    await expect.poll(() => titles(page)).not.toContain('A second shop?');
+    await page.clock.runFor(20_000);
+    await expect.poll(() => undo(page).count()).toBe(1);
+    await undo(page).press('Enter');
+    await button(page, 'Delete', 'A second shop?').waitFor();
+    await undo(page).waitFor({ state: 'detached' });
+    expect(sent()).toEqual([`DELETE ${runId(2)}`, `POST ${runId(2)}/restore`]);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`run-${runId(2)}`);
+  });
+
+  it('can be brought back for eight seconds, which wait for the pointer', async () => {
+    const page = await open(list, {
+      api: keep(five).api,
+      prepare: async (opened) => opened.clock.install(),
+    });
+    await button(page, 'Delete', 'A second shop?').click();
+    await undo(page).waitFor();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(`run-${runId(3)}`);
+    // The second press of a double click comes down on the run that has moved up.
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await undo(page).hover();
+    await page.clock.runFor(20_000);
+    await expect.poll(() => undo(page).count()).toBe(1);
+    await page.mouse.move(0, 0);
+    await page.clock.runFor(3_000);
+    await expect.poll(() => undo(page).count()).toBe(1);
+    await page.clock.runFor(6_000);
+    await undo(page).waitFor({ state: 'detached' });
+    expect(sent()).toEqual([`DELETE ${runId(2)}`]);
+  });
+
+  it('is still there when the server refuses, which says why', async () => {
+    const page = await open(list, {
+      api: keep(five, {
+        [`DELETE /api/optimizations/${runId(2)}`]: problem(409, 'running', 'The run goes on.'),
+      }).api,
+    });
+    await button(page, 'Delete', 'A second shop?').press('Enter');
+    await page.getByRole('listitem').getByText('It was not deleted. The run goes on.').waitFor();
+    await expect.poll(() => focused(page)).toBe('Delete: A second shop?');
+    await expect.poll(() => undo(page).count()).toBe(0);
+  });
+
+  it('can be brought back by another try when the first one failed', async () => {
+    let isDown = true;
+    const { api } = keep(five);
+    const page = await open(list, {
+      api: (call) => (isDown && call.path.endsWith('/restore') ? failing : api(call)),
+    });
+    await button(page, 'Delete', 'A second shop?').press('Enter');
+    await undo(page).press('Enter');
+    const notice = page.getByRole('region', { name: 'Notifications' });
+    await notice.getByText('It could not be brought back.').waitFor();
+    isDown = false;
+    await undo(page).press('Enter');
+    await button(page, 'Delete', 'A second shop?').waitFor();
+  });
+
+  it('is nothing that the next person is told of', async () => {
+    const page = await open(list, { api: keep(five).api });
+    await button(page, 'Delete', 'A second shop?').press('Enter');
+    await undo(page).waitFor();
+    await page.getByRole('button', { name: 'Logout' }).click();
+    await page.waitForURL('**/login**');
+    await expect.poll(() => page.getByText('A second shop?').count()).toBe(0);
+  });
+});
+
+describe('what happens to a run elsewhere', () => {
+  it('is seen at once in the list, also in one of few, and on the dashboard', async () => {
+    const { api, hide, restore, rename } = keep(five);
+    const page = await open(list, { api });
+    const found = await open(`${list}?q=shop`, { api });
+    const dashboard = await open('/dashboard', { api });
+    await page.getByText('5 optimizations', { exact: true }).waitFor();
+    await found.getByText('1 optimization found').waitFor();
+    await dashboard.getByText('A second shop?', { exact: true }).waitFor();
+    const streams = () => site().calls.filter(({ path }) => path === '/api/stream').length;
+    await expect.poll(streams).toBe(3);
+    hide(runId(2));
+    await page.getByText('4 optimizations', { exact: true }).waitFor();
+    expect(await titles(page)).not.toContain('A second shop?');
+    await found.getByText('No optimization matches.').waitFor();
+    await dashboard.getByText('A second shop?', { exact: true }).waitFor({ state: 'detached' });
+    restore(runId(2));
+    for (const each of [page, found, dashboard])
+      await each.getByText('A second shop?', { exact: true }).waitFor();
+    rename(runId(2), 'The second');
+    for (const each of [page, dashboard])
+      await each.getByText('The second', { exact: true }).waitFor();
+    await found.getByText('No optimization matches.').waitFor();
+  });
+
+  it('is seen in the list after the stream was away', async () => {
+    const { api, hideUnheard } = keep(five);
+    const page = await open(list, { api });
+    await page.getByText('5 optimizations', { exact: true }).waitFor();
+    await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
+    hideUnheard(runId(2));
+    await page.getByText('4 optimizations', { exact: true }).waitFor();
+  });
+
+  it('takes its page away, and brings it back', async () => {
+    const { api, hide, restore } = keep([runOf(2, { id: storyId })]);
+    const page = await open(`/optimizations/${storyId}`, { api });
+    await page.getByText('Recommendation').first().waitFor();
+    await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
+    hide(storyId);
+    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    restore(storyId);
+    await page.getByText('Recommendation').first().waitFor();
+  });
+});
+
+describe('the page of a result', () => {
+  const result = `/optimizations/${storyId}`;
+  const title = story.view().title ?? '';
+
+  it('is left for the list when the run is deleted, with Undo on it', async () => {
+    const page = await open(result, {
+      api: keep([...five.slice(1), runOf(6, { id: storyId, title })]).api,
+    });
+    await button(page, 'Delete', title).press('Enter');
+    await page.getByRole('heading', { name: 'Your optimizations' }).waitFor();
+    await expect.poll(() => focused(page)).toBe(`Undo the deletion of ${title}`);
+    await page.getByText('4 optimizations', { exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await undo(page).press('Enter');
+    await page.getByText('5 optimizations', { exact: true }).waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe(`run-${storyId}`);
+  });
+
+  it('stays when the run could not be deleted', async () => {
+    const page = await open(result, {
+      api: keep([runOf(6, { id: storyId, title })], {
+        [`DELETE /api/optimizations/${storyId}`]: failing,
+      }).api,
+    });
+    await button(page, 'Delete', title).click();
+    await page.locator('main').getByText('It was not deleted.').waitFor();
+    await expect.poll(() => new URL(page.url()).pathname).toBe(result);
+  });
+
+  it('has the title that it is given for its heading, and the question below', async () => {
+    const page = await open(result, { api: keep([runOf(6, { id: storyId, title })]).api });
+    await button(page, 'Rename', title).click();
+    await page.getByRole('dialog').getByLabel('Title').fill('The offer');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'The offer', level: 1 }).waitFor();
+    await page.getByText('What was asked').click();
+    await page.locator('details').getByText(title, { exact: true }).first().waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});

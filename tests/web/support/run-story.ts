@@ -1,0 +1,127 @@
+import type { Fact } from '#services/live/contract.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import {
+  applyPatch,
+  beginView,
+  type EventTexts,
+  patchOf,
+  type ReviewNotes,
+  type RunView,
+} from '#services/optimizations/reading/view.ts';
+import { noon, runId, type Script } from '#tests/optimizations/run/run-script.ts';
+
+/**
+ * A run as the browser gets it: the decider's own events, with words in the places where they are
+ * sealed, as facts of the stream and as the copy that the API answers after any of them.
+ */
+export type Story = {
+  readonly facts: readonly Fact[];
+  /** The view after so many events; all of them unless told. */
+  view: (events?: number) => RunView;
+  /** The same as the API answers it. */
+  copy: (events?: number) => Optimization;
+};
+
+export type Words = {
+  readonly title: string;
+  readonly challenge: string;
+  readonly opinion: (seat: string) => Opinion;
+  readonly ledger: (claims: readonly string[], options: readonly string[]) => LedgerTexts;
+  readonly notes: (seat: string) => ReviewNotes;
+  readonly draft: Draft;
+};
+
+export const plainWords: Words = {
+  title: 'Should the agency sell a fixed offer?',
+  challenge: 'Should the agency sell a fixed offer?',
+  opinion: (seat) => ({
+    recommendation: { option_label: `Option of ${seat}`, one_line: `${seat} would begin small.` },
+    reasoning: [`${seat} weighs the risk first.`, 'Then it looks at the cost.'],
+    claims: [
+      { text: `${seat} claims that clients stay.`, importance: 3, if_false_flips: true },
+      { text: `${seat} claims that margins grow.`, importance: 2, if_false_flips: false },
+    ],
+    assumptions: ['Prices hold.'],
+    missing_info: ['The number of leads.'],
+    risks: ['A large client leaves.'],
+    stated_confidence: 70,
+  }),
+  ledger: (claims, options) => ({
+    claims: Object.fromEntries(
+      claims.map((id) => [
+        id,
+        { text: `The claim ${id} holds.`, quotes: [{ seat: 'S1', quote: `Words for ${id}` }] },
+      ]),
+    ),
+    options: Object.fromEntries(options.map((id) => [id, `The option ${id}`])),
+    notes: { n1: 'Prices hold.' },
+  }),
+  notes: (seat) => ({ critique: `${seat} finds the first answer the clearest.`, flaws: [] }),
+  draft: {
+    decision: 'Begin with one fixed offer for one kind of client.',
+    option_id: 'o1',
+    sections: [{ heading: 'Why', blocks: [{ text: 'Clients stay.', claim_ids: ['c1', 'c2'] }] }],
+    next_steps: [{ text: 'Write the offer down.', claim_ids: ['c1'] }],
+    dissent: [],
+    uncertainties: ['Nobody knows the number of leads.'],
+  },
+};
+
+export function storyOf(script: Script, words: Partial<Words> = {}): Story {
+  const said = { ...plainWords, ...words };
+  const facts = script.events.map((event, index): Fact => ({
+    type: event.type,
+    at: noon,
+    stream: `optimization-${runId}`,
+    version: index + 1,
+    entity: { kind: 'run', id: runId },
+    // What crosses the wire is JSON: a patch that survives it is the one that is tested.
+    patch: JSON.parse(
+      JSON.stringify(patchOf(runId, event, textsOf(event, said), noon)),
+    ) as Fact['patch'],
+  }));
+  const view = (events = facts.length): RunView =>
+    facts
+      .slice(1, events)
+      .reduce(
+        (folded, fact) => applyPatch(folded, fact.patch, fact.version),
+        beginView(facts[0]?.patch ?? {}),
+      );
+  return { facts, view, copy: (events) => describeRun(view(events), Date.parse(noon) + 5_000) };
+}
+
+function textsOf(event: OptimizationEvent, words: Words): EventTexts {
+  switch (event.type) {
+    case 'OptimizationCreated':
+      return {
+        title: words.title,
+        challenge: words.challenge,
+        context: '',
+        objectives: '[]',
+        constraints: '[]',
+      };
+    case 'ClaimsFixed':
+      return {
+        ledger: JSON.stringify(
+          words.ledger(
+            event.data.claims.map(({ id }) => id),
+            event.data.options.map(({ id }) => id),
+          ),
+        ),
+      };
+    case 'CallSucceeded': {
+      const slot = parseSlot(event.data.slot);
+      const seat = 'seat' in slot ? slot.seat : '';
+      return {
+        reply: JSON.stringify(slot.kind === 'draft' ? words.draft : words.opinion(seat)),
+        notes: JSON.stringify(words.notes(seat)),
+      };
+    }
+    default:
+      return {};
+  }
+}

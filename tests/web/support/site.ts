@@ -1,0 +1,186 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serve, type ServerType } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { AddressInfo } from 'node:net';
+import { apiDocs } from '#services/http/docs.ts';
+import type { SessionReply } from '#services/identity/contract.ts';
+import { identityProblems } from '#services/identity/refusals.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { buildWebWhenStale } from '#web/build.ts';
+import { webPages } from '#services/http/pages.ts';
+
+/**
+ * The built pages, sent by the server's own code under its own content policy. `/api` is answered by
+ * the test, which decides what the server says; the journeys against the real one are end to end.
+ */
+const root = join(import.meta.dirname, '../../..');
+
+export type Reply = { status: number; body: unknown; headers?: Record<string, string> };
+export type Call = {
+  method: string;
+  path: string;
+  /** The query, with its question mark; empty without one. */
+  search: string;
+  /** The value of a JSON body, the bytes of any other. */
+  body: unknown;
+  headers: Headers;
+};
+export type Api = (call: Call) => Reply;
+
+export type Site = {
+  origin: string;
+  /** The calls so far, in order. */
+  calls: Call[];
+  /** The paths of pages and files asked for so far, in order. */
+  files: string[];
+  /** Changes what the server answers from now on. */
+  answer: (api: Api) => void;
+  close: () => Promise<void>;
+};
+
+export const ok = (data: unknown): Reply => ({ status: 200, body: { data } });
+
+export const problem = (
+  status: number,
+  code: string,
+  message: string,
+  rest: { headers?: Record<string, string>; errors?: { field: string; message: string }[] } = {},
+): Reply => ({
+  status,
+  body: {
+    type: 'about:blank',
+    title: titleOf(code),
+    status,
+    detail: message,
+    message,
+    code,
+    errors: rest.errors ?? [],
+    request_id: 'req_of_this_test',
+  },
+  headers: { 'content-type': 'application/problem+json', ...rest.headers },
+});
+
+/** As the server names it, where that is known. */
+function titleOf(code: string): string {
+  const titles: Readonly<Record<string, { title: string }>> = identityProblems;
+  return titles[code]?.title ?? code;
+}
+
+/** Nobody is signed in, and nothing else is expected. */
+export const visitor: Api = ({ path }) =>
+  path === '/api/auth/session' ? ok(null) : problem(500, 'internal', 'Unexpected');
+
+/** Somebody is signed in and may sign in, up and out. What the pages then ask for is not here. */
+export const member: Api = ({ path }) => {
+  if (path === '/api/auth/logout') return ok({ ok: true });
+  return path.startsWith('/api/auth/')
+    ? ok(sessionOf())
+    : problem(404, 'not-found', 'Nothing here');
+};
+
+/** Nobody is signed in yet; `reply` is what signing in or up answers, and then there is a session. */
+export const newcomer = (reply: Reply): Api => {
+  let session: unknown = null;
+  return (call) => {
+    if (call.path === '/api/auth/session') return ok(session);
+    if (!/\/(login|signup)$/.test(call.path)) return member(call);
+    if (reply.status < 300) session = sessionOf();
+    return reply;
+  };
+};
+
+/** What a sign-in answers; the access token is good for `seconds`. */
+export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
+  return {
+    token: 'token-of-this-test',
+    access_token: 'token-of-this-test',
+    expires_at: new Date(Date.now() + seconds * 1000).toISOString(),
+    expires_in: seconds,
+    user: {
+      id: 'usr_01J00000000000000000000000',
+      email: 'ada@example.com',
+      name,
+      subscription_tier: 'free',
+      optimizations_used: 0,
+      optimizations_limit: 5,
+      created_at: '2026-11-01T00:00:00.000Z',
+      updated_at: '2026-11-01T00:00:00.000Z',
+    },
+  };
+}
+
+/** Builds the pages when they are stale and answers the folder that holds them. */
+export async function buildPages(): Promise<string> {
+  await buildWebWhenStale({
+    root,
+    productName: 'Sevenfold',
+    contactEmail: null,
+    signal: new AbortController().signal,
+    log: createLog({ level: 'error', process: 'build' }),
+  });
+  return join(root, 'web/dist');
+}
+
+export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}): Promise<Site> {
+  // A copy, so that a build that somebody else starts does not change the pages under a test.
+  const dist = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
+  cpSync(await buildPages(), dist, { recursive: true });
+  let api = options.api ?? visitor;
+  const calls: Call[] = [];
+  const files: string[] = [];
+  const app = new Hono()
+    .all('/api/*', async (context) => {
+      const call: Call = {
+        method: context.req.method,
+        path: context.req.path,
+        search: new URL(context.req.url).search,
+        body: await bodyOf(context.req.raw),
+        headers: context.req.raw.headers,
+      };
+      calls.push(call);
+      const { status, body, headers } = api(call);
+      const head = { status, ...(headers ? { headers } : {}) };
+      // A stream is sent as it is written; everything else is JSON.
+      return body instanceof ReadableStream ? new Response(body, head) : Response.json(body, head);
+    })
+    .use(async (context, next) => {
+      files.push(context.req.path);
+      await next();
+    })
+    .route('/', apiDocs({ productName: 'Sevenfold' }))
+    .route(
+      '/',
+      webPages({ dist, isLocal: options.isLocal ?? false, publicUrl: 'http://127.0.0.1:1' }),
+    );
+  const { promise, resolve } = Promise.withResolvers<AddressInfo>();
+  const server: ServerType = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, resolve);
+  const { port } = await promise;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    calls,
+    files,
+    answer: (next) => {
+      api = next;
+    },
+    close: async () => {
+      await closed(server);
+      rmSync(dist, { recursive: true, force: true });
+    },
+  };
+}
+
+/** JSON as its value, anything else as its bytes. */
+async function bodyOf(request: Request): Promise<unknown> {
+  const bytes = Buffer.from(await request.arrayBuffer());
+  if (request.headers.get('content-type') !== 'application/json') return bytes;
+  return bytes.length === 0 ? undefined : (JSON.parse(bytes.toString()) as unknown);
+}
+
+async function closed(server: ServerType): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  return promise;
+}

@@ -1,0 +1,52 @@
+import { renderToStaticMarkup } from 'react-dom/server';
+import { describe, expect, it } from 'vitest';
+import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
+import { agreementBand, Ring } from '#web/ui/ring.tsx';
+import { Status } from '#web/ui/feedback/status.tsx';
+
+describe('the agreement ring', () => {
+  it('is strong from 80, majority from 60, contested from 40, split below', () => {
+    expect([100, 80, 79, 60, 59, 40, 39, 0].map(agreementBand)).toEqual([
+      'strong',
+      'strong',
+      'majority',
+      'majority',
+      'contested',
+      'contested',
+      'split',
+      'split',
+    ]);
+  });
+
+  it('says its figure and its word, and that agreement is not correctness', () => {
+    const html = renderToStaticMarkup(<Ring score={46} />);
+    expect(html).toContain('aria-label="Agreement 46 of 100, contested"');
+    expect(html).toContain('Agreement is not correctness.');
+  });
+
+  it('does not show nought for a score it does not have', () => {
+    const html = renderToStaticMarkup(<Ring score={null} />);
+    expect(html).toContain('no score: too few models answered');
+    expect(html).toContain('>--<');
+  });
+});
+
+describe('a progress bar', () => {
+  it('has a name and a whole percent, and 100 only for all', () => {
+    expect(renderToStaticMarkup(<ProgressBar label="S1" value={46.9} />)).toContain(
+      'aria-label="S1" value="46"',
+    );
+    expect(renderToStaticMarkup(<ProgressBar label="S1" value={99.99} />)).toContain('value="99"');
+    expect(renderToStaticMarkup(<ProgressBar label="S1" value={250} />)).toContain('value="100"');
+  });
+});
+
+describe('a status', () => {
+  it('has a word, and a shape of its own for each tone', () => {
+    const tones = ['ok', 'active', 'warn', 'bad', 'info', 'neutral'] as const;
+    const drawn = tones.map((tone) => renderToStaticMarkup(<Status tone={tone}>word</Status>));
+    const shapes = drawn.map((html) => html.replace(/class="[^"]*"/g, ''));
+    expect(new Set(shapes).size).toBe(tones.length);
+    expect(drawn.every((html) => html.includes('<span>word</span>'))).toBe(true);
+  });
+});

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  credits,
+  creditsInWords,
+  latency,
+  modelCost,
+  money,
+  percent,
+  percentParts,
+  price,
+  signedCredits,
+} from '#web/ui/text/figures.ts';
+
+describe('figures', () => {
+  it('shows what is unknown as two dashes and never as nought', () => {
+    expect([credits(null), modelCost(null), percent(null), latency(null)]).toEqual(
+      Array.from({ length: 4 }, () => '--'),
+    );
+    expect([credits(0), modelCost(0, 'en-US'), percent(0), latency(0)]).toEqual([
+      '0',
+      '$0.000',
+      '0 %',
+      '0 ms',
+    ]);
+  });
+
+  it('writes the cost of models to three decimals and admits what is smaller', () => {
+    expect(modelCost(0.331, 'en-US')).toBe('$0.331');
+    expect(modelCost(1, 'en-US')).toBe('$1.000');
+    expect(modelCost(0.0004, 'en-US')).toBe('<$0.001');
+  });
+
+  it('writes prices with cents only when there are some', () => {
+    expect(price(500, 'en-US')).toBe('$5');
+    expect(price(750, 'en-US')).toBe('$7.50');
+  });
+
+  it('always writes the sign of a change', () => {
+    expect(signedCredits(50, 'en-US')).toBe('+50');
+    expect(signedCredits(-1250, 'en-US')).toBe('−1,250');
+  });
+
+  it('never writes the sign of an amount that is shown as zero', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -0.4, max: 0.4, noNaN: true }), (nothing) => {
+        for (const figure of [credits, creditsInWords, signedCredits])
+          expect(figure(nothing, 'en-US')).toMatch(/^0( credits)?$/);
+        expect(money(nothing, 'usd', 'en-US')).toBe('$0.00');
+        expect(price(nothing, 'en-US')).toMatch(/^\$0/);
+        expect(modelCost(Math.min(nothing, 0) / 1000, 'en-US')).toBe('$0.000');
+      }),
+      { examples: [[-0], [0], [-0.004]] },
+    );
+  });
+
+  it('says one credit and several credits', () => {
+    expect(creditsInWords(1, 'en-US')).toBe('1 credit');
+    expect(creditsInWords(14, 'en-US')).toBe('14 credits');
+  });
+
+  it('turns milliseconds into seconds from a thousand on', () => {
+    expect(latency(999)).toBe('999 ms');
+    expect(latency(1000)).toBe('1.0 s');
+  });
+
+  it('shows parts of a whole so that they add up to it, each within one percent of its share', () => {
+    expect(percentParts([4, 3, 3, 3, 1], 14)).toEqual([29, 22, 21, 21, 7]);
+    expect(percentParts([1, 1, 1], 3)).toEqual([34, 33, 33]);
+    expect(percentParts([1, 1], 3)).toEqual([34, 33]);
+    expect(percentParts([0, 0], 0)).toEqual([0, 0]);
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1 }),
+        fc.integer({ min: 0, max: 1_000_000 }),
+        (parts, rest) => {
+          const sum = parts.reduce((all, part) => all + part, 0);
+          fc.pre(sum + rest > 0);
+          const shown = percentParts(parts, sum + rest);
+          const total = shown.reduce((all, part) => all + part, 0);
+          expect(total).toBe(Math.round((sum / (sum + rest)) * 100));
+          for (const [index, part] of parts.entries())
+            expect(Math.abs((shown[index] ?? 0) - (part / (sum + rest)) * 100)).toBeLessThan(1);
+        },
+      ),
+    );
+  });
+
+  it('says 100 % only when all is done', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 100, noNaN: true }), (value) => {
+        expect(percent(value) === '100 %').toBe(value === 100);
+      }),
+    );
+  });
+});

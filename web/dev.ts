@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { createServer } from 'vite';
+import { runProcess } from '#services/platform/process/lifecycle.ts';
+
+/**
+ * The web pages while they are being written: Vite's own server on PORT, which reloads as you type and
+ * hands calls on to the API process, whose address is in API_ORIGIN (see web/vite.config.ts).
+ */
+await runProcess('web', async ({ env, resources }) => {
+  const server = await createServer({
+    configFile: join(import.meta.dirname, './vite.config.ts'),
+    server: { host: env.host, port: env.port, strictPort: true },
+  });
+  resources.defer(async () => server.close());
+  await server.listen();
+  return { address: server.resolvedUrls?.local[0] ?? null };
+});

@@ -1,0 +1,49 @@
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { productName } from './product.ts';
+import { Button } from '#web/ui/form/button.tsx';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+
+/** What stands in a page's place when it could not be shown. The bars around it keep working. */
+export function PageProblem({ error, reset }: ErrorComponentProps): ReactNode {
+  const router = useRouter();
+  return (
+    <div className="mx-auto max-w-page px-4 py-12 sm:px-6">
+      <h1 className="mb-6 text-4xl" tabIndex={-1}>
+        {isOldVersion(error) ? 'New version' : 'This page could not be shown'}
+      </h1>
+      {isOldVersion(error) ? (
+        <ErrorState
+          title={`${productName} was updated while this page was open.`}
+          safe="Your drafts are kept on this device."
+          actions={
+            <Button tone="primary" onClick={() => location.reload()}>
+              New version, reload
+            </Button>
+          }
+        />
+      ) : (
+        <ErrorState
+          title={problemSentence(error)}
+          reference={error instanceof ApiProblem ? error.request_id : null}
+          onRetry={() => {
+            reset();
+            void router.invalidate();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Browsers word it differently when a file of the page is no longer on the server. */
+function isOldVersion(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /dynamically imported module|importing a module script failed|unable to preload/i.test(
+      error.message,
+    )
+  );
+}

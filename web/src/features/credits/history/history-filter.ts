@@ -1,0 +1,39 @@
+import type { Transaction, TransactionType } from '#services/credits/contract.ts';
+import { longMonth } from '#web/features/credits/consumption.ts';
+import type { HistoryFilter } from './history-search.ts';
+import { transactionWords } from './transaction-words.ts';
+
+export function filtered<Line extends Transaction>(
+  lines: readonly Line[],
+  type: TransactionType | undefined,
+): readonly Line[] {
+  if (type === undefined) return lines;
+  return lines.filter(
+    (line) =>
+      line.transaction_type === type ||
+      // Money that went back is a refund to whoever looks for one.
+      (type === 'refund' && line.reason_code === 'cash_refund'),
+  );
+}
+
+/** UTC months of the lines, newest first, for as long as nobody has said which months there are. */
+export function monthsOf(lines: readonly Transaction[]): string[] {
+  return [...new Set(lines.map((line) => line.created_at.slice(0, 7)))].toSorted().toReversed();
+}
+
+/** What was found, and where it was looked for. Null when nothing is left out. */
+export function foundSentence(
+  { type, month }: HistoryFilter,
+  found: { shown: number; searched: number; isAll: boolean },
+  locale?: string,
+): string | null {
+  const { shown, searched, isAll } = found;
+  const all = searched === 1 ? '1 transaction' : `${searched} transactions`;
+  const inMonth = month === undefined ? '' : ` in ${longMonth(month, locale)}`;
+  if (type === undefined) return month === undefined ? null : `${all}${inMonth}.`;
+  const word = transactionWords[type];
+  if (month !== undefined) return `${word}: ${shown} of ${all}${inMonth}.`;
+  return isAll
+    ? `${word}: ${shown} of all ${all}.`
+    : `${word}: ${shown} of the newest ${all}. Older ones are not looked through yet.`;
+}

@@ -1,0 +1,113 @@
+import type { Purchase, PurchaseStatus, Refund } from '#services/payments/contract.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { creditsInWords, money } from '#web/ui/text/figures.ts';
+import type { StatusTone } from '#web/ui/feedback/status.tsx';
+
+export const purchaseStatusWords: Readonly<Record<PurchaseStatus, string>> = {
+  open: 'Not confirmed',
+  processing: 'Your bank is still confirming',
+  paid: 'Paid',
+  failed: 'Payment failed',
+  expired: 'Expired',
+};
+
+export const purchaseStatusTones: Readonly<Record<PurchaseStatus, StatusTone>> = {
+  open: 'neutral',
+  processing: 'active',
+  paid: 'ok',
+  failed: 'bad',
+  expired: 'neutral',
+};
+
+/** What follows from a status, where that is not plain. */
+export const purchaseStatusNotes: Readonly<Record<PurchaseStatus, string | null>> = {
+  open: 'If you have paid, it shows here within minutes; if not, it closes by itself within an hour.',
+  processing: 'The credits arrive here by themselves once it has. You can leave this page.',
+  paid: null,
+  failed: 'Nothing was charged.',
+  expired: 'Nothing was charged.',
+};
+
+type Refusal = NonNullable<Purchase['refusal']>;
+
+/** Why nothing of a purchase can be asked back. Null where the rest of its row says it already. */
+export const refusalWords: Readonly<Record<Refusal, string | null>> = {
+  not_paid: null,
+  pending: null,
+  taken_back: null,
+  nothing_left: 'All of its credits are used, reserved, refunded or settled what was owed.',
+  too_old: 'The 30 days in which unused credits can be refunded are over.',
+  debt: 'Your account owes credits. Once they are settled, unused credits can be refunded.',
+  free: 'Nothing was paid for it.',
+};
+
+export const refundTones: Readonly<Record<Refund['status'], StatusTone>> = {
+  pending: 'active',
+  done: 'ok',
+  failed: 'bad',
+};
+
+/** What became of a refund, with its figures. */
+export function refundWords(
+  refund: Pick<Refund, 'status' | 'credits' | 'amount_cents' | 'currency'>,
+): {
+  word: string;
+  note: string;
+} {
+  const amount = money(refund.amount_cents, refund.currency);
+  const given = creditsInWords(refund.credits);
+  switch (refund.status) {
+    case 'pending':
+      return { word: 'Refund pending', note: `${amount} for ${given} is on its way.` };
+    case 'done':
+      return {
+        word: 'Refunded',
+        note: `${amount} for ${given}. Your bank may take some days to show it.`,
+      };
+    case 'failed':
+      return {
+        word: 'Refund failed',
+        note: `${amount} could not be paid back. ${given} ${refund.credits === 1 ? 'is' : 'are'} yours again.`,
+      };
+  }
+}
+
+export type RefundFailure = {
+  /** Why, in a sentence. */
+  sentence: string;
+  /** Whether something may have happened all the same. */
+  certainty: string;
+  /** Trying again would be refused again. */
+  isFinal: boolean;
+};
+
+/** What it means that a refund could not be requested. */
+export function refundFailure(error: unknown): RefundFailure {
+  const sentence = problemSentence(error);
+  if (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500)
+    return {
+      sentence,
+      certainty:
+        'It is not known whether the request arrived. Trying again is safe: it is made once.',
+      isFinal: false,
+    };
+  return {
+    sentence,
+    certainty: 'Nothing was refunded.',
+    isFinal: ![401, 429].includes(error.status),
+  };
+}
+
+/** All that can be asked back now; purchases are of one currency. */
+export function refundOf(
+  purchases: readonly Purchase[],
+): { credits: number; money: string } | null {
+  const offers = purchases.flatMap(({ refundable }) => refundable ?? []);
+  const cents = offers.reduce((sum, offer) => sum + offer.amount_cents, 0);
+  if (cents === 0) return null;
+  return {
+    credits: offers.reduce((sum, offer) => sum + offer.credits, 0),
+    money: money(cents, purchases[0]?.currency ?? 'usd'),
+  };
+}

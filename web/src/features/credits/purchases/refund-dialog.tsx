@@ -1,0 +1,138 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef } from 'react';
+import type { Purchase } from '#services/payments/contract.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
+import { Button } from '#web/ui/form/button.tsx';
+import { day } from '#web/ui/text/day.ts';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { creditsInWords, money } from '#web/ui/text/figures.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
+import { requestRefund } from './purchase-queries.ts';
+import { refundFailure, refundWords } from './purchase-words.ts';
+
+/** A purchase as it was when somebody asked to have it refunded, and the key of that intent. */
+export type Asked = { readonly purchase: Purchase; readonly key: string };
+
+const failed = 'The refund could not be requested';
+
+/**
+ * Gives the unused credits of a purchase back for their price. It names both as they were when it
+ * opened, and whether a plan ends with them; the server refuses when that has changed, so that nothing
+ * else is refunded unseen, and no plan is ended. While it is not known whether an attempt arrived, the next one carries the same key.
+ */
+export function RefundDialog({
+  asked,
+  onClose,
+}: {
+  /** Null closes it. */
+  asked: Asked | null;
+  /** Called when it has closed; `requested` after a refund was. */
+  onClose: (requested: boolean) => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const isOpen = useRef(false);
+  // The second half of a double click comes before the button is drawn as busy.
+  const isSending = useRef(false);
+  const request = useMutation({
+    mutationFn: ({ purchase, key }: Asked) =>
+      requestRefund(
+        purchase.id,
+        {
+          credits: purchase.refundable?.credits,
+          ends_plan: purchase.refundable?.ends_plan,
+        },
+        key,
+      ),
+    onSuccess: (refund) => {
+      const { word, note } = refundWords(refund);
+      announce(`${word}: ${note}`);
+    },
+    onError: (error) => {
+      // Whoever closed the dialog meanwhile would not see what stands in it.
+      if (!isOpen.current) showToast('error', failed, { message: refundFailure(error).sentence });
+    },
+    // Also after a failure it may have happened. Balance, history, plan and tier follow from it.
+    onSettled: () => {
+      isSending.current = false;
+      void client.invalidateQueries();
+    },
+  });
+  const open = asked !== null && !request.isSuccess;
+  useEffect(() => {
+    isOpen.current = open;
+  });
+  const failure = request.error === null ? null : refundFailure(request.error);
+  return (
+    <Dialog
+      open={open}
+      onClose={() => {
+        const requested = request.isSuccess;
+        request.reset();
+        onClose(requested);
+      }}
+      title="Refund unused credits?"
+      actions={
+        <>
+          <Button onClick={() => onClose(false)}>
+            {failure?.isFinal === true ? 'Close' : 'Keep the credits'}
+          </Button>
+          {asked === null || failure?.isFinal === true ? null : (
+            <Button
+              tone="danger"
+              busy={request.isPending}
+              onClick={() => {
+                if (isSending.current) return;
+                isSending.current = true;
+                request.mutate(asked);
+              }}
+            >
+              {request.isPending ? 'Requesting…' : `Refund ${amountOf(asked.purchase)}`}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {asked === null ? null : <Effects purchase={asked.purchase} />}
+      {failure === null ? null : (
+        <Notice tone="bad" title={failed} announced={`${failed}. ${failure.sentence}`}>
+          <p>{failure.sentence}</p>
+          <p>{failure.certainty}</p>
+        </Notice>
+      )}
+    </Dialog>
+  );
+}
+
+/** What happens when it is confirmed. */
+function Effects({ purchase }: { purchase: Purchase }): ReactNode {
+  const given = purchase.refundable?.credits ?? 0;
+  return (
+    <>
+      <p>
+        <span className="font-medium">
+          {creditsInWords(given)} for {amountOf(purchase)}
+        </span>
+        , out of {creditsInWords(purchase.credits)} of {purchase.package_name}, bought on{' '}
+        {day(purchase.paid_at ?? purchase.created_at)}.
+      </p>
+      <ul className="list-disc space-y-1 ps-5 text-ink-2">
+        <li>The credits leave your balance at once.</li>
+        <li>
+          The money goes back to the card that it was paid with. Your bank shows it after some days.
+        </li>
+        <li>If it cannot be paid back, the credits return by themselves.</li>
+      </ul>
+      {purchase.refundable?.ends_plan === true ? (
+        <Notice tone="warn" title="Your plan ends at once">
+          These are the credits of your plan&apos;s current period. {purchase.package_name} and what
+          comes with it end when you confirm, and it does not renew.
+        </Notice>
+      ) : null}
+    </>
+  );
+}
+
+function amountOf({ refundable, currency }: Purchase): string {
+  return money(refundable?.amount_cents ?? 0, currency);
+}

@@ -1,0 +1,74 @@
+import type { ReactNode } from 'react';
+import { ResetLinkRequest } from '#services/identity/contract.ts';
+import { TextField } from '#web/ui/form/field.tsx';
+import { useForm } from '#web/ui/form/form.ts';
+import { useHydrated } from '#web/ui/hydrated.ts';
+import { LinkRequestButton, LinkRequestOutcome } from './link-request.tsx';
+import {
+  requestMagicLink,
+  requestReset,
+  resendConfirmation,
+} from '#web/features/identity/sessions/session.ts';
+import { useLinkRequest } from './use-link-request.ts';
+
+export type AskedLink = 'confirm' | 'magic' | 'reset';
+
+const senders: Readonly<
+  Record<AskedLink, (email: string, redirect: string | undefined) => Promise<void>>
+> = {
+  confirm: (email, redirect) => resendConfirmation({ email, ...(redirect ? { redirect } : {}) }),
+  magic: (email, redirect) => requestMagicLink({ email, ...(redirect ? { redirect } : {}) }),
+  reset: (email) => requestReset({ email }),
+};
+
+/** What the mail's link does and how long it does it. */
+export const linkPromises: Readonly<Record<AskedLink, string>> = {
+  confirm:
+    'The link confirms your address. It works once, for 24 hours, and signs you in when you open it in the browser where you signed up.',
+  magic: 'The link signs you in. It works once, for 10 minutes, in this browser.',
+  reset: 'The link lets you choose a new password. It works once, for 10 minutes, in this browser.',
+};
+
+/** One field, one button: a link of the kind by mail. */
+export function AskForLink({
+  kind,
+  label,
+  email,
+  redirect,
+}: {
+  kind: AskedLink;
+  label: string;
+  email?: string | undefined;
+  redirect?: string | undefined;
+}): ReactNode {
+  const hydrated = useHydrated();
+  const request = useLinkRequest();
+  const form = useForm({
+    schema: ResetLinkRequest,
+    read: (data) => ({ email: data.get('email') ?? '' }),
+    send: (value) => request.ask(() => senders[kind](value.email, redirect)),
+  });
+  return (
+    <form {...form.props} className="space-y-5">
+      <LinkRequestOutcome request={request}>{linkPromises[kind]}</LinkRequestOutcome>
+      <TextField
+        label="Email"
+        name="email"
+        type="email"
+        autoComplete="email"
+        inputMode="email"
+        required
+        defaultValue={email}
+        error={form.errors['email']}
+      />
+      <LinkRequestButton
+        request={request}
+        label={label}
+        type="submit"
+        tone="primary"
+        wide
+        disabled={!hydrated}
+      />
+    </form>
+  );
+}

@@ -1,0 +1,65 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { contactEmail } from '#web/app/product.ts';
+import { Card } from '#web/ui/card.tsx';
+import { useSession } from '#web/features/identity/sessions/session.ts';
+
+/** The frame of a page that a mail leads to: one heading, one card, and the ways out below. */
+export function LandingPage({
+  heading,
+  children,
+  below,
+}: {
+  heading: string;
+  children: ReactNode;
+  below?: ReactNode;
+}): ReactNode {
+  return (
+    <div className="mx-auto w-full max-w-form space-y-6 px-4 pt-8 lg:pt-16">
+      <h1 className="text-4xl">{heading}</h1>
+      <Card className="space-y-5">{children}</Card>
+      {below}
+    </div>
+  );
+}
+
+const waysIn = [
+  { to: '/login', label: 'Login' },
+  { to: '/signup', label: 'Sign up' },
+] as const;
+const waysBack = [
+  { to: '/dashboard', label: 'Dashboard' },
+  { to: '/profile', label: 'Account Settings' },
+] as const;
+
+/** The ways on for whom a link did not help. */
+export function WaysOn(): ReactNode {
+  const isSignedIn = useSession().status === 'authenticated';
+  return (
+    <ul className="flex flex-wrap gap-x-6">
+      {(isSignedIn ? waysBack : waysIn).map(({ to, label }) => (
+        <li key={to}>
+          <Link to={to} className={wayOn}>
+            {label}
+          </Link>
+        </li>
+      ))}
+      {contactEmail ? (
+        <li>
+          <ContactLink />
+        </li>
+      ) : null}
+    </ul>
+  );
+}
+
+/** Nothing when the operator has not said where people write to. */
+export function ContactLink(): ReactNode {
+  return contactEmail ? (
+    <a href={`mailto:${contactEmail}`} className={wayOn}>
+      Write to {contactEmail}
+    </a>
+  ) : null;
+}
+
+const wayOn = 'link inline-flex min-h-11 items-center';

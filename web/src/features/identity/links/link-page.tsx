@@ -1,0 +1,214 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { LinkKind, LinkReply } from '#services/identity/contract.ts';
+import { identityProblems } from '#services/identity/refusals.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { type Arrival, useArrival } from '#web/features/identity/sessions/arrival.ts';
+import { AskForLink } from './ask-for-link.tsx';
+import { FailureBanner, failureSentence } from '#web/features/identity/form-failure.tsx';
+import { LandingPage, WaysOn } from './landing-page.tsx';
+import { isLinkKind, linkWords } from './link-words.ts';
+import { isSomebodyElse } from '#web/features/identity/sessions/other-person.ts';
+import { followLink, type Session, useSession } from '#web/features/identity/sessions/session.ts';
+import { readUnconfirmed } from '#web/features/identity/unconfirmed.ts';
+import { useFollow } from './use-follow.ts';
+
+/**
+ * The page behind a link in a mail. Opening it does nothing, because scanners open every link; the
+ * button does what it says, once.
+ */
+export function LinkPage({ kind }: { kind: string }): ReactNode {
+  const arrival = useArrival(`/auth/link/${kind}`);
+  if (!isLinkKind(kind)) return <UnknownLink />;
+  return <KnownLink kind={kind} arrival={arrival} />;
+}
+
+function KnownLink({ kind, arrival }: { kind: LinkKind; arrival: Arrival | null }): ReactNode {
+  const words = linkWords[kind];
+  const follow = useFollow();
+  const session = useSession();
+  // Kept, because what the answer brings takes its place while this page is still there.
+  const [opened, setOpened] = useState(arrival);
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const [switching, setSwitching] = useState<Switch | null>(null);
+  if (arrival && arrival !== opened) {
+    // A link pasted into the same tab begins anew, also when it is the same one.
+    setOpened(arrival);
+    setBusy(false);
+    setFailure(null);
+    setSwitching(null);
+  }
+  const token = opened?.values['token'];
+  if (token === undefined) return <NoToken kind={kind} />;
+  const use = async (): Promise<void> => {
+    setFailure(null);
+    setBusy(true);
+    try {
+      const reply = await followLink(kind, token);
+      const from = replacedBy(reply, session);
+      if (from === null) follow(reply);
+      else setSwitching({ from, reply });
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  };
+  if (switching) {
+    return <SwitchPerson {...switching} heading={words.heading} onGoOn={follow} />;
+  }
+  const isOver = failure instanceof ApiProblem && finalCodes.has(failure.code);
+  return (
+    <LandingPage heading={words.heading} below={isOver ? <WaysOn /> : null}>
+      {isOver ? (
+        <LinkOver kind={kind} failure={failure} />
+      ) : (
+        <>
+          <FailureBanner
+            title="That did not work"
+            failure={failure}
+            sentence={failureSentence(failure, 'Please try again.')}
+          />
+          <p>{words.promise}</p>
+          <Button tone="primary" wide busy={busy} onClick={() => void use()}>
+            {busy ? words.busy : words.button}
+          </Button>
+        </>
+      )}
+    </LandingPage>
+  );
+}
+
+/** Going on would put the session of another person in the place of this one's. */
+type Switch = { from: string; reply: LinkReply };
+
+/** The address of whoever is signed in, when that is somebody else than the reply signs in. */
+function replacedBy({ redirect, email }: LinkReply, session: Session): string | null {
+  const signsIn = /[?#&](?:access_token|code)=/.test(redirect);
+  if (!signsIn || session.status !== 'authenticated') return null;
+  return isSomebodyElse(session.user, email) ? session.user.email : null;
+}
+
+function SwitchPerson({
+  from,
+  reply,
+  heading,
+  onGoOn,
+}: Switch & { heading: string; onGoOn: (reply: LinkReply) => void }): ReactNode {
+  const notice = useRef<HTMLDivElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => notice.current?.focus(), []);
+  const sentence = `You are signed in as ${from}; going on signs you in as ${reply.email}.`;
+  return (
+    <LandingPage heading={heading}>
+      <Notice
+        tone="warn"
+        title="This link is for another account"
+        focusRef={notice}
+        announced={`This link is for another account. ${sentence}`}
+        actions={
+          <>
+            <LinkButton to="/dashboard" replace>
+              Stay as you are
+            </LinkButton>
+            <Button onClick={() => onGoOn(reply)}>Go on</Button>
+          </>
+        }
+      >
+        {sentence}
+      </Notice>
+    </LandingPage>
+  );
+}
+
+/** Refusals after which the same link will not work here, however often it is tried. */
+const finalCodes: ReadonlySet<string> = new Set([
+  'link-invalid',
+  'link-expired',
+  'link-used',
+  'link-other-browser',
+  'validation-failed',
+  'account-erasing',
+  'email-in-use',
+]);
+
+function LinkOver({ kind, failure }: { kind: LinkKind; failure: ApiProblem }): ReactNode {
+  const isSignedIn = useSession().status === 'authenticated';
+  if (failure.code === 'link-used' && isSignedIn && (kind === 'confirm' || kind === 'magic')) {
+    return (
+      <Notice
+        tone="ok"
+        title="You are signed in"
+        announced="You are signed in"
+        actions={
+          <LinkButton to="/dashboard" replace tone="primary">
+            Continue
+          </LinkButton>
+        }
+      >
+        This link was already used, and your session is still there.
+      </Notice>
+    );
+  }
+  const known = isLinkProblem(failure.code)
+    ? identityProblems[failure.code]
+    : { title: 'This link is not valid', message: failure.message };
+  return (
+    <>
+      <FailureBanner title={known.title} failure={failure} sentence={known.message} />
+      <Instead kind={kind} />
+    </>
+  );
+}
+
+function isLinkProblem(
+  code: string,
+): code is 'link-invalid' | 'link-expired' | 'link-used' | 'link-other-browser' {
+  return code.startsWith('link-') && Object.hasOwn(identityProblems, code);
+}
+
+/** How to get a link that works. */
+function Instead({ kind }: { kind: LinkKind }): ReactNode {
+  const { instead } = linkWords[kind];
+  const email = readUnconfirmed()?.email;
+  if (instead === null) {
+    return (
+      <p>
+        Your account settings say which address counts. When you change it there again, a new link
+        is sent.
+      </p>
+    );
+  }
+  return (
+    <AskForLink
+      kind={instead}
+      label={kind === 'undo' ? 'Send a link to reset the password' : 'Send a new link'}
+      email={kind === 'confirm' ? email : undefined}
+    />
+  );
+}
+
+function NoToken({ kind }: { kind: LinkKind }): ReactNode {
+  return (
+    <LandingPage heading={linkWords[kind].heading} below={<WaysOn />}>
+      <Notice tone="warn" title="This page needs the whole link">
+        Its last part is missing, or it left the address when this page was opened before. Open the
+        link in the mail again, or ask for a new one.
+      </Notice>
+      <Instead kind={kind} />
+    </LandingPage>
+  );
+}
+
+function UnknownLink(): ReactNode {
+  return (
+    <LandingPage heading={identityProblems['link-invalid'].title} below={<WaysOn />}>
+      <Notice tone="warn" title={identityProblems['link-invalid'].title}>
+        Links of this kind do not exist. Open the link in the mail again, or get one that signs you
+        in.
+      </Notice>
+      <AskForLink kind="magic" label="Send a new link" />
+    </LandingPage>
+  );
+}

@@ -1,0 +1,77 @@
+import type { ReactNode } from 'react';
+import { isLocalMode } from '#web/app/local-mode.ts';
+import { Button, type ButtonProps } from '#web/ui/form/button.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { FormFailure } from '#web/features/identity/form-failure.tsx';
+import type { LinkRequestState } from './use-link-request.ts';
+
+/** The same words for every address, because whether an account exists is nobody's business. */
+const onItsWay = 'If an account exists, a link is on its way';
+
+/** What came of a request for a link. `children` says what the link is good for. */
+export function LinkRequestOutcome({
+  request,
+  children,
+}: {
+  request: LinkRequestState;
+  children: ReactNode;
+}): ReactNode {
+  return (
+    <>
+      <FormFailure
+        title="The link was not sent"
+        failure={request.failure}
+        fallback="Please try again."
+      />
+      {request.sent > 0 && !request.failure ? (
+        // A new notice each time, so that it is spoken each time.
+        <Notice key={request.sent} tone="ok" title={onItsWay} announced={onItsWay}>
+          <p>{children}</p>
+          {isLocalMode() ? <OpenMailbox {...localMailbox} /> : null}
+        </Notice>
+      ) : null}
+    </>
+  );
+}
+
+/** Where local mode shows every mail, instead of sending it. */
+export const localMailbox = { name: 'the mailbox of this machine', url: '/dev/mail' };
+
+/** A new tab, so that this one is still there for what comes next. */
+export function OpenMailbox({ name, url }: { name: string; url: string }): ReactNode {
+  return (
+    <p>
+      <a href={url} target="_blank" rel="noopener noreferrer" className="link">
+        Open {name}
+      </a>{' '}
+      <span className="text-sm text-ink-3">(in a new tab)</span>
+    </p>
+  );
+}
+
+/**
+ * The button that asks for a link. While it has to wait it keeps the focus, which a disabled button
+ * does not, and says how long.
+ */
+export function LinkRequestButton({
+  request,
+  label,
+  ...button
+}: Omit<ButtonProps, 'children'> & { request: LinkRequestState; label: string }): ReactNode {
+  const isWaiting = request.waitSeconds > 0;
+  return (
+    <Button
+      {...button}
+      aria-busy={request.busy || undefined}
+      aria-disabled={request.busy || isWaiting || undefined}
+    >
+      {request.busy
+        ? 'Sending…'
+        : isWaiting
+          ? `${label} again in ${request.waitSeconds} s`
+          : request.sent > 0
+            ? `${label} again`
+            : label}
+    </Button>
+  );
+}

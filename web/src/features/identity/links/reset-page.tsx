@@ -1,0 +1,141 @@
+import { useRouter } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { NewPasswordForm } from '#services/identity/contract.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { useForm } from '#web/ui/form/form.ts';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
+import { useArrival } from '#web/features/identity/sessions/arrival.ts';
+import { FormFailure } from '#web/features/identity/form-failure.tsx';
+import { LandingPage, WaysOn } from './landing-page.tsx';
+import { NewPassword } from '#web/features/identity/new-password.tsx';
+import { resetPassword } from '#web/features/identity/sessions/session.ts';
+import { signupFieldErrors } from '#web/features/identity/signup-refusal.ts';
+import { forgetUnconfirmed } from '#web/features/identity/unconfirmed.ts';
+
+/** Why somebody has to choose a password who did not ask for it. */
+const reasons: Readonly<Record<string, { title: string; words: string }>> = {
+  confirmed: {
+    title: 'Your e-mail address is confirmed',
+    words:
+      'The account was made in another browser. To be sure that it is yours alone, its password and its sessions were removed. Choose a password of your own.',
+  },
+  undone: {
+    title: 'Your address is back',
+    words:
+      'The password was removed and every session has ended, so that whoever changed the address is out. Choose a new password.',
+  },
+};
+
+/** The form behind a reset link: a new password, then the dashboard. */
+export function ResetPage({ reason }: { reason: string | undefined }): ReactNode {
+  const arrival = useArrival('/reset-password');
+  const ticket = arrival?.values['token'];
+  const [deadTicket, setDeadTicket] = useState<string | null>(null);
+  if (ticket === undefined || deadTicket === ticket) {
+    return <NoTicket wasThere={ticket !== undefined} />;
+  }
+  return (
+    <LandingPage heading="Choose a new password">
+      <Reason reason={reason} />
+      <WhoseAccount email={arrival?.email} />
+      <ResetForm ticket={ticket} onDead={() => setDeadTicket(ticket)} />
+    </LandingPage>
+  );
+}
+
+function Reason({ reason }: { reason: string | undefined }): ReactNode {
+  const known = reason !== undefined && Object.hasOwn(reasons, reason) ? reasons[reason] : null;
+  if (!known)
+    return <p className="text-ink-2">Saving it ends every other session and signs you in.</p>;
+  return (
+    <Notice tone="ok" title={known.title} announced={known.title}>
+      {known.words}
+    </Notice>
+  );
+}
+
+/** A link may have come from anybody, and lead into an account of theirs. */
+function WhoseAccount({ email }: { email: string | undefined }): ReactNode {
+  if (email === undefined) return null;
+  return (
+    <div className="space-y-1">
+      <p>
+        New password for <strong className="font-semibold break-words">{email}</strong>
+      </p>
+      <p className="text-ink-2">Not your address? Close this page.</p>
+    </div>
+  );
+}
+
+function ResetForm({ ticket, onDead }: { ticket: string; onDead: () => void }): ReactNode {
+  const router = useRouter();
+  const form = useForm({
+    schema: NewPasswordForm,
+    read: (data) => ({
+      password: data.get('password') ?? '',
+      confirmPassword: data.get('confirmPassword') ?? '',
+    }),
+    send: async ({ password }) => {
+      try {
+        await resetPassword({ token: ticket, password });
+        forgetUnconfirmed();
+        router.history.replace('/dashboard');
+      } catch (error) {
+        if (!isDead(error)) throw error;
+        onDead();
+      }
+    },
+  });
+  const errors = { ...signupFieldErrors(form.failure), ...form.errors };
+  return (
+    <form {...form.props} className="space-y-5">
+      <FormFailure
+        title="The password was not saved"
+        failure={form.failure}
+        fallback="Please try again."
+      />
+      <NewPassword error={errors['password']} />
+      <PasswordField
+        label="Confirm password"
+        name="confirmPassword"
+        autoComplete="new-password"
+        required
+        error={errors['confirmPassword']}
+      />
+      <Button type="submit" tone="primary" wide busy={form.busy}>
+        {form.busy ? 'Saving…' : 'Save and sign in'}
+      </Button>
+    </form>
+  );
+}
+
+function isDead(error: unknown): boolean {
+  return (
+    error instanceof ApiProblem &&
+    (error.code.startsWith('link-') || error.errors.some(({ field }) => field === 'token'))
+  );
+}
+
+function NoTicket({ wasThere }: { wasThere: boolean }): ReactNode {
+  const title = wasThere ? 'This link is over' : 'This page needs a link';
+  return (
+    <LandingPage heading="Choose a new password" below={<WaysOn />}>
+      <Notice
+        tone="warn"
+        title={title}
+        announced={wasThere ? title : undefined}
+        actions={
+          <LinkButton to="/forgot-password" tone="primary">
+            Send a new link
+          </LinkButton>
+        }
+      >
+        {wasThere
+          ? 'It works once, for 10 minutes, and in the browser where it was asked for. No new password was saved.'
+          : 'The link to it comes by mail. When you reload this page it has to be asked for again.'}
+      </Notice>
+    </LandingPage>
+  );
+}

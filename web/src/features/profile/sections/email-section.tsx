@@ -1,0 +1,88 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { DoneReply, EmailChangeRequest, type Profile } from '#services/identity/contract.ts';
+import { write } from '#web/api/api.ts';
+import { Button } from '#web/ui/form/button.tsx';
+import { TextField } from '#web/ui/form/field.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
+import { Outcome } from '#web/features/profile/outcome.tsx';
+import { accountQuery } from '#web/features/profile/queries.ts';
+import { Section } from '#web/features/profile/section.tsx';
+import { useChange } from '#web/features/profile/use-change.ts';
+
+const fieldOf = {
+  'email-in-use': 'email',
+  'invalid-email': 'email',
+  'wrong-password': 'password',
+} as const;
+
+export function EmailSection({ profile }: { profile: Profile }): ReactNode {
+  return (
+    <Section
+      title="E-mail"
+      about="A new address counts once you have opened the link that we send there. The old one then gets a mail with a link that undoes the change for 7 days."
+    >
+      <p>
+        You sign in with <span className="font-semibold break-all">{profile.email}</span>.
+      </p>
+      {profile.pending_email === null ? null : (
+        <Notice tone="info" title={`Pending: ${profile.pending_email}`}>
+          Open the link that we sent there, in this browser. Until then your address stays as it is.
+          Asking for another change makes that link invalid.
+        </Notice>
+      )}
+      {profile.has_password ? (
+        <EmailForm />
+      ) : (
+        <p className="text-ink-2">
+          Changing the address takes your password. Choose one first, below.
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function EmailForm(): ReactNode {
+  const client = useQueryClient();
+  const form = useChange({
+    schema: EmailChangeRequest,
+    read: (data) => ({ email: data.get('email') ?? '', password: data.get('password') ?? '' }),
+    send: async (request) => {
+      await write('POST', '/auth/email/change', request, DoneReply);
+      // The server notes the change after its answer, so that it takes no longer for an address that
+      // somebody else has.
+      client.setQueryData(
+        accountQuery.queryKey,
+        (account) => account && { ...account, pending_email: request.email },
+      );
+      return `We sent a link to ${request.email}.`;
+    },
+    fieldOf,
+    clears: true,
+  });
+  return (
+    <form {...form.props} className="space-y-4">
+      <TextField
+        label="New e-mail"
+        name="email"
+        type="email"
+        autoComplete="off"
+        inputMode="email"
+        required
+        error={form.errors['email']}
+      />
+      <PasswordField
+        label="Your password"
+        name="password"
+        autoComplete="current-password"
+        required
+        error={form.errors['password']}
+      />
+      <Outcome done={form.done} failure={form.failure} title="Your e-mail was not changed" />
+      <Button type="submit" busy={form.busy}>
+        {form.busy ? 'Sending…' : 'Change e-mail'}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type ComponentType, type ReactNode, useState } from 'react';
+import { DoneReply, PasswordChangeRequest, type Profile } from '#services/identity/contract.ts';
+import { write } from '#web/api/api.ts';
+import { Button } from '#web/ui/form/button.tsx';
+import { PasswordField } from '#web/ui/form/password-field.tsx';
+import { Outcome } from '#web/features/profile/outcome.tsx';
+import { profileKey } from '#web/features/profile/queries.ts';
+import { Section } from '#web/features/profile/section.tsx';
+import { useAction } from '#web/features/profile/use-action.ts';
+import { useChange } from '#web/features/profile/use-change.ts';
+
+/** The checklist of a new password. */
+type Rules = ComponentType<{ password: string }>;
+
+const fieldOf = {
+  'wrong-password': 'current_password',
+  'password-too-short': 'new_password',
+  'password-too-weak': 'new_password',
+} as const;
+
+export function PasswordSection({
+  profile,
+  Rules,
+  requestReset,
+}: {
+  profile: Profile;
+  Rules: Rules;
+  /** Mails a link with which a password can be chosen. */
+  requestReset: (email: string) => Promise<void>;
+}): ReactNode {
+  return (
+    <Section
+      title="Password"
+      about="A change signs you out everywhere else, makes links in earlier mails invalid, and sends you a mail."
+    >
+      {profile.has_password ? (
+        <PasswordForm email={profile.email} Rules={Rules} />
+      ) : (
+        <FirstPassword email={profile.email} requestReset={requestReset} />
+      )}
+    </Section>
+  );
+}
+
+function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactNode {
+  const client = useQueryClient();
+  const [password, setPassword] = useState('');
+  const form = useChange({
+    schema: PasswordChangeRequest,
+    read: (data) => ({
+      current_password: data.get('current_password') ?? '',
+      new_password: data.get('new_password') ?? '',
+    }),
+    send: async (request) => {
+      await write('POST', '/auth/password/change', request, DoneReply);
+      setPassword('');
+      // Other sessions have ended, and a new address that was not confirmed yet waits no more.
+      await client.invalidateQueries({ queryKey: profileKey });
+      return 'Your password is changed. You are signed out everywhere else.';
+    },
+    fieldOf,
+    clears: true,
+  });
+  return (
+    <form {...form.props} className="space-y-4">
+      {/* For password managers, which otherwise do not know whose password this is. */}
+      <input type="text" autoComplete="username" value={email} readOnly hidden />
+      <PasswordField
+        label="Current password"
+        name="current_password"
+        autoComplete="current-password"
+        required
+        error={form.errors['current_password']}
+      />
+      <PasswordField
+        label="New password"
+        name="new_password"
+        autoComplete="new-password"
+        required
+        error={form.errors['new_password']}
+        onInput={(event) => setPassword(event.currentTarget.value)}
+      >
+        <Rules password={password} />
+      </PasswordField>
+      <Outcome done={form.done} failure={form.failure} title="Your password was not changed" />
+      <Button type="submit" busy={form.busy}>
+        {form.busy ? 'Changing…' : 'Change password'}
+      </Button>
+    </form>
+  );
+}
+
+/** Somebody who signs in by links has nothing to prove the change with but their mailbox. */
+function FirstPassword({
+  email,
+  requestReset,
+}: {
+  email: string;
+  requestReset: (email: string) => Promise<void>;
+}): ReactNode {
+  const { run, busy, done, failure } = useAction();
+  const send = (): void =>
+    run(async () => {
+      await requestReset(email);
+      return `A link is on its way to ${email}. It works for 10 minutes, in this browser.`;
+    });
+  return (
+    <div className="space-y-4">
+      <p>This account has no password: you sign in by links that we mail you.</p>
+      <Outcome done={done} failure={failure} title="The link was not sent" />
+      <Button onClick={send} busy={busy}>
+        {busy ? 'Sending…' : 'E-mail me a link to choose a password'}
+      </Button>
+    </div>
+  );
+}

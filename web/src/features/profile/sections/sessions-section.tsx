@@ -1,0 +1,129 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useRef } from 'react';
+import { DeletedReply, EndedReply, type SessionRow } from '#services/identity/contract.ts';
+import { ApiProblem, write } from '#web/api/api.ts';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { Button } from '#web/ui/form/button.tsx';
+import { RelativeTime } from '#web/ui/text/relative-time.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import { Badge } from '#web/ui/feedback/status.tsx';
+import { Outcome } from '#web/features/profile/outcome.tsx';
+import { sessionsQuery } from '#web/features/profile/queries.ts';
+import { Section } from '#web/features/profile/section.tsx';
+import { type Action, useAction } from '#web/features/profile/use-action.ts';
+
+const methodWords: Readonly<Record<SessionRow['method'], string>> = {
+  password: 'by password',
+  confirm: 'by confirming the address',
+  magic: 'by a sign-in link',
+  reset: 'by a new password',
+  signup: 'by signing up',
+};
+
+export function SessionsSection(): ReactNode {
+  const sessions = useQuery(sessionsQuery);
+  const client = useQueryClient();
+  const list = useRef<HTMLUListElement>(null);
+  const action = useAction();
+
+  /** The pressed button leaves with its row, so the focus goes to the list. */
+  const refresh = async (): Promise<void> => {
+    await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+    list.current?.focus();
+  };
+  const end = ({ id, device }: SessionRow): void =>
+    action.run(async () => {
+      await endOne(id);
+      await refresh();
+      return `${deviceWords(device)} is signed out.`;
+    });
+  const endOthers = (): void =>
+    action.run(async () => {
+      const { ended } = await write('POST', '/auth/sessions/end-others', {}, EndedReply);
+      await refresh();
+      return ended === 1
+        ? '1 other device is signed out.'
+        : `${ended} other devices are signed out.`;
+    });
+
+  return (
+    <Section
+      title="Sessions"
+      about="Where you are signed in. Ending a session signs that device out within seconds."
+    >
+      <QueryBlock
+        answer={sessions}
+        label="Loading your sessions"
+        failure="Your sessions could not be loaded"
+        skeleton={<Skeleton className="h-32" />}
+      >
+        {(rows) => (
+          <>
+            <ul ref={list} tabIndex={-1} aria-label="Sessions" className="divide-y divide-line">
+              {rows.map((row) => (
+                <SessionLine key={row.id} row={row} action={action} onEnd={() => end(row)} />
+              ))}
+            </ul>
+            {rows.length > 1 ? (
+              <Button onClick={endOthers} busy={action.busy}>
+                End all other sessions
+              </Button>
+            ) : null}
+          </>
+        )}
+      </QueryBlock>
+      <Outcome done={action.done} failure={action.failure} title="The session was not ended" />
+    </Section>
+  );
+}
+
+function SessionLine({
+  row,
+  action,
+  onEnd,
+}: {
+  row: SessionRow;
+  action: Action;
+  onEnd: () => void;
+}): ReactNode {
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3 first:pt-0">
+      <div className="min-w-0 space-y-0.5">
+        <p className="flex flex-wrap items-center gap-x-3 font-medium">
+          {deviceWords(row.device)}
+          {row.current ? <Badge tone="ok">This device</Badge> : null}
+        </p>
+        <p className="text-sm text-ink-2">
+          <span className="break-all">{row.address}</span>, signed in {methodWords[row.method]}
+        </p>
+        <p className="text-sm text-ink-2">
+          Last used <RelativeTime at={row.last_used_at} />
+          {row.remembered ? ', remembered' : null}
+        </p>
+      </div>
+      {row.current ? null : (
+        <Button onClick={onEnd} busy={action.busy}>
+          End
+          <span className="sr-only">
+            {' '}
+            the session of {deviceWords(row.device)}, {row.address}, begun{' '}
+            {new Date(row.created_at).toLocaleString()}
+          </span>
+        </Button>
+      )}
+    </li>
+  );
+}
+
+async function endOne(id: string): Promise<void> {
+  try {
+    await write('DELETE', `/auth/sessions/${id}`, {}, DeletedReply);
+  } catch (error) {
+    // It ended by itself while the list stood here.
+    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
+  }
+}
+
+function deviceWords(device: string): string {
+  return device === '' ? 'Unknown device' : device;
+}

@@ -1,0 +1,540 @@
+import type { QueryKey } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
+import type { Balance } from '#services/credits/contract.ts';
+import type { Fact, Snapshot } from '#services/live/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import { describeRun, summarize } from '#services/optimizations/reading/describe.ts';
+import { type RunView } from '#services/optimizations/reading/view.ts';
+import { ApiProblem, currentAccessToken, type Page } from '#web/api/api.ts';
+import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
+import { statsQuery, usageQuery } from '#web/features/dashboard/queries.ts';
+import {
+  onSessionEnd,
+  restoreSession,
+  useSession,
+} from '#web/features/identity/sessions/session.ts';
+import { accountQuery } from '#web/features/profile/queries.ts';
+import { type RunChoice, runQuery, runsKey } from '#web/features/runs/queries.ts';
+import { type Connection, createConnection, type StreamMessage } from './connection.ts';
+import { createPace } from './pace.ts';
+import { isTorn, type RunState, withCopy, withDelta, withFact } from './run-state.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { queryClient } from '#web/api/query-client.ts';
+
+/**
+ * The live part of the page. One stream for the whole tab; a store for each run that is on screen,
+ * outside React and drawn at a steady rate; and the query cache, touched for rare facts only: a
+ * balance changed, a list changed, a run ended.
+ */
+export type RunPhase =
+  | { readonly status: 'loading' }
+  | { readonly status: 'ready' }
+  | { readonly status: 'missing' }
+  /** Tried again by itself after `retryAt` (ms). */
+  | { readonly status: 'failed'; readonly message: string; readonly retryAt: number };
+
+type Run = {
+  readonly id: string;
+  phase: RunPhase;
+  /** What has arrived. */
+  arrived: RunState | null;
+  /** What is on screen. */
+  drawn: RunState | null;
+  readonly listeners: Set<() => void>;
+  loading: Promise<void> | null;
+  failures: number;
+  retry: ReturnType<typeof setTimeout> | undefined;
+  watchers: number;
+};
+
+const loadBackoffMs = [1_000, 2_000, 5_000, 10_000] as const;
+/** Polling takes over after so long without a stream, and repeats at this distance. */
+const pollAfterMs = 20_000;
+const pollEveryMs = 5_000;
+/** A run stays watched for a moment after its page is left: people come back. */
+const releaseAfterMs = 15_000;
+/** Runs that nobody looks at are forgotten beyond so many. */
+const keptRuns = 4;
+
+const runs = new Map<string, Run>();
+const connectionListeners = new Set<() => void>();
+let connection: Connection = { status: 'idle' };
+let serverAheadMs = 0;
+let updatedAt: number | null = null;
+let watched: string | null = null;
+/** A first one was here: the next tells that the stream was away for longer than it can catch up. */
+let hadSnapshot = false;
+let users = 0;
+
+const stream = createConnection({
+  token: currentAccessToken,
+  renew: restoreSession,
+  isOnline: () => navigator.onLine,
+  onMessage: receive,
+  onStatus: setConnection,
+  onServerTime: (serverMs) => {
+    serverAheadMs = serverMs - Date.now();
+  },
+  onMissing: (runId) => {
+    const run = runs.get(runId);
+    if (run) setPhase(run, { status: 'missing' });
+    if (watched === runId) watched = null;
+  },
+  random: Math.random,
+});
+
+const pace = createPace(draw, () => ({
+  hidden: document.hidden,
+  reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches,
+}));
+
+// ── what arrives ────────────────────────────────────────────────────────────────────────────────
+
+function receive(message: StreamMessage): void {
+  updatedAt = Date.now();
+  switch (message.kind) {
+    case 'snapshot':
+      return receiveSnapshot(message.snapshot);
+    case 'fact':
+      return receiveFact(message.fact);
+    case 'delta': {
+      const run = runs.get(message.delta.run);
+      if (run?.arrived) setArrived(run, withDelta(run.arrived, message.delta));
+      return undefined;
+    }
+    case 'stale':
+      for (const { queryKey } of figuresOf[message.name] ?? [])
+        void queryClient.invalidateQueries({ queryKey });
+  }
+}
+
+function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
+  // What happened while there was no stream moved the ledger, too.
+  if (!isKnownBalance(balance)) refreshCredits();
+  setBalance(balance);
+  const known = cachedRows();
+  for (const row of rows) patchRow(row.id, row);
+  // What was deleted meanwhile is not in it, and what is older than its rows may have gone, too.
+  if (hadSnapshot || rows.some((row) => !known.has(row.id))) void refreshLists();
+  hadSnapshot = true;
+  const run = copy && runs.get(copy.id);
+  if (run) receiveCopy(run, copy.council);
+}
+
+function receiveFact(fact: Fact): void {
+  switch (fact.entity.kind) {
+    case 'account':
+      // The patch is a whole balance; the contract of the fact leaves its shape to its kind.
+      setBalance(fact.patch as Balance);
+      refreshCredits();
+      return undefined;
+    case 'run_row':
+      if (hidesRow(fact.type)) followHiding(fact);
+      else if (!cachedRows().has(fact.entity.id)) void refreshLists();
+      else patchRow(fact.entity.id, fact.patch);
+      return undefined;
+    case 'run': {
+      const run = runs.get(fact.entity.id);
+      if (run?.arrived) {
+        setArrived(run, withFact(run.arrived, fact));
+        if (isTorn(run.arrived)) void load(run);
+        if (changesRow(fact.type)) followInCache(run.arrived.view);
+      }
+      if (hidesRow(fact.type)) followHiding(fact);
+      return undefined;
+    }
+  }
+}
+
+function receiveCopy(run: Run, view: RunView): void {
+  run.failures = 0;
+  setArrived(run, withCopy(run.arrived, view));
+  if (run.phase.status !== 'ready') {
+    run.drawn = run.arrived;
+    setPhase(run, { status: 'ready' });
+    followWatch();
+  }
+}
+
+function setArrived(run: Run, next: RunState): void {
+  if (next === run.arrived) return;
+  run.arrived = next;
+  pace.request();
+}
+
+function draw(): void {
+  for (const run of runs.values()) {
+    if (run.drawn === run.arrived) continue;
+    run.drawn = run.arrived;
+    for (const listener of run.listeners) listener();
+  }
+}
+
+function setPhase(run: Run, phase: RunPhase): void {
+  run.phase = phase;
+  for (const listener of run.listeners) listener();
+}
+
+function setConnection(next: Connection): void {
+  if (sameFields(next, connection)) return;
+  connection = next;
+  followPolling();
+  for (const listener of connectionListeners) listener();
+}
+
+/** What is read from each of the server's read models that follow the events by a moment. */
+const figuresOf: Readonly<Record<string, readonly { queryKey: QueryKey }[]>> = {
+  credit_analytics: [analyticsQuery, statsQuery],
+  run_usage: [usageQuery, statsQuery, accountQuery],
+};
+
+// ── the query cache ─────────────────────────────────────────────────────────────────────────────
+
+function setBalance(balance: Balance): void {
+  queryClient.setQueryData(balanceQuery.queryKey, balance);
+}
+
+function isKnownBalance(balance: Balance): boolean {
+  const known = queryClient.getQueryData<Balance>(balanceQuery.queryKey);
+  return known === undefined || sameFields(known, balance);
+}
+
+/** What follows from the ledger. What is computed behind it is said to be stale once it has moved. */
+function refreshCredits(): void {
+  void queryClient.invalidateQueries({ queryKey: ['credits'] });
+}
+
+function cachedPages(): Page<OptimizationSummary>[] {
+  return queryClient
+    .getQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey })
+    .flatMap(([, page]) => (page ? [page] : []));
+}
+
+function cachedRows(): Set<string> {
+  return new Set(cachedPages().flatMap((page) => page.data.map((row) => row.id)));
+}
+
+/**
+ * Changes one run's row wherever it is listed; its `credits` merge by key. A list that is chosen or
+ * ordered by what has changed may hold other rows now, and is read again.
+ */
+function patchRow(id: string, patch: Partial<OptimizationSummary>): void {
+  const before = cachedPages()
+    .flatMap((page) => page.data)
+    .find((row) => row.id === id);
+  const isNews = ({ title, status }: Partial<OptimizationSummary>): boolean =>
+    (title !== undefined && title !== before?.title) ||
+    (status !== undefined && status !== before?.status);
+  if (isNews(patch)) void refreshLists(isChosen);
+  queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
+    page?.data.some((row) => row.id === id)
+      ? {
+          ...page,
+          data: page.data.map((row) =>
+            row.id === id
+              ? { ...row, ...patch, credits: { ...row.credits, ...patch.credits } }
+              : row,
+          ),
+        }
+      : page,
+  );
+}
+
+async function refreshLists(which: (key: QueryKey) => boolean = () => true): Promise<void> {
+  await queryClient.invalidateQueries({
+    queryKey: runsKey,
+    predicate: ({ queryKey }) => which(queryKey),
+  });
+}
+
+/** Whether a list is anything but all runs by age. */
+function isChosen(queryKey: QueryKey): boolean {
+  const choice: RunChoice = queryKey[1] ?? {};
+  return choice.q !== undefined || choice.status !== undefined || choice.sort === 'credits';
+}
+
+/** A run was deleted or brought back, here or elsewhere. */
+function followHiding({ type, entity: { id } }: Fact): void {
+  if (type === 'OptimizationHidden') dropRow(id);
+  // Other runs move up, or down again.
+  void refreshLists();
+  const run = runs.get(id);
+  if (!run) return;
+  if (type === 'OptimizationHidden') setPhase(run, { status: 'missing' });
+  else void load(run);
+}
+
+/** Takes a run's row out of every list, before the lists are read again. */
+function dropRow(id: string): void {
+  queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
+    page?.data.some((row) => row.id === id)
+      ? {
+          data: page.data.filter((row) => row.id !== id),
+          pagination: { ...page.pagination, total: page.pagination.total - 1 },
+        }
+      : page,
+  );
+}
+
+const hidesRow = (type: Fact['type']): boolean =>
+  type === 'OptimizationHidden' || type === 'OptimizationRestored';
+
+const rowChanges: ReadonlySet<Fact['type']> = new Set<Fact['type']>([
+  'ProcessingStarted',
+  'ScoresComputed',
+  'OptimizationCompleted',
+  'OptimizationFailed',
+  'OptimizationCancelled',
+  'OptimizationRenamed',
+]);
+
+const changesRow = (type: Fact['type']): boolean => rowChanges.has(type);
+
+/** The watched run's facts come whole and not as rows; its row follows from its view. */
+function followInCache(view: RunView): void {
+  patchRow(view.id, summarize(view));
+  if (view.stage === 'closed')
+    queryClient.setQueryData(runQuery(view.id).queryKey, describeRun(view, serverNow()));
+}
+
+// ── runs ────────────────────────────────────────────────────────────────────────────────────────
+
+function runOf(id: string): Run {
+  const known = runs.get(id);
+  if (known) return known;
+  const run: Run = {
+    id,
+    phase: { status: 'loading' },
+    arrived: null,
+    drawn: null,
+    listeners: new Set(),
+    loading: null,
+    failures: 0,
+    retry: undefined,
+    watchers: 0,
+  };
+  runs.set(id, run);
+  forgetOldRuns();
+  return run;
+}
+
+function forgetOldRuns(): void {
+  for (const run of runs.values()) {
+    if (runs.size <= keptRuns) return;
+    if (run.watchers > 0 || run.id === watched || run.listeners.size > 0) continue;
+    clearTimeout(run.retry);
+    runs.delete(run.id);
+  }
+}
+
+/** Asks for a fresh copy; calls at the same time share one. A failed one is tried again by itself. */
+function load(run: Run): Promise<void> {
+  clearTimeout(run.retry);
+  run.loading ??= ask(run).finally(() => {
+    run.loading = null;
+  });
+  return run.loading;
+}
+
+async function ask(run: Run): Promise<void> {
+  try {
+    const copy = await queryClient.fetchQuery({ ...runQuery(run.id), staleTime: 0 });
+    updatedAt = Date.now();
+    receiveCopy(run, copy.council);
+  } catch (error) {
+    if (runs.get(run.id) !== run) return;
+    if (error instanceof ApiProblem && error.status === 404) {
+      setPhase(run, { status: 'missing' });
+      return;
+    }
+    // What is on screen stays; its age is told beside it.
+    if (run.phase.status === 'ready') return;
+    const delayMs = loadBackoffMs[Math.min(run.failures, loadBackoffMs.length - 1)] ?? 0;
+    run.failures += 1;
+    run.retry = setTimeout(() => void load(run), delayMs);
+    setPhase(run, {
+      status: 'failed',
+      message: problemSentence(error),
+      retryAt: Date.now() + delayMs,
+    });
+  }
+}
+
+const isUnderway = (run: Run | undefined): boolean =>
+  run?.phase.status === 'ready' && run.arrived?.view.stage !== 'closed';
+
+/**
+ * Points the stream at the run that is looked at and goes on. A run that has ended stays watched
+ * until another one is: opening the stream anew would bring nothing.
+ */
+function followWatch(): void {
+  const next = [...runs.values()].findLast((run) => run.watchers > 0 && isUnderway(run));
+  if (!next || next.id === watched) return;
+  watched = next.id;
+  stream.watch(next.id);
+}
+
+function watchRun(id: string): () => void {
+  const run = runOf(id);
+  run.watchers += 1;
+  // The newest is the one to watch: a page has one run in its centre.
+  runs.delete(id);
+  runs.set(id, run);
+  followWatch();
+  return () => {
+    run.watchers -= 1;
+    setTimeout(() => {
+      if (run.watchers > 0 || watched !== id) return;
+      watched = null;
+      stream.watch(null);
+      followWatch();
+    }, releaseAfterMs);
+  };
+}
+
+// ── when there is a stream ──────────────────────────────────────────────────────────────────────
+
+/** A hidden tab whose run has ended needs no stream: browsers open only six to one host. */
+function followPage(): void {
+  if (users === 0) return;
+  if (!document.hidden || isUnderway(runs.get(watched ?? ''))) stream.start();
+  else stream.pause();
+  if (!document.hidden) stream.hurry();
+}
+
+let polling: ReturnType<typeof setTimeout> | undefined;
+
+function followPolling(): void {
+  clearTimeout(polling);
+  const isAway = connection.status !== 'connected' && connection.status !== 'idle';
+  if (isAway) polling = setTimeout(() => void poll(), pollAfterMs);
+}
+
+async function poll(): Promise<void> {
+  if (!document.hidden) {
+    await Promise.all([
+      ...[...runs.values()].filter((run) => run.watchers > 0).map((run) => load(run)),
+      queryClient.invalidateQueries({ queryKey: balanceQuery.queryKey }),
+      refreshLists(),
+    ]);
+  }
+  if (connection.status !== 'connected' && connection.status !== 'idle')
+    polling = setTimeout(() => void poll(), pollEveryMs);
+}
+
+function connect(): () => void {
+  users += 1;
+  if (users === 1) {
+    document.addEventListener('visibilitychange', followPage);
+    addEventListener('online', stream.hurry);
+    addEventListener('pageshow', stream.hurry);
+  }
+  followPage();
+  return () => {
+    users -= 1;
+    if (users > 0) return;
+    document.removeEventListener('visibilitychange', followPage);
+    removeEventListener('online', stream.hurry);
+    removeEventListener('pageshow', stream.hurry);
+    stream.pause();
+  };
+}
+
+/** What one person has seen is nothing for the next. */
+onSessionEnd(() => {
+  stream.pause();
+  stream.watch(null);
+  watched = null;
+  updatedAt = null;
+  hadSnapshot = false;
+  for (const run of runs.values()) clearTimeout(run.retry);
+  runs.clear();
+});
+
+// ── for components ──────────────────────────────────────────────────────────────────────────────
+
+/** Keeps the stream open while a person is signed in. Mounted once, by the signed-in shell. */
+export function useLiveStream(): void {
+  const { status } = useSession();
+  useEffect(() => (status === 'authenticated' ? connect() : undefined), [status]);
+}
+
+function subscribeConnection(listener: () => void): () => void {
+  connectionListeners.add(listener);
+  return () => connectionListeners.delete(listener);
+}
+
+export function useConnection(): Connection {
+  return useSyncExternalStore(subscribeConnection, () => connection);
+}
+
+/** Milliseconds since anything arrived from the server; null before that. */
+export function sinceUpdate(): number | null {
+  const at = Math.max(updatedAt ?? 0, stream.lastHeardAt() ?? 0);
+  return at === 0 ? null : Date.now() - at;
+}
+
+/** The server's clock, in milliseconds, to within a second. */
+export function serverNow(): number {
+  return Date.now() + serverAheadMs;
+}
+
+/** Loads a run, keeps it current while it goes on, and says how far that is. */
+export function useRun(id: string): RunPhase {
+  useEffect(() => {
+    if (runOf(id).phase.status !== 'ready') void load(runOf(id));
+    return watchRun(id);
+  }, [id]);
+  return useSyncExternalStore(
+    useCallback((listener: () => void) => subscribeRun(id, listener), [id]),
+    () => runOf(id).phase,
+  );
+}
+
+function subscribeRun(id: string, listener: () => void): () => void {
+  const run = runOf(id);
+  run.listeners.add(listener);
+  return () => run.listeners.delete(listener);
+}
+
+/**
+ * A part of a run that is on screen. The component draws again only when `select` answers something
+ * that is not `equal` to before, so a card can follow its own seat and nothing else. Only for runs
+ * that are `ready`.
+ */
+export function useRunPart<Part>(
+  id: string,
+  select: (state: RunState) => Part,
+  equal: (one: Part, other: Part) => boolean = Object.is,
+): Part {
+  const last = useRef<{ state: RunState; select: typeof select; part: Part } | null>(null);
+  return useSyncExternalStore(
+    useCallback((listener: () => void) => subscribeRun(id, listener), [id]),
+    () => {
+      const state = runs.get(id)?.drawn;
+      const known = last.current;
+      // Signing out forgets every run a moment before the page is left.
+      if (!state && known) return known.part;
+      if (!state) throw new Error(`Run ${id} is not loaded`);
+      if (known && known.state === state && known.select === select) return known.part;
+      const part = select(state);
+      const kept = known && equal(known.part, part) ? known.part : part;
+      last.current = { state, select, part: kept };
+      return kept;
+    },
+  );
+}
+
+/** Two plain objects with the same values, for `useRunPart`. */
+export function sameFields<Fields extends object>(one: Fields, other: Fields): boolean {
+  const names = Object.keys(one) as (keyof Fields)[];
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.is(one[name], other[name]))
+  );
+}
+
+/** Loads a run again at once, after a failure or at a person's wish. */
+export function reloadRun(id: string): Promise<void> {
+  return load(runOf(id));
+}
