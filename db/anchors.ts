@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from './connect.ts';
-import { readStoredStream } from './event-store.ts';
+import { readStoredStream } from './streams.ts';
 import { lastPosition } from './reader.ts';
 import { beginReading, inTransaction } from './transaction.ts';
 import { firstHash, verifyChain } from './chain.ts';

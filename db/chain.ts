@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RecordedEvent } from './event-store.ts';
+import type { RecordedEvent } from './recorded-event.ts';
 
 /**
  * The hash chain of a stream: each event carries the hash of the one before it joined to itself, so

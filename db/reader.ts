@@ -1,6 +1,7 @@
 import type { ClientBase, Pool } from 'pg';
 import type { Queryable } from './connect.ts';
-import { upcast } from './event-store.ts';
+import { eventColumns, recordedEvent, upcast } from './recorded-event.ts';
+import type { EventRow, RecordedEvent } from './recorded-event.ts';
 import { beginReading, inTransaction } from './transaction.ts';
 
 /**
@@ -26,18 +27,6 @@ export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
 
 /** The largest bigint: behind every event of a transaction. */
 export const lastPosition = '9223372036854775807';
-
-/** An event as plain JSON: texts sealed as they were written, and nothing validated. */
-export type RecordedEvent = {
-  readonly streamId: string;
-  readonly streamPosition: number;
-  readonly transactionId: string;
-  readonly globalPosition: string;
-  readonly messageId: string;
-  readonly type: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly metadata: Readonly<Record<string, unknown>>;
-};
 
 /** What one look at the log found, whichever way it was read. */
 export type Look = {
@@ -160,36 +149,6 @@ export async function lagSeconds(client: Queryable, cursor: Cursor): Promise<num
     [cursor.transactionId, cursor.globalPosition],
   );
   return Math.max(0, rows[0]?.seconds ?? 0);
-}
-
-/** What `eventColumns` selects. */
-export type EventRow = {
-  stream_id: string;
-  stream_position: string;
-  transaction_id: string;
-  global_position: string;
-  message_id: string;
-  message_type: string;
-  message_data: Record<string, unknown>;
-  message_metadata: Record<string, unknown>;
-};
-
-/** Of `emt_messages m`, with numbers as digits whatever the driver makes of them. */
-export const eventColumns = `m.stream_id, m.stream_position::text, m.transaction_id::text,
-    m.global_position::text, m.message_id, m.message_type, m.message_data, m.message_metadata`;
-
-/** A row as an event in its stored shape. */
-export function recordedEvent(row: EventRow): RecordedEvent {
-  return {
-    streamId: row.stream_id,
-    streamPosition: Number(row.stream_position),
-    transactionId: row.transaction_id,
-    globalPosition: row.global_position,
-    messageId: row.message_id,
-    type: row.message_type,
-    data: row.message_data,
-    metadata: row.message_metadata,
-  };
 }
 
 type HeaderRow = { horizon: string; unsafe: boolean };

@@ -1,15 +1,11 @@
 import type pg from 'pg';
 import { type ChainCheck, firstHash, verifyChain } from './chain.ts';
 import type { Queryable } from './connect.ts';
-import { readHeads, type Snapshot, type StreamHead } from './event-store.ts';
-import {
-  compareCursors,
-  eventColumns,
-  type EventRow,
-  recordedEvent,
-  type RecordedEvent,
-} from './reader.ts';
+import { readHeads, type Snapshot, type StreamHead } from './streams.ts';
+import { compareCursors } from './reader.ts';
 import { beginReading, inTransaction } from './transaction.ts';
+import { eventColumns, recordedEvent } from './recorded-event.ts';
+import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
 /** Something that an append never writes. One stream may have several. */
 export type EventFault = {

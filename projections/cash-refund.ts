@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import type { CreditEventType } from '#services/credits/account/state.ts';
 import { defineProjection } from './engine/define.ts';
+import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
  * What was asked back in money, and what became of it as far as the ledger has been told. A refund that

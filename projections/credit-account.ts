@@ -1,7 +1,7 @@
 import type { Queryable } from '#db/connect.ts';
-import type { AccountBalance, CreditEventType } from '#services/credits/account/state.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { defineProjection } from './engine/define.ts';
+import type { AccountBalance, CreditEventType } from '#services/credits/account/events.ts';
 
 /**
  * What a person has, one row each, written with the events themselves: whoever was told that credits

@@ -1,7 +1,7 @@
 import type { Queryable } from '#db/connect.ts';
-import type { CreditEventType } from '#services/credits/account/state.ts';
 import type { ReasonCode, Transaction, TransactionType } from '#services/credits/contract.ts';
 import { defineProjection } from './engine/define.ts';
+import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
  * The lines of a person's ledger, as people read them. A line changes what the person has: available

@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import type { CreditEventType } from '#services/credits/account/state.ts';
 import { defineProjection } from './engine/define.ts';
+import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
  * Each lot that was paid for, and what paid it. The unique payment key is what no decision can promise:

@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import type { CreditEventType } from '#services/credits/account/state.ts';
 import { defineProjection } from './engine/define.ts';
+import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
  * The runs of each person, with the UTC month that they count in: from the moment their credits were

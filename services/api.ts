@@ -2,7 +2,8 @@ import { prepareDemoAccount } from './identity/accounts/demo.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
 import { httpLimits } from '#services/platform/limits.ts';
 import { createHttpServer, listen, stopListening } from './platform/process/listen.ts';
-import { openCore, openHttp } from './core.ts';
+import { openCore } from './core.ts';
+import { openHttp } from './http/open.ts';
 
 /** The HTTP process: settings, database, wiring, listen; closed in reverse order. */
 await runProcess('api', async (context) => {

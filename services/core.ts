@@ -1,34 +1,18 @@
-import { join } from 'node:path';
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool, createSql } from '#db/connect.ts';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { projections } from '#projections/index.ts';
-import { readSetAside } from '#projections/engine/set-aside.ts';
-import { readMonthUsage } from '#projections/run-usage.ts';
-import { createApp } from './http/app.ts';
 import { createCloseAccount } from './credits/ledger/closing.ts';
-import { createConsumeCredits } from './credits/ledger/consume.ts';
-import { creditExport } from './credits/export.ts';
-import { createGiveCredits } from './credits/ledger/grants.ts';
 import { createHolds } from './credits/ledger/holds.ts';
 import { createPaidCredits } from './credits/ledger/paid.ts';
-import { createAfterwards } from './identity/afterwards.ts';
 import type { ErasureDependencies } from './identity/erasure/erasure.ts';
-import { createExporter } from './identity/accounts/export.ts';
 import { noticeAddress, provedAddress } from './identity/links/notices.ts';
-import { createSlowDown } from './identity/slow-down.ts';
-import { createDailyCap } from './identity/daily-cap.ts';
-import { createTokens } from './identity/sessions/tokens.ts';
 import { findUser } from './identity/accounts/users.ts';
-import { openLiveView } from './http/live-view.ts';
 import { modelRegistry } from './models/registry.ts';
-import { runExport } from './optimizations/reading/export.ts';
 import { endRunsOf, hideRunsOf } from './optimizations/leave-runs.ts';
 import { optimization } from './optimizations/run/optimization.ts';
-import { streamOf } from './optimizations/run/reactions.ts';
 import { createReadRun } from './optimizations/reading/read-run.ts';
-import { packageName } from './payments/catalogue.ts';
 import type { PaymentDependencies } from './payments/dependencies.ts';
 import {
   endCheckouts,
@@ -47,12 +31,8 @@ import type { ProcessContext } from './platform/process/lifecycle.ts';
 import { healthLimits } from './platform/limits.ts';
 import { createMailQueue } from './platform/mail/mail.ts';
 import { patiently } from './platform/jobs/patiently.ts';
-import { createRateLimits } from './platform/http/rate-limits.ts';
-import { recipeExport } from './recipes/export.ts';
-import { recordUse } from './recipes/recipes.ts';
 import { createSealer } from './platform/seal.ts';
-import { createSocketPort } from './http/socket-port.ts';
-import { readManifest } from './http/pages.ts';
+import { streamOf } from './optimizations/run/events.ts';
 
 /** What every process of ours stands on, opened in order and closed in reverse. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
@@ -172,78 +152,4 @@ export function erasureOf(core: Core): ErasureDependencies {
     },
     refundsLetter: async (userId) => refundsLetter(payments, userId),
   };
-}
-
-/** The HTTP application over the core: routes, live view and pages. */
-export async function openHttp(context: ProcessContext, core: Core) {
-  const { env, log, resources } = context;
-  const { pool, sql, bus, clock } = core;
-  const giveCredits = createGiveCredits(bus, clock);
-  const isLocal = env.mode === 'local';
-  const live = await openLiveView(context, core);
-  const dist = join(import.meta.dirname, '../web/dist');
-  const afterwards = createAfterwards(log);
-  resources.defer(async () => afterwards.settled());
-  const tokens = createTokens({ keys: env.jwtKeys, publicUrl: env.publicUrl, clock });
-  const rateLimits = createRateLimits({
-    pool,
-    mode: env.mode,
-    overrides: env.rateLimits,
-    apiProcesses: env.apiProcesses,
-    log,
-    audit: core.audit,
-  });
-  const app = createApp({
-    ...core,
-    ...live,
-    payments: paymentsOf(core),
-    packageName,
-    consumeCredits: createConsumeCredits(bus, core.sealer),
-    withinDailyCap: createDailyCap(pool, clock),
-    takesCommands: async (userId) => (await findUser(sql, userId))?.erasing_at === null,
-    exportPerson: createExporter({
-      pool,
-      clock,
-      parts: [creditExport({ ...core, packageName }), runExport(core), recipeExport(core)],
-    }),
-    recordRecipeUse: async (use) => recordUse(pool, { ...use, now: clock() }),
-    isLocal,
-    sandboxSeed: env.sandboxSeed,
-    tokens,
-    requireEmailConfirmation: env.requireEmailConfirmation,
-    signupDisclosesAccounts: env.signupDisclosesAccounts,
-    afterwards,
-    slowDown: createSlowDown(pool),
-    monthlyLimits: env.monthlyLimits,
-    monthlyLimitOf: async (userId) => {
-      const account = await findUser(sql, userId);
-      return env.monthlyLimits[account?.subscription_tier ?? 'free'] ?? 0;
-    },
-    dailyCostLimitUsd: env.dailyCostLimitUsd,
-    runsThisMonth: async (userId) =>
-      (await readMonthUsage(pool, userId, new Date(clock()).toISOString().slice(0, 7))).runs,
-    functionName: appendFunction(projections).name,
-    readerLagMs: async () => live.hub.lagMs(),
-    readSetAside: async (limit) =>
-      readSetAside(
-        pool,
-        projections.map((projection) => ({ projection, table: projection.name })),
-        limit,
-      ),
-    version: '0.1.0',
-    corsOrigins: env.corsOrigins,
-    trustedProxyHops: env.trustedProxyHops,
-    rateLimits,
-    dev: isLocal
-      ? {
-          sandboxUrl: env.sandboxUrl,
-          publicUrl: env.publicUrl,
-          isPublic: env.allowPublicSandbox,
-          token: env.devPagesToken,
-        }
-      : null,
-    web: readManifest(dist) ? { dist, isLocal, publicUrl: env.publicUrl } : null,
-  });
-  const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
-  return { app, hub: live.hub, sockets, giveCredits, afterwards };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyAnchors } from '#db/anchors.ts';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
 import { readUnbalanced } from '#projections/credit-ledger.ts';
@@ -15,11 +15,9 @@ import {
   settlementDifferences,
 } from '#services/credits/audit/replay.ts';
 import type { Cut, Difference, Replay } from '#services/credits/audit/replay.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { unfinished } from '#services/credits/audit/unfinished.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import type { Settlement } from '#services/optimizations/run/events.ts';
-import { streamOf } from '#services/optimizations/run/reactions.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import {
   operatorName,
@@ -35,6 +33,8 @@ import type { CliCall, CliCommand } from './command.ts';
 import { anchorReport, rootOf } from './credits/anchors.ts';
 import { personNamed } from './database.ts';
 import type { Database } from './database.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 const grant: CliCommand = {
   noun: 'credits',

@@ -1,5 +1,4 @@
-import { readStoredStream } from '#db/event-store.ts';
-import type { RecordedEvent } from '#db/event-store.ts';
+import { readStoredStream } from '#db/streams.ts';
 import { startListening } from '#db/listen.ts';
 import { endOfLog } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
@@ -8,6 +7,7 @@ import { nextStopRequest } from '#services/platform/process/lifecycle.ts';
 import { operatorName, print, printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 const show: CliCommand = {
   noun: 'events',

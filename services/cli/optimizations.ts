@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { costMicros } from '#services/models/catalogue.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { countReviews } from '#services/optimizations/run/stages.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
-import { streamOf } from '#services/optimizations/run/reactions.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
 import { printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 type Check = { name: string; recorded: unknown; recomputed: unknown; equal: boolean };
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { StreamEvents } from '#db/event-store.ts';
+import type { StreamEvents } from '#db/streams.ts';
 import { readAccount } from '#projections/credit-account.ts';
 import { readHistory } from '#projections/credit-history.ts';
 import type { PackageName } from '#projections/credit-history.ts';
@@ -9,7 +9,7 @@ import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { creditLimits } from './contract.ts';
 import { recordedCreditEvents, stateOf } from './audit/replay.ts';
-import { creditStream } from './streams.ts';
+import { creditStream } from './account/events.ts';
 
 export type CreditExportDependencies = {
   pool: pg.Pool;

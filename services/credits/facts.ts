@@ -1,8 +1,8 @@
-import type { RecordedEvent } from '#db/event-store.ts';
 import type { StreamFacts } from '#services/live/hub.ts';
 import { balanceOf } from '#projections/credit-account.ts';
-import type { CreditEvent, CreditEventType } from './account/state.ts';
-import { userOf } from './streams.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import type { CreditEvent, CreditEventType } from './account/events.ts';
+import { userOf } from './account/events.ts';
 
 /** Every event of an account carries the balance after it: absolute figures, from one event. */
 export function creditFacts(recorded: RecordedEvent): StreamFacts {

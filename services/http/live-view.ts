@@ -1,13 +1,12 @@
 import type { ClientBase } from 'pg';
 import { startListening } from '#db/listen.ts';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { readAsOfOneMoment } from '#db/reader.ts';
 import { readBalance } from '#projections/credit-account.ts';
 import { creditAnalytics } from '#projections/credit-analytics.ts';
 import { ownerOfRun } from '#projections/optimization-list.ts';
 import { runUsage } from '#projections/run-usage.ts';
 import { creditFacts } from '#services/credits/facts.ts';
-import { userOf } from '#services/credits/streams.ts';
 import { createHub } from '#services/live/hub.ts';
 import { endedSessions } from '#services/identity/sessions/sessions.ts';
 import { liveLimits } from '#services/live/limits.ts';
@@ -20,10 +19,11 @@ import { runFacts } from '#services/optimizations/reading/facts.ts';
 import { createReadRun } from '#services/optimizations/reading/read-run.ts';
 import { listRuns, withProgress } from '#services/optimizations/routes.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
-import { runIdOf } from '#services/optimizations/run/reactions.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import { perProcess } from '#services/platform/limits.ts';
 import type { Core } from '#services/core.ts';
+import { userOf } from '#services/credits/account/events.ts';
+import { runIdOf } from '#services/optimizations/run/events.ts';
 
 const runPrefix = 'optimization-';
 

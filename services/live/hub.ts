@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { compareCursors, endOfLog, lagSeconds, readPage } from '#db/reader.ts';
-import type { Cursor, RecordedEvent } from '#db/reader.ts';
+import type { Cursor } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
 import type { Log } from '#services/platform/process/log.ts';
@@ -8,6 +8,7 @@ import type { Bye, Fact, FactType } from './contract.ts';
 import { liveLimits } from './limits.ts';
 import { createStreamIds } from './stream-ids.ts';
 import type { StreamIds } from './stream-ids.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
  * One reader per process turns events into facts and hands them to whoever may see them. It reads

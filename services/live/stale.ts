@@ -1,12 +1,13 @@
 import type pg from 'pg';
 import { compareCursors } from '#db/reader.ts';
-import type { Cursor, RecordedEvent } from '#db/reader.ts';
+import type { Cursor } from '#db/reader.ts';
 import { readCursors } from '#projections/engine/checkpoint.ts';
 import { usedEventTypes } from '#projections/engine/define.ts';
 import type { Projection } from '#projections/engine/define.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { encode } from './hub.ts';
 import { liveLimits } from './limits.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
  * Tells people whose stream is open that figures of theirs have moved. Asynchronous read models follow

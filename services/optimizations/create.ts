@@ -14,7 +14,7 @@ import type {
 } from './contract.ts';
 import type { CouncilModel, Plan, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
-import { streamOf } from './run/reactions.ts';
+import { streamOf } from './run/events.ts';
 
 /** From a request and the catalogue to the command that begins a run: seats, plan, price and seed. */
 export type Seating = {

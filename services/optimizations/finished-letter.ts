@@ -1,6 +1,6 @@
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { statusOf } from './reading/describe.ts';
 import type { RunView } from './reading/view.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** What is told of a run that has ended, to somebody who may be far from the screen. */
 export type FinishedRun = {

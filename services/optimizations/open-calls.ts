@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { RunState } from './run/state.ts';
 import { owedSlots } from './run/owed.ts';
-import { streamOf } from './run/reactions.ts';
+import { streamOf } from './run/events.ts';
 
 /**
  * The model calls that this process has under way. A call whose answer nobody waits for any more is

@@ -26,13 +26,13 @@ import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import type { RunState } from './run/state.ts';
-import { streamOf } from './run/reactions.ts';
 import type { ReadRun } from './reading/read-run.ts';
 import type { OpenRun } from './reading/run-texts.ts';
 import { issue, issueStart } from './tasks.ts';
 import { describeRun, erased, summarize } from './reading/describe.ts';
 import { withStreamed } from './reading/view.ts';
 import type { RunView } from './reading/view.ts';
+import { streamOf } from './run/events.ts';
 
 export type OptimizationRouteDependencies = Seating & {
   pool: pg.Pool;

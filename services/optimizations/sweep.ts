@@ -2,9 +2,10 @@ import type pg from 'pg';
 import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { RunState } from './run/state.ts';
-import { forgetJob, owedJobs, streamOf } from './run/reactions.ts';
+import { forgetJob, owedJobs } from './run/reactions.ts';
 import { addJob, issue } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
+import { streamOf } from './run/events.ts';
 
 /**
  * Looks after runs whose jobs have gone missing: a job that failed for good, or a queue that was

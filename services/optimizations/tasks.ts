@@ -28,10 +28,11 @@ import { optimization } from './run/optimization.ts';
 import type { CallResult, OptimizationCommand } from './run/optimization.ts';
 import type { RunState } from './run/state.ts';
 import { nextAttempt } from './run/owed.ts';
-import { forgetJob, streamOf, settleJob } from './run/reactions.ts';
+import { forgetJob, settleJob } from './run/reactions.ts';
 import { modelOf } from './run/slots.ts';
 import type { ReadRun, ReadState } from './reading/read-run.ts';
 import type { OpenRun } from './reading/run-texts.ts';
+import { streamOf } from './run/events.ts';
 
 /**
  * The jobs of a run: do the work, then issue a command with the result. Every task may run twice or

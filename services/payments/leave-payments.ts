@@ -1,5 +1,4 @@
 import { newId } from '#services/platform/ids.ts';
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { forgetCustomers } from './customers.ts';
 import type { PaymentDependencies } from './dependencies.ts';
@@ -13,6 +12,7 @@ import { accountRefundsLetter } from './emails/refund.ts';
 import { packageNameOf } from './refunds/mail.ts';
 import { sendRefund } from './refunds/refunds.ts';
 import type { NamedRefund } from './refunds/refunds.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /**
  * What of payments has to end with an account, in the order in which it is called: what could still be

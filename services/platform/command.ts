@@ -7,20 +7,20 @@ import {
   findMessages,
   readHeads,
   readStream,
-  upcast,
   type AppendedEvent,
   type AppendEntry,
   type AppendOutcome,
   type LogPosition,
-  type RecordedEvent,
   type StreamHead,
-} from '#db/event-store.ts';
+} from '#db/streams.ts';
 import { isPassing, sqlState } from '#db/transaction.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { uuidV5 } from './ids.ts';
 import { commandLimits } from './limits.ts';
 import type { Log } from './process/log.ts';
 import { Problem } from './problem.ts';
+import { upcast } from '#db/recorded-event.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
  * `execute` is the one way to change a stream.

@@ -8,9 +8,10 @@ import { requireUser } from '#services/platform/http/auth.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { openCore, openHttp } from '#services/core.ts';
+import { openCore } from '#services/core.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
+import { openHttp } from '#services/http/open.ts';
 
 /**
  * Calls that only read, through the whole application and without sockets, beside a bare route with

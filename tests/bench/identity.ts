@@ -2,9 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readEnv } from '#services/platform/process/env.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { openCore, openHttp } from '#services/core.ts';
+import { openCore } from '#services/core.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { milliseconds, percentile, printTable, ratio } from './report.ts';
+import { openHttp } from '#services/http/open.ts';
 
 /**
  * Logins through the real application in this process: how alike those of known and unknown accounts

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
-import { decide } from '#services/credits/account/account.ts';
+import { decide, fingerprintOf } from '#services/credits/account/account.ts';
 import { unpaidClaims } from '#services/credits/account/claims.ts';
-import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { postings } from '#services/credits/account/movements.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
-import { fingerprintOf } from '#services/credits/streams.ts';
 import { commandLimits } from '#services/platform/limits.ts';
 import {
   anyLimit,
@@ -20,6 +19,7 @@ import {
   runId,
 } from './ledger-model.ts';
 import type { Played } from './ledger-model.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
 
 /** The account after each event, with the event. */
 function prefixes(log: readonly CreditEvent[]): { event: CreditEvent; state: AccountState }[] {

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { creditAccount } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { CheckUsageReply } from '#services/credits/contract.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 let app: TestApp;
 beforeAll(async () => {

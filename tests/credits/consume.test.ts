@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { readAccount } from '#projections/credit-account.ts';
 import { ConsumeReply, History } from '#services/credits/contract.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { consume, give, issueToken } from '#tests/support/processes/service.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 let app: TestApp;
 let now = Date.now();

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { evolve, initialState } from '#services/credits/account/state.ts';
-import { decide } from '#services/credits/account/account.ts';
-import type { AccountState, CreditEvent, LotShare } from '#services/credits/account/state.ts';
+import { decide, fingerprintOf } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
-import { endRefundCommandId, fingerprintOf, refundCommandId } from '#services/credits/streams.ts';
 import { derivedId, uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import type { CreditEvent, LotShare } from '#services/credits/account/events.ts';
+import { endRefundCommandId, refundCommandId } from '#services/credits/command-ids.ts';
 
 /**
  * A small command bus in memory that keeps the promises of the real one: message ids are unique in

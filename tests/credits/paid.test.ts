@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { readAccount } from '#projections/credit-account.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import { creditAccount } from '#services/credits/account/account.ts';
@@ -9,13 +9,13 @@ import { createCloseAccount } from '#services/credits/ledger/closing.ts';
 import { createPaidCredits } from '#services/credits/ledger/paid.ts';
 import type { PaidCredits } from '#services/credits/ledger/paid.ts';
 import { recordedCreditEvents, replay } from '#services/credits/audit/replay.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { derivedId, newId, uuidV5 } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 let db: TestDatabase;
 let bus: CommandBus;

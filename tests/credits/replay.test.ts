@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CreditEvent } from '#services/credits/account/state.ts';
 import { addTrialBalances } from '#services/credits/account/movements.ts';
 import {
   balanceDifferences,
@@ -12,6 +11,7 @@ import {
 import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 import type { Settlement } from '#services/optimizations/run/events.ts';
 import { anyLog, anySteps, createBus, lotId, play, runId } from './ledger-model.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
 
 /** Positions of the whole log have gaps; times are a second apart. */
 function recordedAs(log: readonly CreditEvent[]): RecordedCreditEvent[] {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import type { CreditEvent } from '#services/credits/account/state.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Projection } from '#projections/engine/define.ts';
 import { usedEventTypes } from '#projections/engine/define.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 /** Bringing events into a projection's table by its own statement, as rebuild does. */
 export type StoredEvent = {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { evolve, initialState } from '#services/credits/account/state.ts';
 import { decide } from '#services/credits/account/account.ts';
-import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { replay } from '#services/credits/audit/replay.ts';
 import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 import { unfinished } from '#services/credits/audit/unfinished.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
 
 const at = '2026-11-20T08:00:00.000Z';
 const minuteMs = 60_000;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { anchorDaily, anchorNow, brokenLine, readAnchors, verifyAnchors } from '#db/anchors.ts';
-import { readStoredStream } from '#db/event-store.ts';
+import { readStoredStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { createCommandBus, type CommandBus } from '#services/platform/command.ts';

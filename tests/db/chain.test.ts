@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { RecordedEvent } from '#db/event-store.ts';
 import { canonicalJson, chainHash, firstHash, NotCanonicalError, verifyChain } from '#db/chain.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 test('canonical JSON is that of the example in RFC 8785', () => {
   // Written with escapes, because the example is about them.

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPool } from '#db/connect.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#db/embedded/embedded.ts';
-import { readStoredStream } from '#db/event-store.ts';
+import { readStoredStream } from '#db/streams.ts';
 import { migrate } from '#db/migrate.ts';
 import { verifyChain } from '#db/chain.ts';
 import { createCommandBus, type CommandBus } from '#services/platform/command.ts';

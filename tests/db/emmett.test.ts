@@ -9,7 +9,7 @@ import {
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendFunction, defaultPartition } from '#db/append-function.ts';
-import { appendCommands, readStream } from '#db/event-store.ts';
+import { appendCommands, readStream } from '#db/streams.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 
 /**

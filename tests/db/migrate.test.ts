@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendFunction } from '#db/append-function.ts';
 import { checkAppConnection, createPool } from '#db/connect.ts';
-import { appendCommands, readStream, type AppendEntry } from '#db/event-store.ts';
+import { appendCommands, readStream, type AppendEntry } from '#db/streams.ts';
 import { migrate, MigrationError, type MigrateOptions } from '#db/migrate.ts';
 import { defineProjection } from '#projections/engine/define.ts';
 import { projections } from '#projections/index.ts';

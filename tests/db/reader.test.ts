@@ -11,11 +11,11 @@ import {
   readAsOfOneMoment,
   readPage,
   readRange,
-  type RecordedEvent,
 } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { appendInto, credited, debited, startWriters } from '#tests/support/append.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 let db: TestDatabase;
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RecordedEvent } from '#db/reader.ts';
 import { projections } from '#projections/index.ts';
 import {
   evolve as evolveAccount,
@@ -16,6 +15,7 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
 import { verifyChain } from '#db/chain.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
  * Streams as earlier releases stored them. An event is a file format: whatever the code becomes, it

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startListening } from '#db/listen.ts';
 import type { Listener } from '#db/listen.ts';
 import { creditFacts } from '#services/credits/facts.ts';
-import { userOf } from '#services/credits/streams.ts';
 import { createHub } from '#services/live/hub.ts';
 import type { Hub, Subscription } from '#services/live/hub.ts';
 import { newId } from '#services/platform/ids.ts';
@@ -10,6 +9,7 @@ import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
+import { userOf } from '#services/credits/account/events.ts';
 
 let app: TestApp;
 let listener: Listener;

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { creditStream } from '#services/credits/streams.ts';
 import { newId } from '#services/platform/ids.ts';
-import { openHttp } from '#services/core.ts';
 import { callsOf, createTestApp } from '#tests/support/app.ts';
 import type { Calls, Person, TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { listenTo } from './client.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import { openHttp } from '#services/http/open.ts';
 
 let app: TestApp;
 const oldKey = randomBytes(32);

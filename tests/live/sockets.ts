@@ -3,8 +3,8 @@ import type { ManagerOptions, Socket, SocketOptions } from 'socket.io-client';
 import type { Acknowledgement } from '#services/live/socket/contract.ts';
 import { httpLimits } from '#services/platform/limits.ts';
 import { createHttpServer, listen, stopListening } from '#services/platform/process/listen.ts';
-import { openHttp } from '#services/core.ts';
 import type { TestApp } from '#tests/support/app.ts';
+import { openHttp } from '#services/http/open.ts';
 
 /** An API process at a real port, in this process. */
 export type TestPort = AsyncDisposable & { url: string };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readStoredStream } from '#db/event-store.ts';
+import { readStoredStream } from '#db/streams.ts';
 import { NotCanonicalError, verifyChain } from '#db/chain.ts';
 import {
   AppendError,

@@ -8,14 +8,13 @@ import { readLedger, readLedgerSums, readUnbalanced } from '#projections/credit-
 import { findPaidLot, paidLot } from '#projections/paid-lot.ts';
 import { rebuild } from '#projections/engine/rebuild.ts';
 import { verify } from '#projections/engine/verify.ts';
-import { readStoredStream } from '#db/event-store.ts';
+import { readStoredStream } from '#db/streams.ts';
 import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
-import { creditAccount } from '#services/credits/account/account.ts';
-import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { postings, trialBalance } from '#services/credits/account/movements.ts';
 import { recordedCreditEvents, replay, stateOf } from '#services/credits/audit/replay.ts';
-import { creditStream, fingerprintOf } from '#services/credits/streams.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
@@ -25,6 +24,8 @@ import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { anyLimit, anyLogs, anySteps, createBus, play } from '#tests/credits/ledger-model.ts';
 import { applyTo, pages, stored } from '#tests/credits/tables.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 let db: TestDatabase;
 let bus: CommandBus;

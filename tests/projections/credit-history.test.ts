@@ -5,13 +5,13 @@ import { packageName } from '#services/payments/catalogue.ts';
 import { creditAccount } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { History } from '#services/credits/contract.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 let db: TestDatabase;
 let bus: CommandBus;

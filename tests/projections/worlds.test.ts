@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAdvance } from '#projections/engine/advance.ts';
 import { projections } from '#projections/index.ts';
 import { verify } from '#projections/engine/verify.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { anyLimit, anySteps, logOf } from '#tests/credits/ledger-model.ts';
 import { live } from '#tests/optimizations/run/world.ts';
 import type { Append } from '#tests/optimizations/run/world.ts';
@@ -11,6 +10,7 @@ import { randomOf } from '#tests/proof/random.ts';
 import { appendBatch } from '#tests/support/append.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 /**
  * What the deciders really produce, in every order that crashes, cancels, races and late answers

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findsInjection } from '#services/optimizations/prompts/answer-text.ts';
+import { findsInjection } from '#services/optimizations/prompts/scrub.ts';
 import { draftTexts } from '#services/optimizations/prompts/draft.ts';
 import { opinionPrompt } from '#services/optimizations/prompts/prompts.ts';
 import { understand } from '#services/sandbox/models/responder/question.ts';

@@ -1,6 +1,6 @@
 import { checkDraft } from '#services/optimizations/prompts/draft.ts';
 import type { DraftCheckResult } from '#services/optimizations/prompts/draft.ts';
-import { opinionText, scrub } from '#services/optimizations/prompts/answer-text.ts';
+import { scrub } from '#services/optimizations/prompts/scrub.ts';
 import {
   draftPrompt,
   ledgerPrompt,
@@ -18,6 +18,7 @@ import {
   checkReview,
   checkVerification,
   parseReply,
+  opinionText,
 } from '#services/optimizations/prompts/replies.ts';
 import type {
   Checked,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { createApp } from '#services/http/app.ts';
-import { openCore, openHttp } from '#services/core.ts';
+import { openCore } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import type { EnvSource } from '#services/platform/process/env.ts';
@@ -10,6 +10,7 @@ import { createTestDatabase } from './database.ts';
 import type { TestDatabase } from './database.ts';
 import { expectDescribed } from './described.ts';
 import { testPassword } from './password.ts';
+import { openHttp } from '#services/http/open.ts';
 
 /** The real application over a database of its own, called without a socket. */
 export type TestApp = Calls & {

@@ -1,5 +1,3 @@
-import type { RecordedEvent } from '#db/reader.ts';
-import { userOf } from '#services/credits/streams.ts';
 import { csvLine } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import {
@@ -12,6 +10,8 @@ import {
 } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
 import type { Database } from '#services/cli/database.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import { userOf } from '#services/credits/account/events.ts';
 
 /**
  * What operators gave, and who they were, as the events say it. Why is sealed under the account's key;

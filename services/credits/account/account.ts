@@ -2,26 +2,25 @@ import type { Settlement } from '#services/optimizations/run/events.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { evolve, initialState } from './state.ts';
-import type {
-  AccountBalance,
-  AccountState,
-  ClosingReason,
-  CreditEvent,
-  CreditFact,
-  Debt,
-  Hold,
-  LotShare,
-  LotSource,
-  RevocationCause,
-} from './state.ts';
+import type { AccountState, Debt, Hold } from './state.ts';
 import { refundDaysAfter, refundOffer, refundRefusals } from './cash-refunds.ts';
-import type { RefundReason, RefundRefusal } from './cash-refunds.ts';
+import type { RefundRefusal } from './cash-refunds.ts';
 import { claimsDue, eventsWaiting, nextGivenBack, unpaidClaims } from './claims.ts';
 import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
 import { draw, drawOrder, sumOf, takeFrom } from './lots.ts';
 import type { Lot } from './lots.ts';
 import { reactions } from './reactions.ts';
 import { unsoundness } from './soundness.ts';
+import type {
+  AccountBalance,
+  ClosingReason,
+  CreditEvent,
+  CreditFact,
+  LotShare,
+  LotSource,
+  RevocationCause,
+  RefundReason,
+} from './events.ts';
 
 /**
  * The decider of one person's credits: what is asked of an account, and the events that it comes to.
@@ -495,3 +494,34 @@ export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = 
   evolve,
   reactions,
 };
+
+/**
+ * What was asked, without what the server adds: clock, month and limit may differ when the same
+ * thing is asked again, and that is no other request.
+ */
+export function fingerprintOf(command: CreditCommand): string {
+  switch (command.type) {
+    case 'Grant':
+      return `grant ${command.source} ${command.credits} ${command.paidMinor ?? '-'} ${command.currency ?? '-'} ${command.paymentKey ?? '-'}`;
+    case 'Reserve':
+      return `reserve ${command.runId} ${command.credits}`;
+    case 'Settle':
+      return command.settlement.kind === 'release'
+        ? `release ${command.runId}`
+        : `capture ${command.runId} ${command.settlement.capture} ${command.settlement.refund}`;
+    case 'SetClaim':
+      return `claim ${command.lotId} ${command.ref} ${command.cause} ${command.wanted} ${command.owes}`;
+    case 'RequestRefund':
+      return `refund ${command.refundId} ${command.lotId} ${command.reason}${command.credits === undefined ? '' : ` ${command.credits}`}`;
+    case 'EndRefund':
+      return `end-refund ${command.refundId} ${command.outcome}`;
+    case 'Consume':
+      return `consume ${command.credits}`;
+    case 'FreezeSpending':
+      return `freeze ${command.ref} ${command.lotId}`;
+    case 'UnfreezeSpending':
+      return 'unfreeze';
+    case 'CloseAccount':
+      return `close ${command.reason}`;
+  }
+}

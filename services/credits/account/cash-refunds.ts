@@ -1,10 +1,8 @@
+import type { RefundReason } from './events.ts';
 import type { AccountState } from './state.ts';
 import { creditLimits } from '#services/credits/contract.ts';
 import { gapOf } from './lots.ts';
 import type { Claim, Lot } from './lots.ts';
-
-/** Who asks for money back: a customer within the days for it, everybody else at any age. */
-export type RefundReason = 'customer' | 'erasure' | 'operator' | 'fraud_warning';
 
 /** Why nothing of a lot can be asked back in money. */
 export type RefundRefusal = 'nothing_left' | 'too_old' | 'pending' | 'taken_back' | 'debt' | 'free';

@@ -1,6 +1,7 @@
-import type { AccountState, CreditFact, Debt, Settled } from './state.ts';
+import type { AccountState, Debt, Settled } from './state.ts';
 import { gapOf, sumOf, takeFrom, without } from './lots.ts';
 import type { Claim, Lot } from './lots.ts';
+import type { CreditFact } from './events.ts';
 
 /**
  * What claims on lots take and give back. A claim says where it should stand and not by how much it

@@ -1,4 +1,4 @@
-import type { CreditFact, LotShare, LotSource, RevocationCause } from './state.ts';
+import type { CreditFact, LotShare, LotSource, RevocationCause } from './events.ts';
 
 /**
  * The lots of one account and what is done with their credits. Everything here is arithmetic on

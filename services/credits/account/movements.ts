@@ -1,4 +1,4 @@
-import type { CreditEventType, CreditFact } from './state.ts';
+import type { CreditEventType, CreditFact } from './events.ts';
 
 /**
  * The ledger in double entry. Each event moves credits between accounts, and what it takes from one

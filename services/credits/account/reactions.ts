@@ -1,7 +1,7 @@
 import type { JobSpec } from '#services/platform/command.ts';
-import type { CreditEvent } from './state.ts';
 import { creditLimits } from '#services/credits/contract.ts';
-import { userOf } from '#services/credits/streams.ts';
+import type { CreditEvent } from './events.ts';
+import { userOf } from './events.ts';
 
 /**
  * Event to jobs, enqueued in the transaction that appends the event and never replayed. A

@@ -1,17 +1,17 @@
-import type { RecordedEvent } from '#db/reader.ts';
 import type { Settlement } from '#services/optimizations/run/events.ts';
 import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
 import { unpaidClaims } from '#services/credits/account/claims.ts';
-import type {
-  AccountBalance,
-  AccountState,
-  CreditEvent,
-  CreditEventType,
-  CreditFact,
-} from '#services/credits/account/state.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import { postings, trialBalance } from '#services/credits/account/movements.ts';
 import type { LedgerAccount, TrialBalance } from '#services/credits/account/movements.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import type {
+  AccountBalance,
+  CreditEvent,
+  CreditEventType,
+  CreditFact,
+} from '#services/credits/account/events.ts';
 
 /**
  * Recomputes an account from its recorded events and compares: every event's own `balance` with the

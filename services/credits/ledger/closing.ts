@@ -1,8 +1,9 @@
 import type { CommandBus } from '#services/platform/command.ts';
-import { creditAccount } from '#services/credits/account/account.ts';
-import type { ClosingReason } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import { closeCommandId, creditStream, fingerprintOf } from '#services/credits/streams.ts';
+import type { ClosingReason } from '#services/credits/account/events.ts';
+import { closeCommandId } from '#services/credits/command-ids.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 /** Closes a person's account for good. Asked again it changes nothing. */
 export type CloseAccount = (closing: {

@@ -3,9 +3,9 @@ import { notFound } from '#services/platform/http/http.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { creditAccount } from '#services/credits/account/account.ts';
-import type { AccountBalance } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import { creditStream } from '#services/credits/streams.ts';
+import type { AccountBalance } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 /** Credits of one person that another service uses. `commandId` makes a repeat the same use. */
 export type Consumption = {

@@ -1,9 +1,9 @@
 import type { CommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
-import { creditAccount } from '#services/credits/account/account.ts';
-import type { AccountBalance } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import { creditStream, fingerprintOf } from '#services/credits/streams.ts';
+import type { AccountBalance } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 /** Credits that nobody bought. `commandId` makes a repeat the same grant. */
 export type Gift = {

@@ -3,15 +3,11 @@ import { readState } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import type { Settlement } from '#services/optimizations/run/events.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { creditAccount } from '#services/credits/account/account.ts';
-import type { CreditEvent } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import {
-  creditStream,
-  fingerprintOf,
-  reserveCommandId,
-  settleCommandId,
-} from '#services/credits/streams.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import { reserveCommandId, settleCommandId } from '#services/credits/command-ids.ts';
 
 /** What a run asks of a person's credits: hold the price once, settle it once. */
 export type Holds = {

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { Queryable } from '#db/connect.ts';
-import type { StreamEvents } from '#db/event-store.ts';
+import type { StreamEvents } from '#db/streams.ts';
 import { AppendError, readState } from '#services/platform/command.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { creditAccount } from '#services/credits/account/account.ts';
-import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
-import type { RefundOffer, RefundReason } from '#services/credits/account/cash-refunds.ts';
+import type { RefundOffer } from '#services/credits/account/cash-refunds.ts';
 import { standsRight } from '#services/credits/account/claims.ts';
 import { closedAccount } from './closed-account.ts';
 import type { ClosedAccount } from './closed-account.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import { recordedCreditEvents } from '#services/credits/audit/replay.ts';
+import type { CreditEvent, RefundReason } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 import {
-  creditStream,
   endRefundCommandId,
-  fingerprintOf,
   freezeCommandId,
   grantCommandId,
   refundCommandId,
-} from '#services/credits/streams.ts';
+} from '#services/credits/command-ids.ts';
 
 /**
  * What payments ask of a person's ledger. Every call may be repeated: by its key for grants and

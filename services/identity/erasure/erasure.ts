@@ -7,7 +7,7 @@ import type { CloseAccount } from '#services/credits/ledger/closing.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { derivedId } from '#services/platform/ids.ts';
-import type { Letter, QueueMail } from '#services/platform/mail/mail.ts';
+import type { QueueMail } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError, erasePersonKeys } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { accountErasingLetter } from '#services/identity/links/letters.ts';
@@ -17,6 +17,7 @@ import type { TokenKind } from '#services/identity/links/links.ts';
 import { purgePerson } from './purge.ts';
 import { endSessionsOf } from '#services/identity/sessions/sessions.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /**
  * Erasing a person.

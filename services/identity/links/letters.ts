@@ -1,5 +1,5 @@
-import type { Letter } from '#services/platform/mail/mail.ts';
 import type { LinkKind } from '#services/identity/contract.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /**
  * The mails of the account, in plain words. None holds a name or any other text that somebody typed:

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { inTransaction } from '#db/transaction.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
-import type { Letter, QueueMail } from '#services/platform/mail/mail.ts';
+import type { QueueMail } from '#services/platform/mail/mail.ts';
 import {
   accountExistsLetter,
   changeAskedLetter,
@@ -15,6 +15,7 @@ import { askedBefore, changeIsOut, holdAccount, isSameBrowser, issueLink } from 
 import type { NewLink } from './links.ts';
 import { changedAt } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** Links that are asked for: row, mail and audit entry in one transaction. */
 export type MailedLinkDependencies = LetterHead & {

@@ -1,5 +1,5 @@
 import type { ModelRequest } from '#services/models/model.ts';
-import { findsInjection, opinionText, scrub } from './answer-text.ts';
+import { findsInjection, scrub } from './scrub.ts';
 import { checkDraft } from './draft.ts';
 import type { DraftSources } from './draft.ts';
 import type {
@@ -18,7 +18,14 @@ import {
   verificationPrompt,
 } from './prompts.ts';
 import type { Challenge, DraftBrief, LabelledAnswer } from './prompts.ts';
-import { checkLedger, checkReview, checkVerification, parseReply, sharedNotes } from './replies.ts';
+import {
+  checkLedger,
+  checkReview,
+  checkVerification,
+  parseReply,
+  sharedNotes,
+  opinionText,
+} from './replies.ts';
 import type { Checked, Draft, Opinion } from './replies.ts';
 import type { OpenRun } from '#services/optimizations/reading/run-texts.ts';
 import { reviewSchedule } from '#services/optimizations/council/schedule.ts';

@@ -1,4 +1,4 @@
-import { flattenMarkdown } from './answer-text.ts';
+import { flattenMarkdown } from './scrub.ts';
 import type { Draft } from './replies.ts';
 
 /**

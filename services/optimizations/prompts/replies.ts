@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
-import { normalizeSpace } from './answer-text.ts';
+import { normalizeSpace } from './scrub.ts';
 
 /**
  * What a model may reply at each stage, and what code accepts of it. A reply is parsed once, here.
@@ -260,6 +260,31 @@ export const replyJsonSchemas: Readonly<Record<ReplyName, JsonSchema>> = {
   draft: strictJsonSchema(draftSchema),
   verification: strictJsonSchema(verificationSchema),
 };
+
+/**
+ * The canonical plain text of an opinion, before `scrub`. Stated confidence, importance and what
+ * would flip the recommendation stay out of it: a reviewer should weigh arguments, not their volume.
+ */
+export function opinionText(opinion: Opinion): string {
+  const { option_label, one_line } = opinion.recommendation;
+  return [
+    `Recommended option: ${option_label}\n${one_line}`,
+    section('Reasoning', opinion.reasoning),
+    section(
+      'Claims',
+      opinion.claims.map((claim) => claim.text),
+    ),
+    section('Assumptions', opinion.assumptions),
+    section('Missing information', opinion.missing_info),
+    section('Risks', opinion.risks),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function section(heading: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${heading}:\n${lines.join('\n')}`;
+}
 
 export type Malformed = { ok: false; failure: 'malformed'; reason: string };
 export type Checked<Value> = { ok: true; value: Value } | Malformed;

@@ -1,14 +1,15 @@
 import type pg from 'pg';
-import type { RecordedEvent, StreamEvents } from '#db/event-store.ts';
+import type { StreamEvents } from '#db/streams.ts';
 import { allRunsOf } from '#projections/optimization-list.ts';
 import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { describeRun } from './describe.ts';
-import { streamOf } from '#services/optimizations/run/reactions.ts';
 import { occurredAt, openTexts, runEventOf } from './read-run.ts';
 import { foldRun } from './run-texts.ts';
 import type { EventTexts } from './view.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 export type RunExportDependencies = {
   pool: pg.Pool;

@@ -1,13 +1,13 @@
-import type { RecordedEvent } from '#db/event-store.ts';
 import type { StreamFacts } from '#services/live/hub.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
-import { runIdOf } from '#services/optimizations/run/reactions.ts';
 import { occurredAt, openTexts, runEventOf } from './read-run.ts';
 import { erased } from './describe.ts';
 import { patchOf } from './view.ts';
 import type { EventTexts } from './view.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import { runIdOf } from '#services/optimizations/run/events.ts';
 
 /** What an event of a run tells those who watch the run, and those who see it in a list. */
 export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise<StreamFacts> {

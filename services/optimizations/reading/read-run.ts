@@ -1,11 +1,12 @@
-import type { RecordedEvent, StreamEvents } from '#db/event-store.ts';
+import type { StreamEvents } from '#db/streams.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
-import { streamOf } from '#services/optimizations/run/reactions.ts';
 import { foldRun, sealedFields } from './run-texts.ts';
 import type { OpenRun } from './run-texts.ts';
 import type { EventTexts } from './view.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 /** A run's whole stream with its texts opened; null for a run that does not exist. */
 export type ReadRun = (runId: string) => Promise<OpenRun | null>;

@@ -386,3 +386,11 @@ export type LedgerTexts = {
   options: Readonly<Record<string, string>>;
   notes: Readonly<Record<string, string>>;
 };
+
+export function streamOf(runId: string): string {
+  return `optimization-${runId}`;
+}
+
+export function runIdOf(streamId: string): string {
+  return streamId.slice('optimization-'.length);
+}

@@ -1,5 +1,6 @@
 import type { JobSpec } from '#services/platform/command.ts';
 import { forgottenFrom } from './deadlines.ts';
+import { runIdOf } from './events.ts';
 import type { OptimizationEvent } from './events.ts';
 import { owedSlots, retryTime } from './owed.ts';
 import type { RunState } from './state.ts';
@@ -102,14 +103,6 @@ export function forgetJob(runId: string, hiddenAt: string): JobSpec & { runAt: s
     key: `${runId}:forget`,
     runAt: forgottenFrom(hiddenAt),
   };
-}
-
-export function streamOf(runId: string): string {
-  return `optimization-${runId}`;
-}
-
-export function runIdOf(streamId: string): string {
-  return streamId.slice('optimization-'.length);
 }
 
 function secondExtractor(runId: string, state: RunState, slot: string): JobSpec[] {

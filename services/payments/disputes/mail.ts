@@ -1,5 +1,4 @@
 import { derivedId } from '#services/platform/ids.ts';
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import {
   disputeOverLetter,
@@ -16,6 +15,7 @@ import type { GrantedPayment } from '#services/payments/settle/granted-payment.t
 import { moneyText } from '#services/payments/money.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { packageNameOf } from '#services/payments/refunds/mail.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /**
  * Writes to whose payment is disputed what it means for their credits: once when a bank asks, once when

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { inTransaction } from '#db/transaction.ts';
 import { readBalance } from '#projections/credit-account.ts';
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** A reminder says the same for a week. */
 const everyMs = 7 * 86_400_000;

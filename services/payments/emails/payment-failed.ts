@@ -1,5 +1,5 @@
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { moneyText } from '#services/payments/money.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** A payment that the bank had to confirm, and did not. */
 export type FailedPayment = {

@@ -1,6 +1,6 @@
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { testPayments } from './payment-failed.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 export type Receipt = {
   purchaseId: string;

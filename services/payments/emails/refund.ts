@@ -1,5 +1,5 @@
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { testPayments } from './payment-failed.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** What is told of a refund. `amount` is money in words, to the cent. */
 export type ToldRefund = {

@@ -1,9 +1,9 @@
-import type { RefundReason } from '#services/credits/account/cash-refunds.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { endPlanOf, endsPlan } from '#services/payments/plans/plans.ts';
 import { refundReply } from '#services/payments/purchases/list.ts';
+import type { RefundReason } from '#services/credits/account/events.ts';
 
 export type AskedRefund = {
   userId: string;

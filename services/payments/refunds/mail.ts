@@ -1,7 +1,6 @@
 import type { RefundOffer } from '#services/credits/account/cash-refunds.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import { derivedId } from '#services/platform/ids.ts';
-import type { Letter } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageName } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
@@ -14,6 +13,7 @@ import {
 import type { ToldRefund } from '#services/payments/emails/refund.ts';
 import { readRefund } from './refunds.ts';
 import type { NamedRefund, RefundOutcome } from './refunds.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** Writes to whoever got a refund, once for each thing that became of it; to nobody who was erased. */
 export async function tellOfRefund(

@@ -1,4 +1,12 @@
-import type { Letter } from './mail.ts';
+/** One mail in plain words; `layOut` makes text and HTML of it. */
+export type Letter = {
+  subject: string;
+  /** Sentences, a paragraph each, before the button. */
+  paragraphs: readonly string[];
+  action?: { label: string; url: string };
+  /** Smaller words at the end, such as why somebody got this. */
+  closing?: readonly string[];
+};
 
 /** A letter as it is sent: the same words as plain text and as HTML. */
 export type LaidOutMail = { subject: string; text: string; html: string };

@@ -4,21 +4,11 @@ import * as v from 'valibot';
 import { newId } from '#services/platform/ids.ts';
 import { mailLimits } from '#services/platform/limits.ts';
 import { layOut, singleLine } from './layout.ts';
-import type { MailSender } from './layout.ts';
+import type { Letter, MailSender } from './layout.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { MailNotSent } from './transport.ts';
 import type { MailTransport } from './transport.ts';
 import type { SealContext, Sealer } from '#services/platform/seal.ts';
-
-/** One mail in plain words; `mail-layout.ts` lays it out as text and as HTML. */
-export type Letter = {
-  subject: string;
-  /** Sentences, a paragraph each, before the button. */
-  paragraphs: readonly string[];
-  action?: { label: string; url: string };
-  /** Smaller words at the end, such as why somebody got this. */
-  closing?: readonly string[];
-};
 
 export type OutgoingMail = {
   userId: string;

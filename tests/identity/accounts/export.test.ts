@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGiveCredits } from '#services/credits/ledger/grants.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { ExportReply } from '#services/identity/contract.ts';
 import { otherTables, plainTables } from '#services/identity/accounts/export.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
@@ -12,6 +11,7 @@ import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { png } from './pictures.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 const question = {
   challenge: '=Should the observatory charge an entrance fee?',

@@ -3,7 +3,6 @@ import { projectionStatus } from '#projections/engine/checkpoint.ts';
 import { projections } from '#projections/index.ts';
 import { rebuild } from '#projections/engine/rebuild.ts';
 import { createGiveCredits } from '#services/credits/ledger/grants.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import {
   applyErasures,
   askForErasure,
@@ -28,6 +27,7 @@ import { eventually } from '#tests/support/processes/processes.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
 import { png, pngChunk } from '#tests/identity/accounts/pictures.ts';
 import { shapeOf, tracesOf } from './traces.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 const canaries = {
   name: 'Zephyrine Quillfeather',

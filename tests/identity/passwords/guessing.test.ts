@@ -4,12 +4,12 @@ import type { SessionReply } from '#services/identity/contract.ts';
 import { createSlowDown } from '#services/identity/slow-down.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { keptKey } from '#services/platform/http/rate-limits.ts';
-import { openHttp } from '#services/core.ts';
 import { callsOf, createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
+import { openHttp } from '#services/http/open.ts';
 
 /** Guessers come from everywhere, so only what is counted for the account and the device holds them up. */
 const limits = 'login=off,login-address=off,login-account=1/h,login-device=3/h';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelOf as catalogued } from '#services/models/catalogue.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
-import { normalizeSpace } from '#services/optimizations/prompts/answer-text.ts';
+import { normalizeSpace } from '#services/optimizations/prompts/scrub.ts';
 import { prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
 import type { CouncilModel, LedgerTexts, Plan, Slot } from '#services/optimizations/run/events.ts';

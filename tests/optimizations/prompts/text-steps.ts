@@ -3,11 +3,10 @@ import {
   findsInjection,
   flattenMarkdown,
   normalizeSpace,
-  opinionText,
   scrub,
-} from '#services/optimizations/prompts/answer-text.ts';
+} from '#services/optimizations/prompts/scrub.ts';
 import { escapeMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
-import { parseReply, sharedNotes } from '#services/optimizations/prompts/replies.ts';
+import { parseReply, sharedNotes, opinionText } from '#services/optimizations/prompts/replies.ts';
 import { filled } from '#tests/walls/hostile/inputs.ts';
 
 /** Everything that reads a reply's text between the provider and what is stored or shown of it. */

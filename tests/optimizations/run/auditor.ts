@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
-import type { AccountBalance, AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import type {
   OptimizationEvent,
@@ -10,6 +10,7 @@ import type {
 } from '#services/optimizations/run/events.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
+import type { AccountBalance, CreditEvent } from '#services/credits/account/events.ts';
 
 /**
  * Reads both streams as they grow, knows nothing of how they are decided, and names the first thing

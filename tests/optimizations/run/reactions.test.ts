@@ -2,13 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { reactions as creditReactions } from '#services/credits/account/reactions.ts';
 import { noCredits } from '#services/credits/account/state.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
-import {
-  owedJobs,
-  reactions,
-  runIdOf,
-  settleJob,
-  streamOf,
-} from '#services/optimizations/run/reactions.ts';
+import { owedJobs, reactions, settleJob } from '#services/optimizations/run/reactions.ts';
 import {
   after,
   allSeats,
@@ -41,6 +35,7 @@ import {
   verdict,
 } from './run-script.ts';
 import type { Script } from './run-script.ts';
+import { runIdOf, streamOf } from '#services/optimizations/run/events.ts';
 
 /** The keys of the jobs that a command enqueues, without the run's id. */
 const keys = (told: Script, command: OptimizationCommand) => keysOf(jobsOf(told, command));

@@ -17,10 +17,11 @@ import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { CallResult, OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
-import { reactions, streamOf } from '#services/optimizations/run/reactions.ts';
+import { reactions } from '#services/optimizations/run/reactions.ts';
 import { reviewSchedule } from '#services/optimizations/council/schedule.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { rubric, seed } from '#tests/optimizations/council/ballots.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 /** Runs told as commands, for tests of the decider: what was done, what is asked, what follows. */
 

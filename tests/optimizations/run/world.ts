@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { creditAccount } from '#services/credits/account/account.ts';
-import type { AccountState, CreditEvent } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import {
-  creditStream,
-  fingerprintOf,
-  grantCommandId,
-  reserveCommandId,
-  settleCommandId,
-} from '#services/credits/streams.ts';
 import type { FailureClass } from '#services/models/model.ts';
 import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
 import type { OptimizationEvent, Plan, Slot } from '#services/optimizations/run/events.ts';
@@ -16,7 +9,7 @@ import { decide, optimization } from '#services/optimizations/run/optimization.t
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
-import { owedJobs, settleJob, streamOf } from '#services/optimizations/run/reactions.ts';
+import { owedJobs, settleJob } from '#services/optimizations/run/reactions.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
@@ -39,6 +32,14 @@ import {
   sevenSeats,
   verdict,
 } from './run-script.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import {
+  grantCommandId,
+  reserveCommandId,
+  settleCommandId,
+} from '#services/credits/command-ids.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 /**
  * A whole installation in memory: two people with credits, several runs each, API and worker

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { readStream } from '#db/event-store.ts';
+import { readStream } from '#db/streams.ts';
 import { parseCall } from '#services/cli/command.ts';
 import { creditRefundCommands } from '#services/cli/credits/refunds.ts';
 import { replay, recordedCreditEvents } from '#services/credits/audit/replay.ts';
-import { creditStream } from '#services/credits/streams.ts';
 import { bookDispute } from '#services/payments/disputes/disputes.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
@@ -20,6 +19,7 @@ import {
   use,
 } from '#tests/payments/purchases/bought.ts';
 import type { Bought } from '#tests/payments/purchases/bought.ts';
+import { creditStream } from '#services/credits/account/events.ts';
 
 /** A payment that went back twice: as a refund, and once more through the bank. */
 const operator = 'operator@sevenfold.example';

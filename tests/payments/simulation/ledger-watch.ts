@@ -1,15 +1,15 @@
 import type { Stripe } from 'stripe';
-import type { RecordedEvent } from '#db/reader.ts';
+import type { Settlement } from '#services/optimizations/run/events.ts';
+import { requireThat, SimulationFault } from './fault.ts';
+import { amountFor, claimOf, creditsBought } from './truth.ts';
+import type { Truth } from './truth.ts';
+import type { RecordedEvent } from '#db/recorded-event.ts';
 import type {
   AccountBalance,
   CreditEvent,
   LotShare,
   LotSource,
-} from '#services/credits/account/state.ts';
-import type { Settlement } from '#services/optimizations/run/events.ts';
-import { requireThat, SimulationFault } from './fault.ts';
-import { amountFor, claimOf, creditsBought } from './truth.ts';
-import type { Truth } from './truth.ts';
+} from '#services/credits/account/events.ts';
 
 /**
  * Reads each event of the ledger as it appears and keeps books of its own: what every credit of every

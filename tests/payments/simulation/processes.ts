@@ -11,11 +11,12 @@ import { createStripeProvider } from '#services/payments/stripe/adapter.ts';
 import { sweepPurchases } from '#services/payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import type { Log, LogFields } from '#services/platform/process/log.ts';
-import { erasureOf, openCore, openHttp, paymentsOf } from '#services/core.ts';
+import { erasureOf, openCore, paymentsOf } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
 import { callsOf } from '#tests/support/app.ts';
 import type { Calls } from '#tests/support/app.ts';
 import type { TestShop } from '#tests/support/payments.ts';
+import { openHttp } from '#services/http/open.ts';
 
 /**
  * Processes of the application that can die at a named point: before or after a call of the provider,

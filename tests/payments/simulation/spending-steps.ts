@@ -3,7 +3,6 @@ import { optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
-import { streamOf } from '#services/optimizations/run/reactions.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { answers, begin, fails, usualAnswer } from '#tests/optimizations/run/run-script.ts';
@@ -11,6 +10,7 @@ import { requireThat } from './fault.ts';
 import type { Step } from './step.ts';
 import { freshKey } from './world.ts';
 import type { Run, World } from './world.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 /** What credits are used for: runs that end in every way, another service, gifts of operators. */
 export const spendingSteps: readonly Step[] = [

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Stripe } from 'stripe';
-import { eventColumns, recordedEvent } from '#db/reader.ts';
-import type { EventRow } from '#db/reader.ts';
 import { NotGrantedYet } from '#services/payments/settle/granted-payment.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { WireError } from '#services/sandbox/stripe/wire.ts';
@@ -18,6 +16,8 @@ import { Killed, openApi, openWorker } from './processes.ts';
 import type { Api, Process, Said, Worker } from './processes.ts';
 import { createTruth } from './truth.ts';
 import type { Truth } from './truth.ts';
+import { eventColumns, recordedEvent } from '#db/recorded-event.ts';
+import type { EventRow } from '#db/recorded-event.ts';
 
 /**
  * A small town with a shop: people with purses, an API process, a worker, one database, and a payment

@@ -9,7 +9,7 @@ import { mailLimits } from '#services/platform/limits.ts';
 import { layOut } from '#services/platform/mail/layout.ts';
 import { createMailTransport, MailNotSent } from '#services/platform/mail/transport.ts';
 import { createMailQueue, mailTasks, purgeMails } from '#services/platform/mail/mail.ts';
-import type { Letter, OutgoingMail, QueueMail } from '#services/platform/mail/mail.ts';
+import type { OutgoingMail, QueueMail } from '#services/platform/mail/mail.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
@@ -17,6 +17,7 @@ import type { TestDatabase } from '#tests/support/database.ts';
 import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
 import type { TestMailbox } from '#tests/support/mail.ts';
 import { freePort } from '#tests/support/processes/processes.ts';
+import type { Letter } from '#services/platform/mail/layout.ts';
 
 /** Mails from the queue to a real mail server, over a real database. */
 let database: TestDatabase;

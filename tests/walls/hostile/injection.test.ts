@@ -154,7 +154,7 @@ const root = join(import.meta.dirname, '../../..');
  */
 const pasted: Readonly<Record<string, readonly string[]>> = {
   'db/connect.ts': ['channel'],
-  'db/event-store.ts': ['activeEvents', 'defaultPartition', 'eventColumns', 'functionName'],
+  'db/streams.ts': ['activeEvents', 'defaultPartition', 'eventColumns', 'functionName'],
   'db/reader.ts': ["tables.map((table) => client.escapeIdentifier(table)).join(', ')", 'wanted'],
   'projections/engine/checkpoint.ts': ['lock', 'waitingSince'],
   'projections/cash-refund.ts': ['columns', 'table'],

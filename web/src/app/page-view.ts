@@ -1,12 +1,5 @@
+import { windowTitle } from './product.ts';
 import type { AppRouter } from './router.tsx';
-import { productName } from './product.ts';
-
-/** "Login · Sevenfold"; the home page, which has no name, is the product itself. */
-export function windowTitle(title: string | undefined): string {
-  return title
-    ? `${title} · ${productName}`
-    : `${productName}: one question, seven or more AI models`;
-}
 
 /** Milliseconds that a page may load before its heading is no longer waited for. */
 const headingWaitMs = 5_000;

@@ -3,8 +3,8 @@ import { renderToStaticMarkup, renderToString } from 'react-dom/server';
 import { App } from './app.tsx';
 import { WaitingBar } from '#web/features/shell/top-bar.tsx';
 import { PagePending } from './page-pending.tsx';
-import { windowTitle } from './page-view.ts';
 import { createAppRouter } from './router.tsx';
+import { windowTitle } from './product.ts';
 
 /** Renders pages to text while the application is built; runs in Node, never in a browser. */
 export type RenderedPage = { html: string; title: string; description: string | undefined };

@@ -11,11 +11,11 @@ import {
 } from '#web/features/credits/statement/statement-queries.ts';
 import { MonthChooser, StatementTools } from '#web/features/credits/statement/statement-tools.tsx';
 import { MonthlyStatement } from '#web/features/credits/statement/statement.tsx';
-import { windowTitle } from '#web/app/page-view.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Badge } from '#web/ui/feedback/status.tsx';
+import { windowTitle } from '#web/app/product.ts';
 
 export const Route = createFileRoute('/_signed-in/credits_/statements/$month')({
   component: StatementPage,

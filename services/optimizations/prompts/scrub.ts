@@ -1,30 +1,7 @@
-import type { Opinion } from './replies.ts';
-
 /**
  * The text of an answer as its reviewers read it: plain, without Markdown (style is the largest
  * measured bias of model judges) and without what tells which model wrote it.
  */
-
-/**
- * The canonical plain text of an opinion, before `scrub`. Stated confidence, importance and what
- * would flip the recommendation stay out of it: a reviewer should weigh arguments, not their volume.
- */
-export function opinionText(opinion: Opinion): string {
-  const { option_label, one_line } = opinion.recommendation;
-  return [
-    `Recommended option: ${option_label}\n${one_line}`,
-    section('Reasoning', opinion.reasoning),
-    section(
-      'Claims',
-      opinion.claims.map((claim) => claim.text),
-    ),
-    section('Assumptions', opinion.assumptions),
-    section('Missing information', opinion.missing_info),
-    section('Risks', opinion.risks),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
-}
 
 /** Plain text without self-identification; scrubbing twice changes nothing. */
 export function scrub(text: string): string {
@@ -215,7 +192,3 @@ const injectionPatterns: readonly RegExp[] = [
   /\[(?:begin|end)\s+[0-9a-f]{8,}/i,
   /<\/?\s*(?:system|instructions?|prompt)\s*>|\bsystem prompt\b.{0,40}\b(?:reveal|print|repeat|is)\b/i,
 ];
-
-function section(heading: string, lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${heading}:\n${lines.join('\n')}`;
-}

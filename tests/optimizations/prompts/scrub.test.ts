@@ -4,9 +4,9 @@ import {
   findsInjection,
   flattenMarkdown,
   normalizeSpace,
-  opinionText,
   scrub,
-} from '#services/optimizations/prompts/answer-text.ts';
+} from '#services/optimizations/prompts/scrub.ts';
+import { opinionText } from '#services/optimizations/prompts/replies.ts';
 
 describe('scrubbing an answer', () => {
   it.each([

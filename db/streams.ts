@@ -1,15 +1,14 @@
 import type pg from 'pg';
 import { defaultPartition } from './append-function.ts';
 import type { Queryable } from './connect.ts';
-import type { RecordedEvent } from './reader.ts';
+import { eventColumns, recordedEvent, upcast } from './recorded-event.ts';
+import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
 /**
  * Streams: reading one, and the call that appends to many. The tables and `emt_append_to_stream` are
  * emmett's. Its `readStream` is not used, because it tells no transaction id and cannot read inside a
  * transaction that is open already; the statement here reads the same rows of the same table.
  */
-export type { RecordedEvent } from './reader.ts';
-
 export type StreamRange = {
   /** First and last position, inclusive, from 1. */
   from?: number;
@@ -22,21 +21,7 @@ export type StreamEvents = {
   version: number;
 };
 
-type EventRow = {
-  stream_id: string;
-  stream_position: string;
-  global_position: string;
-  transaction_id: string;
-  message_id: string;
-  message_type: string;
-  message_data: Record<string, unknown>;
-  message_metadata: Record<string, unknown>;
-};
-
-const eventColumns = `stream_id, stream_position::text, global_position::text,
-    transaction_id::text, message_id, message_type, message_data, message_metadata`;
-
-const activeEvents = `emt_messages
+const activeEvents = `emt_messages m
     where partition = '${defaultPartition}' and is_archived = false`;
 
 /** The events of one stream in order, in the shape that the code of today reads. */
@@ -58,7 +43,7 @@ export async function readStoredStream(
   const { rows } = await queryable.query<EventRow>(
     `select ${eventColumns} from ${activeEvents} and stream_id = $1
        and stream_position >= $2 and ($3::bigint is null or stream_position <= $3)
-     order by emt_messages.stream_position`,
+     order by m.stream_position`,
     [streamId, range.from ?? 1, range.to ?? null],
   );
   const events = rows.map(recordedEvent);
@@ -76,25 +61,10 @@ export async function findMessages(
   const { rows } = await queryable.query<EventRow>(
     `select ${eventColumns} from ${activeEvents} and (stream_id, message_id) in (
        select * from unnest($1::text[], $2::text[]))
-     order by stream_id, emt_messages.stream_position`,
+     order by stream_id, m.stream_position`,
     [pairs.map(([streamId]) => streamId), pairs.map(([, messageId]) => messageId)],
   );
   return rows.map(recordedEvent);
-}
-
-// --- upcasting ---
-
-type Upcaster = (event: RecordedEvent) => RecordedEvent;
-
-/**
- * From a stored shape to the one of today, by event type; pure. A `schemaVersion` in the metadata says
- * which shape it is. Empty until a released shape has gained a field.
- */
-const upcasters: Readonly<Record<string, Upcaster>> = {};
-
-/** What readers and folds see of a stored event. Projection statements read the stored shape. */
-export function upcast(event: RecordedEvent): RecordedEvent {
-  return upcasters[event.type]?.(event) ?? event;
 }
 
 // --- what a command starts from ---
@@ -280,17 +250,4 @@ export async function conflictConstraints(queryable: Queryable): Promise<Readonl
        union all select relid from pg_partition_tree('emt_messages'))`,
   );
   return new Set(rows.map(({ name }) => name));
-}
-
-function recordedEvent(row: EventRow): RecordedEvent {
-  return {
-    streamId: row.stream_id,
-    streamPosition: Number(row.stream_position),
-    transactionId: row.transaction_id,
-    globalPosition: row.global_position,
-    messageId: row.message_id,
-    type: row.message_type,
-    data: row.message_data,
-    metadata: row.message_metadata,
-  };
 }

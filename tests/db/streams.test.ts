@@ -9,7 +9,7 @@ import {
   readStream,
   type AppendEntry,
   type AppendOutcome,
-} from '#db/event-store.ts';
+} from '#db/streams.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 
 let database: TestDatabase;

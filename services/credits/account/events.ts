@@ -1,0 +1,200 @@
+/**
+ * One person's credits, stream `credits-usr_…`: lots, holds and debt. All amounts are safe integers
+ * of credits; money that was paid is in minor units of its currency.
+ *
+ * Every event carries `balance`, the account after it, so that a reader of one event knows the
+ * absolute figures; replay and the projections compute the same figures from the amounts alone and
+ * compare.
+ */
+
+export function creditStream(userId: string): string {
+  return `credits-${userId}`;
+}
+
+export function userOf(streamId: string): string {
+  return streamId.slice('credits-'.length);
+}
+
+export type LotSource = 'purchase' | 'bonus' | 'other';
+
+export type LotShare = { lotId: string; credits: number };
+
+export type ClosingReason = 'erasure';
+
+export type RevocationCause = 'dispute' | 'cash_refund' | 'correction';
+
+/**
+ * purchased + bonus + other = available + held + consumed + refundPending + refunded + revoked,
+ * always. Debt stands beside this: it is what was taken back but had already been consumed, and turns
+ * into `revoked` when a purchase settles it.
+ */
+export type AccountBalance = {
+  available: number;
+  held: number;
+  debt: number;
+  purchased: number;
+  bonus: number;
+  other: number;
+  /** Net of what was returned for runs. */
+  consumed: number;
+  /** Asked back in money that is on its way; absent, and 0, in events of earlier versions. */
+  refundPending: number;
+  /** Given back in money; absent, and 0, in events of earlier versions. */
+  refunded: number;
+  revoked: number;
+  /** Payments that went back twice and freeze all spending; absent, and 0, in earlier events. */
+  freezes: number;
+};
+
+type Event<Type extends string, Data extends Record<string, unknown>> = Readonly<{
+  type: Type;
+  data: Readonly<Data & { balance: AccountBalance }>;
+}>;
+
+export type CreditEvent =
+  | Event<
+      'CreditsGranted',
+      {
+        lotId: string;
+        credits: number;
+        source: LotSource;
+        /** Null for what was not bought. */
+        paidMinor: number | null;
+        currency: string | null;
+        /** `pi:<id>` or `invoice:<id>`; null for what was not bought. */
+        paymentKey: string | null;
+        /** Our own record of the purchase, `pur_…`. */
+        purchaseId?: string;
+        grantedAt: string;
+        /** Why, in one of our own words: `demo`, `trial`, `operator`, `onboarding`, a package id. */
+        reason: string;
+        /** What an operator wrote, sealed under the account's key. */
+        sealed?: { note: string };
+      }
+    >
+  | Event<
+      'CreditsReserved',
+      {
+        runId: string;
+        credits: number;
+        allocations: readonly LotShare[];
+        /** The UTC month (`2026-11`) whose bonus-paid count this run raised, or null. */
+        bonusMonth: string | null;
+      }
+    >
+  | Event<'CreditsCaptured', { runId: string; credits: number; byLot: readonly LotShare[] }>
+  | Event<
+      'CreditsReturned',
+      { runId: string; credits: number; byLot: readonly LotShare[]; cause: string }
+    >
+  | Event<'CreditsReleased', { runId: string; credits: number; byLot: readonly LotShare[] }>
+  /** A claim says where it should stand; moves nothing. What it takes and gives back follows. */
+  | Event<
+      'LotClaimed',
+      {
+        lotId: string;
+        ref: string;
+        cause: RevocationCause;
+        /** In all; 0 ends the claim. */
+        credits: number;
+        owes: boolean;
+      }
+    >
+  /** Available credits are taken back. `ref` names the claim; absent in events of earlier versions. */
+  | Event<'LotRevoked', { lotId: string; credits: number; cause: RevocationCause; ref?: string }>
+  /**
+   * No longer written. These credits of the lot are held by runs; they are taken or owed when the runs
+   * settle.
+   */
+  | Event<'RevocationDeferred', { lotId: string; credits: number; cause: RevocationCause }>
+  /**
+   * Credits to be taken back were consumed. `debt` and `ref` are absent in events of earlier versions:
+   * then it is the lot's next debt. A debt that is named again grows.
+   */
+  | Event<
+      'DebtIncurred',
+      { lotId: string; credits: number; cause: string; debt?: string; ref?: string }
+    >
+  | Event<'DebtSettled', { debt: string; lotId: string; credits: number }>
+  /** A claim wants less, and what is still owed because of it is owed no more. */
+  | Event<'DebtCancelled', { debt: string; lotId: string; credits: number; ref: string }>
+  /** The same for what had been settled: available again in the lot that had settled, `lotId`. */
+  | Event<'DebtSettlementReversed', { debt: string; lotId: string; credits: number; ref: string }>
+  /** The same for what had been revoked: available again. */
+  | Event<'LotReinstated', { lotId: string; credits: number; cause: RevocationCause; ref: string }>
+  /** The money of these credits is asked back of the provider once this is stored, not before. */
+  | Event<
+      'CashRefundRequested',
+      {
+        refundId: string;
+        lotId: string;
+        credits: number;
+        amountMinor: number;
+        currency: string;
+        requestedAt: string;
+        reason: RefundReason;
+      }
+    >
+  /**
+   * The money was paid. From `failed` the credits had been given back before that was known: then it
+   * moves nothing, and a claim under the refund's id takes them.
+   */
+  | Event<
+      'CashRefundConfirmed',
+      {
+        refundId: string;
+        lotId: string;
+        credits: number;
+        from: 'pending' | 'failed';
+        providerRefundId: string | null;
+        at: string;
+      }
+    >
+  /**
+   * The money was not paid, or came back, and the credits are available again. From `claimed`, see
+   * above, the claim ends and gives them back; then this moves nothing.
+   */
+  | Event<
+      'CashRefundFailed',
+      {
+        refundId: string;
+        lotId: string;
+        credits: number;
+        from: 'pending' | 'confirmed' | 'claimed';
+        providerRefundId: string | null;
+        refundableUntil: string;
+        at: string;
+      }
+    >
+  /** Another service used credits of this person; no run, and nothing is held for it first. */
+  | Event<
+      'CreditsConsumed',
+      {
+        consumptionId: string;
+        credits: number;
+        byLot: readonly LotShare[];
+        /** The service's words for what it used them for, sealed under the account's key. */
+        sealed: { note: string };
+      }
+    >
+  /**
+   * A payment was refunded and then also taken back by the bank, so more went back than was paid. Moves
+   * nothing; while a freeze stands, nothing is reserved or consumed. `ref` is the lost dispute.
+   */
+  | Event<'SpendingFrozen', { ref: string; lotId: string; overpaidMinor: number; currency: string }>
+  /** An operator ended all freezes that stood. */
+  | Event<'SpendingUnfrozen', { freezes: number }>
+  /** Moves nothing. What is still here stays where it is; what is held settles as it would have. */
+  | Event<'AccountClosed', { reason: ClosingReason }>;
+
+export type CreditEventType = CreditEvent['type'];
+
+/** Who asks for money back: a customer within the days for it, everybody else at any age. */
+export type RefundReason = 'customer' | 'erasure' | 'operator' | 'fraud_warning';
+
+/** A fact is an event before `balance` is put on it. */
+type FactOf<Recorded> = Recorded extends { type: infer Type; data: infer Data }
+  ? { readonly type: Type; readonly data: Omit<Data, 'balance'> }
+  : never;
+
+export type CreditFact = FactOf<CreditEvent>;

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { appendFunction } from '#db/append-function.ts';
+import { projections } from '#projections/index.ts';
+import { readSetAside } from '#projections/engine/set-aside.ts';
+import { readMonthUsage } from '#projections/run-usage.ts';
+import { createApp } from './app.ts';
+import { createConsumeCredits } from '#services/credits/ledger/consume.ts';
+import { creditExport } from '#services/credits/export.ts';
+import { createGiveCredits } from '#services/credits/ledger/grants.ts';
+import { createAfterwards } from '#services/identity/afterwards.ts';
+import { createExporter } from '#services/identity/accounts/export.ts';
+import { createSlowDown } from '#services/identity/slow-down.ts';
+import { createDailyCap } from '#services/identity/daily-cap.ts';
+import { createTokens } from '#services/identity/sessions/tokens.ts';
+import { findUser } from '#services/identity/accounts/users.ts';
+import { openLiveView } from './live-view.ts';
+import { runExport } from '#services/optimizations/reading/export.ts';
+import { packageName } from '#services/payments/catalogue.ts';
+import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
+import { createRateLimits } from '#services/platform/http/rate-limits.ts';
+import { recipeExport } from '#services/recipes/export.ts';
+import { recordUse } from '#services/recipes/recipes.ts';
+import { createSocketPort } from './socket-port.ts';
+import { readManifest } from './pages.ts';
+import { paymentsOf } from '#services/core.ts';
+import type { Core } from '#services/core.ts';
+/** The HTTP application over the core: routes, live view and pages. */
+export async function openHttp(context: ProcessContext, core: Core) {
+  const { env, log, resources } = context;
+  const { pool, sql, bus, clock } = core;
+  const giveCredits = createGiveCredits(bus, clock);
+  const isLocal = env.mode === 'local';
+  const live = await openLiveView(context, core);
+  const dist = join(import.meta.dirname, '../../web/dist');
+  const afterwards = createAfterwards(log);
+  resources.defer(async () => afterwards.settled());
+  const tokens = createTokens({ keys: env.jwtKeys, publicUrl: env.publicUrl, clock });
+  const rateLimits = createRateLimits({
+    pool,
+    mode: env.mode,
+    overrides: env.rateLimits,
+    apiProcesses: env.apiProcesses,
+    log,
+    audit: core.audit,
+  });
+  const app = createApp({
+    ...core,
+    ...live,
+    payments: paymentsOf(core),
+    packageName,
+    consumeCredits: createConsumeCredits(bus, core.sealer),
+    withinDailyCap: createDailyCap(pool, clock),
+    takesCommands: async (userId) => (await findUser(sql, userId))?.erasing_at === null,
+    exportPerson: createExporter({
+      pool,
+      clock,
+      parts: [creditExport({ ...core, packageName }), runExport(core), recipeExport(core)],
+    }),
+    recordRecipeUse: async (use) => recordUse(pool, { ...use, now: clock() }),
+    isLocal,
+    sandboxSeed: env.sandboxSeed,
+    tokens,
+    requireEmailConfirmation: env.requireEmailConfirmation,
+    signupDisclosesAccounts: env.signupDisclosesAccounts,
+    afterwards,
+    slowDown: createSlowDown(pool),
+    monthlyLimits: env.monthlyLimits,
+    monthlyLimitOf: async (userId) => {
+      const account = await findUser(sql, userId);
+      return env.monthlyLimits[account?.subscription_tier ?? 'free'] ?? 0;
+    },
+    dailyCostLimitUsd: env.dailyCostLimitUsd,
+    runsThisMonth: async (userId) =>
+      (await readMonthUsage(pool, userId, new Date(clock()).toISOString().slice(0, 7))).runs,
+    functionName: appendFunction(projections).name,
+    readerLagMs: async () => live.hub.lagMs(),
+    readSetAside: async (limit) =>
+      readSetAside(
+        pool,
+        projections.map((projection) => ({ projection, table: projection.name })),
+        limit,
+      ),
+    version: '0.1.0',
+    corsOrigins: env.corsOrigins,
+    trustedProxyHops: env.trustedProxyHops,
+    rateLimits,
+    dev: isLocal
+      ? {
+          sandboxUrl: env.sandboxUrl,
+          publicUrl: env.publicUrl,
+          isPublic: env.allowPublicSandbox,
+          token: env.devPagesToken,
+        }
+      : null,
+    web: readManifest(dist) ? { dist, isLocal, publicUrl: env.publicUrl } : null,
+  });
+  const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
+  return { app, hub: live.hub, sockets, giveCredits, afterwards };
+}
