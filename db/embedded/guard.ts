@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 /**
  * Postgres runs in a process group of its own and outlives a process that is killed outright. Each
  * process that uses a data folder therefore has a guard, tied to it by a pipe. While the pipe is open the
- * guard is a shell that reads from it; once it closes, the shell becomes `embedded-guard-process.ts`,
+ * guard is a shell that reads from it; once it closes, the shell becomes `guard-process.ts`,
  * which stops a Postgres that nobody uses.
  */
 export type Guard = {

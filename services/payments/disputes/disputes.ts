@@ -1,10 +1,10 @@
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { tellOfDispute } from './mail.ts';
 import { creditsFor, findPaymentOf } from '#services/payments/settle/granted-payment.ts';
-import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
 import { freezeIfPaidTwice } from '#services/payments/purchases/paid-twice.ts';
 import { endPlanTakenBack } from '#services/payments/plans/plans.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Payments that a bank took back, or asks about. The provider knows where a dispute stands; the

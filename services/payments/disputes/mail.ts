@@ -11,11 +11,11 @@ import type {
   ToldDispute,
 } from '#services/payments/emails/dispute.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
 import { moneyText } from '#services/payments/money.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { packageNameOf } from '#services/payments/refunds/mail.ts';
 import type { Letter } from '#services/platform/mail/layout.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Writes to whose payment is disputed what it means for their credits: once when a bank asks, once when

@@ -4,10 +4,10 @@ import { inTransaction } from '#db/transaction.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
 import { isLive, tierOf, tierUntil } from './tier.ts';
 import type { PlanRow, Tier } from './tier.ts';
 import type { SubscriptionView } from '#services/payments/provider.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Plans, as rows of `plan`: what was last read of a subscription, and what was paid of it. The provider

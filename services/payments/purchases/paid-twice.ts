@@ -1,9 +1,9 @@
 import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { testPayments } from '#services/payments/emails/payment-failed.ts';
+import type { GrantedPayment } from './purchases.ts';
 
 /**
  * A payment that was refunded and is then lost to a dispute went back twice. No credits are left to take

@@ -247,3 +247,14 @@ export async function recordUnpaid(
   );
   return rowCount === 1;
 }
+
+/** What was paid and granted, and how the provider knows the payment. */
+export type GrantedPayment = {
+  userId: string;
+  purchaseId: string;
+  lotId: string;
+  intentId: string;
+  granted: number;
+  /** With tax. */
+  paidMinor: number;
+};

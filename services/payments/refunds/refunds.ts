@@ -4,11 +4,11 @@ import type { PaidCredits } from '#services/credits/ledger/paid.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { keepBankRefunds } from './bank-refunds.ts';
 import { creditsFor, paymentOfLot } from '#services/payments/settle/granted-payment.ts';
-import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
 import { freezeIfPaidTwice } from '#services/payments/purchases/paid-twice.ts';
 import { endPlanOf, endPlanTakenBack } from '#services/payments/plans/plans.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import type { PaymentProvider, RefundView } from '#services/payments/provider.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Giving money back. The ledger has a refund as pending before the provider is asked for it, and its

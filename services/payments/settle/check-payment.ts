@@ -2,8 +2,8 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { bookDispute } from '#services/payments/disputes/disputes.ts';
 import { bookLeftOverWarnings } from '#services/payments/disputes/fraud-warnings.ts';
 import { findPaymentOfLot } from './granted-payment.ts';
-import type { GrantedPayment } from './granted-payment.ts';
 import { bookBankRefunds } from '#services/payments/refunds/refunds.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Looks, once it has been granted, at what of a payment has gone back by then. News of that may have come

@@ -2,18 +2,8 @@ import type pg from 'pg';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 import { fulfil } from '#services/payments/purchases/fulfil.ts';
-
-/** What was paid and granted, and how the provider knows the payment. */
-export type GrantedPayment = {
-  userId: string;
-  purchaseId: string;
-  lotId: string;
-  intentId: string;
-  granted: number;
-  /** With tax. */
-  paidMinor: number;
-};
 
 /** The payment is ours, or may be, and has not been granted so far: whoever came too early comes again. */
 export class NotGrantedYet extends Error {

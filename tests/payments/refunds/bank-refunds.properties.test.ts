@@ -4,10 +4,10 @@ import { evolve, initialState } from '#services/credits/account/state.ts';
 import { decide } from '#services/credits/account/account.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import type { GrantedPayment } from '#services/payments/settle/granted-payment.ts';
 import type { RefundView } from '#services/payments/provider.ts';
 import { claimBankRefunds } from '#services/payments/refunds/refunds.ts';
 import { Problem } from '#services/platform/problem.ts';
+import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /** One payment, its lot, and everybody who gives some of it back: a bank, and we when we are asked. */
 type Move =
