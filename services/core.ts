@@ -30,7 +30,7 @@ import type { Mode } from './platform/process/env.ts';
 import type { ProcessContext } from './platform/process/lifecycle.ts';
 import { healthLimits } from './platform/limits.ts';
 import { createMailQueue } from './platform/mail/mail.ts';
-import { patiently } from './platform/jobs/patiently.ts';
+import { patiently } from './platform/jobs/retry-while-unavailable.ts';
 import { createSealer } from './platform/seal.ts';
 import { streamOf } from './optimizations/run/events.ts';
 

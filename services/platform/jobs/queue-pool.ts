@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isPassing } from '#db/transaction.ts';
-import { patiently } from './patiently.ts';
+import { patiently } from './retry-while-unavailable.ts';
 
 /**
  * The pool as the job queue gets it. graphile-worker does not wait for the statement that removes a

@@ -264,7 +264,8 @@ test('Z3: nothing passes the parameters of postgres.js by, but names and conditi
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.replace(/^([^:]+):\d+:.*?(\w+\.(?:unsafe|raw)\([^)]*\)).*$/, '$1 $2'));
-  const allowed = /^services\/identity\/accounts\/users\.ts sql\.unsafe\((?:accountColumns|holdsAddress)\)$/;
+  const allowed =
+    /^services\/identity\/accounts\/users\.ts sql\.unsafe\((?:accountColumns|holdsAddress)\)$/;
   expect(calls.filter((call) => !allowed.test(call))).toEqual([]);
 });
 
