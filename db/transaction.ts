@@ -70,7 +70,7 @@ export function sqlState(error: unknown): string | undefined {
  * deadlock was the trouble, and not what the statement says. Errors that are not the driver's or
  * the network's are nobody's weather.
  */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return passingStates.test(state) && state !== queryCanceled;
   return error instanceof Error && (networkCodes.test(codeOf(error)) || lost.test(error.message));

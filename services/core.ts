@@ -30,7 +30,7 @@ import type { Mode } from './platform/process/env.ts';
 import type { ProcessContext } from './platform/process/lifecycle.ts';
 import { healthLimits } from './platform/limits.ts';
 import { createMailQueue } from './platform/mail/mail.ts';
-import { patiently } from './platform/jobs/retry-while-unavailable.ts';
+import { retryWhileUnavailable } from './platform/jobs/retry-while-unavailable.ts';
 import { createSealer } from './platform/seal.ts';
 import { streamOf } from './optimizations/run/events.ts';
 
@@ -54,7 +54,10 @@ export async function openCore(
   const sql = createSql(url, { max: 5, applicationName: `sevenfold ${name} queries` });
   resources.defer(async () => sql.end());
   // Whoever keeps processes alive counts how often they end; a restart of Postgres is no such end.
-  await patiently(async () => refuseOtherMode(pool, env.mode), healthLimits.databaseAwayMs);
+  await retryWhileUnavailable(
+    async () => refuseOtherMode(pool, env.mode),
+    healthLimits.databaseUnavailableMs,
+  );
   // Text is sealed inside transactions, too. Were the keys read through the same connections, as many
   // transactions as there are connections would wait for one more, for ever.
   const keyPool = createPool(url, {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { compareCursors, type Cursor, type Look, readRange } from '#db/reader.ts';
-import { inTransaction, isPassing } from '#db/transaction.ts';
+import { inTransaction, isTransient } from '#db/transaction.ts';
 import { lockCheckpoint, readCheckpoint, saveCursor } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
 import { type AppliedPage, applyPage, type PageOfEvents, type SetAside } from './set-aside.ts';
@@ -76,7 +76,7 @@ export function createAdvance(advancing: Advancing): () => Promise<Step> {
       onError?.(error);
       // A connection may have been lost during the commit: the table knows what happened.
       known = undefined;
-      if (!isPassing(error)) limit = Math.ceil(limit / 2);
+      if (!isTransient(error)) limit = Math.ceil(limit / 2);
       errorsInARow += 1;
       return { ...lookAgain, retryInMs: retryDelay(errorsInARow) };
     }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { compareCursors, type Cursor, readRange } from '#db/reader.ts';
-import { isPassing, nested, sqlState } from '#db/transaction.ts';
+import { isTransient, nested, sqlState } from '#db/transaction.ts';
 import { usedEventTypes } from './define.ts';
 import { eventRange, type Target } from './range.ts';
 
@@ -138,7 +138,7 @@ export async function failureOf(client: ClientBase, statement: string): Promise<
     return null;
   } catch (error) {
     const sqlstate = sqlState(error);
-    if (sqlstate === undefined || isPassing(error) || endsTransaction.test(sqlstate)) throw error;
+    if (sqlstate === undefined || isTransient(error) || endsTransaction.test(sqlstate)) throw error;
     return { sqlstate, error: (error as Error).message.slice(0, errorLength) };
   }
 }

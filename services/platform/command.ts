@@ -13,7 +13,7 @@ import {
   type LogPosition,
   type StreamHead,
 } from '#db/streams.ts';
-import { isPassing, sqlState } from '#db/transaction.ts';
+import { isTransient, sqlState } from '#db/transaction.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { uuidV5 } from './ids.ts';
 import { commandLimits } from './limits.ts';
@@ -405,7 +405,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
   function startOver(pick: Pick, error: unknown): void {
     cache.drop(pick.lane.streamId);
     // A fault of the statement that ended the whole batch may come from one lane alone.
-    const isolated = sqlState(error) !== undefined && !isPassing(error);
+    const isolated = sqlState(error) !== undefined && !isTransient(error);
     if (isolated) for (const task of pick.tasks) task.isolated = true;
     again(pick, error);
   }

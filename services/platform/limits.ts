@@ -78,7 +78,7 @@ export const healthLimits = {
   heartbeatEveryMs: 10_000,
   heartbeatStaleSeconds: 30,
   /** So long a process that starts waits for a database that is away. */
-  databaseAwayMs: 60_000,
+  databaseUnavailableMs: 60_000,
 } as const;
 
 /** Jobs and those who work on them (`job-locks.ts`, `worker.ts`). */

@@ -88,11 +88,11 @@ async function insist(
       });
       const body = (await response.json()) as { data?: { id?: string }; code?: string };
       if (response.status === 401) await signIn(someone);
-      const isPassing =
+      const isTransient =
         response.status === 401 ||
         response.status >= 500 ||
         (response.status === 409 && body.code === 'in-progress');
-      return isPassing ? null : { status: response.status, id: body.data?.id ?? null };
+      return isTransient ? null : { status: response.status, id: body.data?.id ?? null };
     },
     300_000,
   );

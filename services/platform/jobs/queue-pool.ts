@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { isPassing } from '#db/transaction.ts';
-import { patiently } from './retry-while-unavailable.ts';
+import { isTransient } from '#db/transaction.ts';
+import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
 /**
  * The pool as the job queue gets it. graphile-worker does not wait for the statement that removes a
@@ -16,7 +16,7 @@ export function queuePool(pool: pg.Pool): pg.Pool {
   type Callback = Parameters<pg.Pool['connect']>[0];
   const connect = (callback?: Callback) =>
     // With a callback it is the connection that listens, which the queue looks after itself.
-    callback === undefined ? patientClient(pool) : pool.connect(callback);
+    callback === undefined ? connectWhileUnavailable(pool) : pool.connect(callback);
   return new Proxy(pool, {
     get(target, property): unknown {
       if (property === 'connect') return connect;
@@ -27,14 +27,14 @@ export function queuePool(pool: pg.Pool): pg.Pool {
 }
 
 /** As much of a client as the queue uses. */
-async function patientClient(pool: pg.Pool) {
-  let client: pg.PoolClient | null = await patiently(() => pool.connect());
+async function connectWhileUnavailable(pool: pg.Pool) {
+  let client: pg.PoolClient | null = await retryWhileUnavailable(() => pool.connect());
   const query = async (...statement: [string | pg.QueryConfig, unknown[]?]) => {
     client ??= await pool.connect();
     try {
       return await client.query(...statement);
     } catch (error) {
-      if (isPassing(error)) {
+      if (isTransient(error)) {
         client.release(true);
         client = null;
       }
@@ -42,7 +42,8 @@ async function patientClient(pool: pg.Pool) {
     }
   };
   return {
-    query: async (...statement: Parameters<typeof query>) => patiently(() => query(...statement)),
+    query: async (...statement: Parameters<typeof query>) =>
+      retryWhileUnavailable(() => query(...statement)),
     release: () => client?.release(),
   };
 }

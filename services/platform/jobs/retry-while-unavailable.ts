@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPassing } from '#db/transaction.ts';
+import { isTransient } from '#db/transaction.ts';
 
 /**
  * Repeats what fails because the database is away, until it does not or `patienceMs` have passed.
  * Any other error, and then the last one, is thrown.
  */
-export async function patiently<Result>(
+export async function retryWhileUnavailable<Result>(
   attempt: () => Promise<Result>,
   patienceMs: number = Number.POSITIVE_INFINITY,
 ): Promise<Result> {
@@ -14,7 +14,7 @@ export async function patiently<Result>(
     try {
       return await attempt();
     } catch (error) {
-      if (!isPassing(error) || performance.now() > end) throw error;
+      if (!isTransient(error) || performance.now() > end) throw error;
       await sleep(betweenMs);
     }
   }
