@@ -130,7 +130,7 @@ export function nextGivenBack(state: AccountState, lotId: string, ref: string): 
 }
 
 /** Whether a claim has given back all that it has to; what it waits for comes by itself. */
-export function standsRight(state: AccountState, lotId: string, ref: string): boolean {
+export function isConsistent(state: AccountState, lotId: string, ref: string): boolean {
   return nextGivenBack(state, lotId, ref).length === 0;
 }
 

@@ -1,5 +1,5 @@
 import type { AccountState } from '#services/credits/account/state.ts';
-import { standsRight } from '#services/credits/account/claims.ts';
+import { isConsistent } from '#services/credits/account/claims.ts';
 import { stateOf } from './replay.ts';
 import type { Difference, RecordedCreditEvent } from './replay.ts';
 
@@ -21,7 +21,7 @@ const oneCommandMs = 60_000;
 function interruptedClaims(state: AccountState): Difference[] {
   return state.lots.flatMap(({ lotId, claims }) =>
     claims
-      .filter(({ ref }) => !standsRight(state, lotId, ref))
+      .filter(({ ref }) => !isConsistent(state, lotId, ref))
       .map(({ ref, wanted, taken }) => ({
         position: null,
         what: `claim ${ref} on ${lotId}`,

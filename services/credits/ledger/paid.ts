@@ -10,7 +10,7 @@ import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
 import type { RefundOffer } from '#services/credits/account/cash-refunds.ts';
-import { standsRight } from '#services/credits/account/claims.ts';
+import { isConsistent } from '#services/credits/account/claims.ts';
 import { closedAccount } from './closed-account.ts';
 import type { ClosedAccount } from './closed-account.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
@@ -195,7 +195,7 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
       });
       const { lotId } = requestedIn(state, refundId);
       // One command gives back so much; a claim of the refund may have more.
-      return standsRight(state, lotId, refundId)
+      return isConsistent(state, lotId, refundId)
         ? state
         : setClaim(dependencies, {
             userId,
@@ -248,7 +248,7 @@ async function setClaim(
       commandId: randomUUID(),
       correlationId: claim.ref,
     });
-    if (standsRight(state, claim.lotId, claim.ref)) return state;
+    if (isConsistent(state, claim.lotId, claim.ref)) return state;
     if (events.length === 0) break;
   }
   throw new Error(`The claim ${claim.ref} cannot be brought to where it should stand`);
