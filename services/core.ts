@@ -18,7 +18,7 @@ import {
   endCheckouts,
   endPlans,
   forgetCustomer,
-  refundsLetter,
+  refundsEmail,
   refundUnused,
 } from './payments/leave-payments.ts';
 import { createStripeProvider } from './payments/stripe/adapter.ts';
@@ -153,6 +153,6 @@ export function erasureOf(core: Core): ErasureDependencies {
       refundUnused: async (userId) => refundUnused(payments, userId),
       forgetCustomer: async (userId) => forgetCustomer(payments, userId),
     },
-    refundsLetter: async (userId) => refundsLetter(payments, userId),
+    refundsEmail: async (userId) => refundsEmail(payments, userId),
   };
 }

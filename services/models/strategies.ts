@@ -78,7 +78,7 @@ export type Seat = v.InferOutput<typeof seat>;
 export type SeatRole = Seat['role'];
 export type ModelUse = v.InferOutput<typeof modelUse>;
 
-const letterOf: Readonly<Record<SeatRole, string>> = {
+const emailOf: Readonly<Record<SeatRole, string>> = {
   strategic: 'S',
   risk: 'R',
   implementation: 'I',
@@ -135,7 +135,7 @@ function panelProblems({ panel, reviewsPerSeat, minFamilies }: Strategy): string
   if (panel.length < 7) problems.push('has fewer than 7 seats');
   if (new Set(codes).size < codes.length) problems.push('names a seat twice');
   if (new Set(models).size < models.length) problems.push('seats a model twice');
-  if (panel.some((each) => !each.seat.startsWith(letterOf[each.role]))) {
+  if (panel.some((each) => !each.seat.startsWith(emailOf[each.role]))) {
     problems.push('has a seat whose letter is not its role');
   }
   for (const role of ['strategic', 'risk', 'implementation'] as const) {

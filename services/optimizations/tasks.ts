@@ -22,7 +22,7 @@ import { prepareCall, TextErased } from './prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
 import { deadlineLength, forgottenFrom, isLate, timeLeft } from './run/deadlines.ts';
 import type { OptimizationEvent, Slot } from './run/events.ts';
-import { finishedLetter, finishedRun } from './finished-letter.ts';
+import { finishedEmail, finishedRun } from './finished-email.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { optimization } from './run/optimization.ts';
 import type { CallResult, OptimizationCommand } from './run/optimization.ts';
@@ -191,7 +191,7 @@ async function notifyRun(dependencies: OptimizationDependencies, runId: string):
   const { userId } = run.state;
   const to = await dependencies.noticeAddress(userId);
   if (to === null) return;
-  const letter = finishedLetter(finished, dependencies.publicUrl);
+  const letter = finishedEmail(finished, dependencies.publicUrl);
   const id = derivedId('mai', runId, 'finished');
   try {
     await dependencies.queueMail({ id, userId, to, kind: 'run-finished', letter });

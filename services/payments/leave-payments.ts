@@ -8,11 +8,11 @@ import { cancelPlansOf } from './plans/plans.ts';
 import { ProviderRefused } from './provider.ts';
 import { recordUnpaid } from './purchases/purchases.ts';
 import type { PurchaseRow } from './purchases/purchases.ts';
-import { accountRefundsLetter } from './emails/refund.ts';
+import { accountRefundsEmail } from './emails/refund.ts';
 import { packageNameOf } from './refunds/mail.ts';
 import { sendRefund } from './refunds/refunds.ts';
 import type { NamedRefund } from './refunds/refunds.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /**
  * What of payments has to end with an account, in the order in which it is called: what could still be
@@ -124,16 +124,16 @@ async function unlessTaken(ask: () => Promise<unknown>): Promise<void> {
  * Names what is paid back of each purchase of somebody who goes; null when nothing is. What a bank turned
  * down before is asked for again later, and so is not promised.
  */
-export async function refundsLetter(
+export async function refundsEmail(
   dependencies: PaymentDependencies,
   userId: string,
-): Promise<Letter | null> {
+): Promise<EmailContent | null> {
   const { lots, refunds } = await dependencies.paid.readAccount(userId);
   const asked = await askedByErasure(dependencies, userId);
   const paidBack = Object.entries(refunds)
     .filter(([id, { status }]) => status === 'pending' || (asked.has(id) && status !== 'failed'))
     .map(([, refund]) => refund);
-  const told: Parameters<typeof accountRefundsLetter>[0][number][] = [];
+  const told: Parameters<typeof accountRefundsEmail>[0][number][] = [];
   for (const lot of lots) {
     // What a run gave back in the last moment is asked for apart from the rest of its purchase.
     const parts = paidBack.filter(({ lotId }) => lotId === lot.lotId);
@@ -146,7 +146,7 @@ export async function refundsLetter(
       packageName: await packageNameOf(dependencies, lot),
     });
   }
-  return told.length === 0 ? null : accountRefundsLetter(told, dependencies);
+  return told.length === 0 ? null : accountRefundsEmail(told, dependencies);
 }
 
 /** The ledger's event says why a refund was asked for. */

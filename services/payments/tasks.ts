@@ -2,7 +2,7 @@ import type { Task } from 'graphile-worker';
 import * as v from 'valibot';
 import { checkPayment } from './settle/check-payment.ts';
 import type { DeliveryHandlers, PaymentDependencies } from './dependencies.ts';
-import { mend } from './settle/mend.ts';
+import { mend } from './settle/repair.ts';
 import { mailSpendingFrozen } from './purchases/paid-twice.ts';
 import { createPlanHandlers } from './plans/webhooks.ts';
 import { planTasks } from './plans/tasks.ts';

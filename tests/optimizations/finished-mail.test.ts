@@ -2,7 +2,7 @@ import type { JobHelpers } from 'graphile-worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { finishedLetter } from '#services/optimizations/finished-letter.ts';
+import { finishedEmail } from '#services/optimizations/finished-email.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { issue, optimizationTasks } from '#services/optimizations/tasks.ts';
 import { createLog } from '#services/platform/process/log.ts';
@@ -141,8 +141,8 @@ describe('its letter', () => {
     seats: 7,
     simulatedSeats: 0,
   } as const;
-  const words = (more: Partial<Parameters<typeof finishedLetter>[0]>) =>
-    finishedLetter({ ...run, ...more }, 'https://example.com');
+  const words = (more: Partial<Parameters<typeof finishedEmail>[0]>) =>
+    finishedEmail({ ...run, ...more }, 'https://example.com');
 
   test('says what became of it', () => {
     expect(words({}).subject).toBe('Your optimization is complete: Buy?');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { lowBalanceLetter, mailLowBalance } from '#services/payments/emails/low-balance.ts';
+import { lowBalanceEmail, mailLowBalance } from '#services/payments/emails/low-balance.ts';
 import { issueToken, consume, give } from '#tests/support/processes/service.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
@@ -78,7 +78,7 @@ test('whoever has switched it off gets no mail', async () => {
 
 test('the letter says how many credits are left and where there are more', () => {
   const letter = (available: number) =>
-    lowBalanceLetter({ available, productName: 'Sevenfold', publicUrl: 'https://sevenfold.test' });
+    lowBalanceEmail({ available, productName: 'Sevenfold', publicUrl: 'https://sevenfold.test' });
   expect([0, 1, 19].map((available) => letter(available).subject)).toEqual([
     'You have no credits left',
     'You have 1 credit left',

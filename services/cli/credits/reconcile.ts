@@ -1,6 +1,6 @@
 import type { CashBalance } from '#services/payments/settle/reconcile/cash-ledger.ts';
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
-import { askToMend } from '#services/payments/settle/mend.ts';
+import { askToMend } from '#services/payments/settle/repair.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { reconcile, reconcileDays } from '#services/payments/settle/reconcile/reconcile.ts';
 import type { Reconciliation } from '#services/payments/settle/reconcile/reconcile.ts';

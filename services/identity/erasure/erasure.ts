@@ -10,14 +10,14 @@ import { derivedId } from '#services/platform/ids.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError, erasePersonKeys } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { accountErasingLetter } from '#services/identity/links/letters.ts';
-import type { LetterHead } from '#services/identity/links/letters.ts';
+import { accountErasingEmail } from '#services/identity/links/emails.ts';
+import type { EmailHead } from '#services/identity/links/emails.ts';
 import { linkSeconds, voidLinks } from '#services/identity/links/links.ts';
 import type { TokenKind } from '#services/identity/links/links.ts';
 import { purgePerson } from './purge.ts';
 import { endSessionsOf } from '#services/identity/sessions/sessions.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /**
  * Erasing a person.
@@ -33,7 +33,7 @@ import type { Letter } from '#services/platform/mail/layout.ts';
  * keys go, without which no text of this person can be read any more, in events, read models or
  * backups. What then remains is the ledger under an id that leads to nobody.
  */
-export type ErasureDependencies = LetterHead & {
+export type ErasureDependencies = EmailHead & {
   pool: pg.Pool;
   queueMail: QueueMail;
   sealer: Sealer;
@@ -45,7 +45,7 @@ export type ErasureDependencies = LetterHead & {
   closeAccount: CloseAccount;
   leavePayments: LeavePayments;
   /** Names what is paid back of each purchase because of this; null when nothing is. */
-  refundsLetter: (userId: string) => Promise<Letter | null>;
+  refundsEmail: (userId: string) => Promise<EmailContent | null>;
 };
 
 /**
@@ -179,7 +179,7 @@ async function tell(dependencies: ErasureDependencies, userId: string): Promise<
 
 /** One mail, however often this is done; none to an address that nobody has proved. */
 async function tellOfRefunds(
-  { pool, clock, queueMail, refundsLetter }: ErasureDependencies,
+  { pool, clock, queueMail, refundsEmail }: ErasureDependencies,
   userId: string,
 ): Promise<void> {
   const { rows } = await pool.query<{ email: string }>(
@@ -187,7 +187,7 @@ async function tellOfRefunds(
     [userId],
   );
   const to = rows[0]?.email;
-  const letter = to === undefined ? null : await refundsLetter(userId);
+  const letter = to === undefined ? null : await refundsEmail(userId);
   if (to === undefined || letter === null) return;
   try {
     await queueMail({
@@ -233,7 +233,7 @@ export async function askForErasure(
   );
 }
 
-export type AskDependencies = LetterHead &
+export type AskDependencies = EmailHead &
   Pick<ErasureDependencies, 'audit' | 'clock' | 'queueMail'>;
 type AskedErasure = { userId: string; actor: string; reason?: string };
 
@@ -266,7 +266,7 @@ export async function beginErasure(
         userId,
         to: account.email,
         kind: 'account-erasing',
-        letter: accountErasingLetter(dependencies),
+        letter: accountErasingEmail(dependencies),
         notAfter: new Date(now.getTime() + mailMs),
       },
       client,

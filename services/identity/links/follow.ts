@@ -3,8 +3,8 @@ import { sqlState } from '#db/transaction.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import type { LinkKind } from '#services/identity/contract.ts';
-import { addressChangedLetter } from './letters.ts';
-import type { LetterHead } from './letters.ts';
+import { addressChangedEmail } from './emails.ts';
+import type { EmailHead } from './emails.ts';
 import { isSameBrowser, issueLink, voidLaterUndos, voidLinks } from './links.ts';
 import type { Link } from './links.ts';
 import { identityProblem } from '#services/identity/problems.ts';
@@ -15,7 +15,7 @@ import type { Account } from '#services/identity/accounts/users.ts';
 /**
  * What follows from a link that was taken, in the transaction that took it, and the page to go to.
  */
-export type FollowDependencies = LetterHead & {
+export type FollowDependencies = EmailHead & {
   tokens: Tokens;
   queueMail: QueueMail;
   audit: Audit;
@@ -111,7 +111,7 @@ async function followEmail(dependencies: FollowDependencies, use: Use): Promise<
       userId: account.id,
       to: account.email,
       kind: 'email-changed',
-      letter: addressChangedLetter(dependencies, undo.token),
+      letter: addressChangedEmail(dependencies, undo.token),
       notAfter: undo.expiresAt,
     },
     client,

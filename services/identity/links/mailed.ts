@@ -4,21 +4,21 @@ import type { Audit } from '#services/platform/audit.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import {
-  accountExistsLetter,
-  changeAskedLetter,
-  confirmLetter,
-  magicLetter,
-  resetLetter,
-} from './letters.ts';
-import type { LetterHead } from './letters.ts';
+  accountExistsEmail,
+  changeAskedEmail,
+  confirmEmail,
+  magicEmail,
+  resetEmail,
+} from './emails.ts';
+import type { EmailHead } from './emails.ts';
 import { askedBefore, changeIsOut, holdAccount, isSameBrowser, issueLink } from './links.ts';
 import type { NewLink } from './links.ts';
 import { changedAt } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** Links that are asked for: row, mail and audit entry in one transaction. */
-export type MailedLinkDependencies = LetterHead & {
+export type MailedLinkDependencies = EmailHead & {
   pool: pg.Pool;
   queueMail: QueueMail;
   audit: Audit;
@@ -30,10 +30,12 @@ export type AskedLink = Omit<NewLink, 'userId' | 'email' | 'kind'> & {
   kind: 'confirm' | 'magic' | 'reset';
 };
 
-const letters: Readonly<Record<AskedLink['kind'], (head: LetterHead, token: string) => Letter>> = {
-  confirm: confirmLetter,
-  magic: magicLetter,
-  reset: resetLetter,
+const letters: Readonly<
+  Record<AskedLink['kind'], (head: EmailHead, token: string) => EmailContent>
+> = {
+  confirm: confirmEmail,
+  magic: magicEmail,
+  reset: resetEmail,
 };
 
 /** Bounds on what a stranger can have us mail, and on what they can keep an owner from. */
@@ -126,7 +128,7 @@ export async function mailChange(
         userId,
         to: email,
         kind: 'email',
-        letter: changeAskedLetter(dependencies, link.token),
+        letter: changeAskedEmail(dependencies, link.token),
         notAfter: link.expiresAt,
       },
       client,
@@ -149,7 +151,7 @@ export async function mailAccountExists(
     userId: owner.id,
     to: owner.email,
     kind: 'account-exists',
-    letter: accountExistsLetter(dependencies),
+    letter: accountExistsEmail(dependencies),
   });
 }
 

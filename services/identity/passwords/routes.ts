@@ -12,8 +12,8 @@ import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { Afterwards } from '#services/identity/afterwards.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
 import { identityEndpoints } from '#services/identity/endpoints.ts';
-import { passwordChangedLetter } from '#services/identity/links/letters.ts';
-import type { LetterHead } from '#services/identity/links/letters.ts';
+import { passwordChangedEmail } from '#services/identity/links/emails.ts';
+import type { EmailHead } from '#services/identity/links/emails.ts';
 import { findLink, holdAccount, takeLink, voidLinks } from '#services/identity/links/links.ts';
 import { mailChange } from '#services/identity/links/mailed.ts';
 import { identityBodyOf, refuseCommonPassword } from './new-password.ts';
@@ -32,7 +32,7 @@ import type { Account } from '#services/identity/accounts/users.ts';
  * that wait worthless and is told by mail, all in the transaction that changes it.
  */
 export type PasswordDependencies = SignInDependencies &
-  LetterHead & {
+  EmailHead & {
     sql: postgres.Sql;
     queueMail: QueueMail;
     rateLimits: RateLimits;
@@ -164,7 +164,7 @@ async function setPassword(
   );
   await endSessionsOf(client, id, 'password-changed', except, now);
   await voidLinks(client, id, undefined, now);
-  const letter = passwordChangedLetter(dependencies);
+  const letter = passwordChangedEmail(dependencies);
   await dependencies.queueMail({ userId: id, to: email, kind: 'password-changed', letter }, client);
   await dependencies.audit({ actor: id, action, subject: id, userId: id }, client);
 }

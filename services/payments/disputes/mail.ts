@@ -1,9 +1,9 @@
 import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import {
-  disputeOverLetter,
-  disputeTakenLetter,
-  inquiryLetter,
+  disputeOverEmail,
+  disputeTakenEmail,
+  inquiryEmail,
 } from '#services/payments/emails/dispute.ts';
 import type {
   ReturnedCredits,
@@ -14,7 +14,7 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { moneyText } from '#services/payments/money.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { packageNameOf } from '#services/payments/refunds/mail.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function tellOfDispute(
   const { userId } = payment;
   const to = await dependencies.noticeAddress(userId);
   if (to === null) return;
-  const told = await letterOf(dependencies, view, payment);
+  const told = await emailOf(dependencies, view, payment);
   if (told === null) return;
   try {
     await dependencies.queueMail({
@@ -44,10 +44,13 @@ export async function tellOfDispute(
   }
 }
 
-type DisputeMail = { kind: 'dispute-inquiry' | 'dispute-taken' | 'dispute-over'; letter: Letter };
+type DisputeMail = {
+  kind: 'dispute-inquiry' | 'dispute-taken' | 'dispute-over';
+  letter: EmailContent;
+};
 
 /** Null where it has moved no credits: then there is nothing to tell. */
-async function letterOf(
+async function emailOf(
   dependencies: PaymentDependencies,
   view: DisputeView,
   payment: GrantedPayment,
@@ -66,7 +69,7 @@ async function letterOf(
     const figures = { ...returned, stillOwed: sumOf(state.debts) };
     return returned.back + returned.cancelled === 0
       ? null
-      : { kind: 'dispute-over', letter: disputeOverLetter(told, figures) };
+      : { kind: 'dispute-over', letter: disputeOverEmail(told, figures) };
   }
   const claim = lot.claims.find(({ ref }) => ref === disputeId);
   if (!claim) return null;
@@ -78,8 +81,8 @@ async function letterOf(
   };
   if (figures.taken + figures.owed + figures.held === 0) return null;
   return stage === 'inquiry'
-    ? { kind: 'dispute-inquiry', letter: inquiryLetter(told, figures) }
-    : { kind: 'dispute-taken', letter: disputeTakenLetter(told, figures) };
+    ? { kind: 'dispute-inquiry', letter: inquiryEmail(told, figures) }
+    : { kind: 'dispute-taken', letter: disputeTakenEmail(told, figures) };
 }
 
 /** What its claim has given back since it wants nothing any more, by the events of the account. */

@@ -4,7 +4,7 @@ import { readBalance } from '#projections/credit-account.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** A reminder says the same for a week. */
 const everyMs = 7 * 86_400_000;
@@ -12,7 +12,7 @@ const kind = 'low-balance';
 
 export type LowBalance = { available: number; productName: string; publicUrl: string };
 
-export function lowBalanceLetter({ available, productName, publicUrl }: LowBalance): Letter {
+export function lowBalanceEmail({ available, productName, publicUrl }: LowBalance): EmailContent {
   return {
     subject: available === 0 ? 'You have no credits left' : `You have ${inCredits(available)} left`,
     paragraphs: [
@@ -48,7 +48,7 @@ export async function mailLowBalance(
     await inTransaction(pool, async (client) => {
       if (!(await isWanted(client, userId))) return;
       if (await wasWritten(client, userId, dependencies.clock())) return;
-      const letter = lowBalanceLetter({ ...dependencies, available });
+      const letter = lowBalanceEmail({ ...dependencies, available });
       await queueMail({ userId, to, kind, letter }, client);
     });
   } catch (error) {

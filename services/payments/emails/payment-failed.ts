@@ -1,5 +1,5 @@
 import { moneyText } from '#services/payments/money.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** A payment that the bank had to confirm, and did not. */
 export type FailedPayment = {
@@ -12,7 +12,7 @@ export type FailedPayment = {
   movesMoney: boolean;
 };
 
-export function paymentFailedLetter(payment: FailedPayment): Letter {
+export function paymentFailedEmail(payment: FailedPayment): EmailContent {
   const { packageName, amountMinor, currency, productName, publicUrl, movesMoney } = payment;
   return {
     subject: 'Your payment did not go through',

@@ -1,6 +1,6 @@
 import { moneyText } from '#services/payments/money.ts';
 import { testPayments } from './payment-failed.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** A payment of a plan that runs already, which failed. */
 export type FailedPlanPayment = {
@@ -15,7 +15,7 @@ export type FailedPlanPayment = {
   movesMoney: boolean;
 };
 
-export function planPaymentFailedLetter(payment: FailedPlanPayment): Letter {
+export function planPaymentFailedEmail(payment: FailedPlanPayment): EmailContent {
   const { packageName, amountMinor, currency, keptUntil, productName, publicUrl } = payment;
   return {
     subject: 'The payment of your plan did not go through',
@@ -47,7 +47,7 @@ export type MovedPlan = {
   movesMoney: boolean;
 };
 
-export function planMovedLetter(moved: MovedPlan): Letter {
+export function planMovedEmail(moved: MovedPlan): EmailContent {
   const { action, packageName, nextName, amountMinor, currency, until, productName } = moved;
   const name = nextName ?? packageName;
   const price = moneyText(amountMinor, currency);

@@ -1,6 +1,6 @@
 import { moneyText } from '#services/payments/money.ts';
 import { testPayments } from './payment-failed.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 export type Receipt = {
   purchaseId: string;
@@ -28,7 +28,7 @@ export type Receipt = {
 };
 
 /** Once for each payment. */
-export function receiptLetter(receipt: Receipt): Letter {
+export function receiptEmail(receipt: Receipt): EmailContent {
   const { packageName, credits, isPlan, publicUrl, productName } = receipt;
   return {
     subject: `Your receipt: ${packageName}, ${inCredits(credits)}`,

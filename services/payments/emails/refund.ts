@@ -1,5 +1,5 @@
 import { testPayments } from './payment-failed.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** What is told of a refund. `amount` is money in words, to the cent. */
 export type ToldRefund = {
@@ -11,10 +11,10 @@ export type ToldRefund = {
   movesMoney: boolean;
 };
 
-type LetterHead = { publicUrl: string };
+type EmailHead = { publicUrl: string };
 
-/** When the bank takes its time: a refund that is made at once is told by `refundDoneLetter` alone. */
-export function refundAskedLetter(refund: ToldRefund, head: LetterHead): Letter {
+/** When the bank takes its time: a refund that is made at once is told by `refundDoneEmail` alone. */
+export function refundAskedEmail(refund: ToldRefund, head: EmailHead): EmailContent {
   return {
     subject: `Your refund of ${refund.amount} is on its way`,
     paragraphs: [
@@ -28,7 +28,7 @@ export function refundAskedLetter(refund: ToldRefund, head: LetterHead): Letter 
   };
 }
 
-export function refundDoneLetter(refund: ToldRefund, head: LetterHead): Letter {
+export function refundDoneEmail(refund: ToldRefund, head: EmailHead): EmailContent {
   return {
     subject: `We have refunded ${refund.amount}`,
     paragraphs: [
@@ -45,10 +45,10 @@ export function refundDoneLetter(refund: ToldRefund, head: LetterHead): Letter {
  * `back` is what came back of its credits, and the day until which it can be asked for again; null when
  * nothing did.
  */
-export function refundFailedLetter(
+export function refundFailedEmail(
   refund: ToldRefund & { back: { credits: number; until: string } | null },
-  head: LetterHead,
-): Letter {
+  head: EmailHead,
+): EmailContent {
   const { amount, credits, packageName, back } = refund;
   return {
     subject: `Your refund of ${amount} did not go through`,
@@ -64,10 +64,10 @@ export function refundFailedLetter(
 }
 
 /** To whoever deletes their account, once it is certain what is paid back; at least one refund. */
-export function accountRefundsLetter(
+export function accountRefundsEmail(
   refunds: readonly Pick<ToldRefund, 'amount' | 'credits' | 'packageName'>[],
   { movesMoney }: Pick<ToldRefund, 'movesMoney'>,
-): Letter {
+): EmailContent {
   return {
     subject: 'What we pay back as your account is deleted',
     paragraphs: [
@@ -99,6 +99,6 @@ function counted({ credits }: { credits: number }, kind: string = ''): string {
   return `${credits.toLocaleString('en-US')} ${kind}${credits === 1 ? 'credit' : 'credits'}`;
 }
 
-function purchases({ publicUrl }: LetterHead): { label: string; url: string } {
+function purchases({ publicUrl }: EmailHead): { label: string; url: string } {
   return { label: 'See your purchases', url: `${publicUrl}/credits` };
 }

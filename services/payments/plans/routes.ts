@@ -13,7 +13,7 @@ import type { Plan, PlanRequest } from '#services/payments/contract.ts';
 import { paymentEndpoints } from '#services/payments/endpoints.ts';
 import { knownCustomer, withCustomer } from '#services/payments/customers.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { planMovedLetter } from '#services/payments/emails/plan.ts';
+import { planMovedEmail } from '#services/payments/emails/plan.ts';
 import type { MovedPlan } from '#services/payments/emails/plan.ts';
 import { isLive, tierUntil } from './tier.ts';
 import type { PlanRow, Tier } from './tier.ts';
@@ -240,7 +240,7 @@ async function writeTo(
       userId,
       to,
       kind: 'plan-moved',
-      letter: planMovedLetter({
+      letter: planMovedEmail({
         ...dependencies,
         action,
         packageName: packageOf(packageId)?.name ?? packageId,

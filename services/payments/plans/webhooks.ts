@@ -7,7 +7,7 @@ import type {
   PaymentDependencies,
 } from '#services/payments/dependencies.ts';
 import { fulfil } from '#services/payments/purchases/fulfil.ts';
-import { planPaymentFailedLetter } from '#services/payments/emails/plan.ts';
+import { planPaymentFailedEmail } from '#services/payments/emails/plan.ts';
 import { takePayment } from './payments.ts';
 import { tierUntil } from './tier.ts';
 import type { PlanRow } from './tier.ts';
@@ -79,7 +79,7 @@ async function tellOfFailure(
       userId: plan.user_id,
       to,
       kind: 'plan-payment-failed',
-      letter: planPaymentFailedLetter({
+      letter: planPaymentFailedEmail({
         ...dependencies,
         packageName: packageOf(packageId)?.name ?? packageId,
         amountMinor: invoice.subtotalMinor,

@@ -5,7 +5,7 @@ import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { paymentFailedLetter } from '#services/payments/emails/payment-failed.ts';
+import { paymentFailedEmail } from '#services/payments/emails/payment-failed.ts';
 import type { CheckoutView, IntentView } from '#services/payments/provider.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
 import { endUnpaidPlan } from '#services/payments/plans/plans.ts';
@@ -340,7 +340,7 @@ async function fail(
           userId: row.user_id,
           to,
           kind: 'payment-failed',
-          letter: paymentFailedLetter({
+          letter: paymentFailedEmail({
             ...dependencies,
             packageName: packageOf(row.package_id)?.name ?? row.package_id,
             amountMinor: row.amount_minor,

@@ -9,7 +9,7 @@ import { isLive } from '#services/payments/plans/tier.ts';
 import { findPlan } from '#services/payments/plans/plans.ts';
 import { findPurchase } from './purchases.ts';
 import type { PurchaseRow } from './purchases.ts';
-import { receiptLetter } from '#services/payments/emails/receipt.ts';
+import { receiptEmail } from '#services/payments/emails/receipt.ts';
 
 /**
  * One mail for each payment that was granted. The grant comes first and enqueues this, so the purchase
@@ -26,7 +26,7 @@ export async function mailReceipt(
   const to = await noticeAddress(userId);
   if (to === null) return;
   const balance = await readBalance(pool, userId);
-  const letter = receiptLetter({
+  const letter = receiptEmail({
     ...dependencies,
     purchaseId: purchase.id,
     packageName: packageName(purchase.package_id),

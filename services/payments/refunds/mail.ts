@@ -6,14 +6,14 @@ import { packageName } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { moneyText } from '#services/payments/money.ts';
 import {
-  refundAskedLetter,
-  refundDoneLetter,
-  refundFailedLetter,
+  refundAskedEmail,
+  refundDoneEmail,
+  refundFailedEmail,
 } from '#services/payments/emails/refund.ts';
 import type { ToldRefund } from '#services/payments/emails/refund.ts';
 import { readRefund } from './refunds.ts';
 import type { NamedRefund, RefundOutcome } from './refunds.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** Writes to whoever got a refund, once for each thing that became of it; to nobody who was erased. */
 export async function tellOfRefund(
@@ -43,26 +43,26 @@ export async function tellOfRefund(
       userId,
       to,
       kind: `refund-${outcome}`,
-      letter: letterOf(outcome, told, { lot, offer }, dependencies),
+      letter: emailOf(outcome, told, { lot, offer }, dependencies),
     });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
   }
 }
 
-function letterOf(
+function emailOf(
   outcome: RefundOutcome,
   told: ToldRefund,
   now: Standing,
   head: { publicUrl: string },
-): Letter {
+): EmailContent {
   switch (outcome) {
     case 'pending':
-      return refundAskedLetter(told, head);
+      return refundAskedEmail(told, head);
     case 'confirmed':
-      return refundDoneLetter(told, head);
+      return refundDoneEmail(told, head);
     case 'failed':
-      return refundFailedLetter({ ...told, back: backOf(now, told.credits) }, head);
+      return refundFailedEmail({ ...told, back: backOf(now, told.credits) }, head);
   }
 }
 

@@ -1,5 +1,5 @@
 /** One mail in plain words; `layOut` makes text and HTML of it. */
-export type Letter = {
+export type EmailContent = {
   subject: string;
   /** Sentences, a paragraph each, before the button. */
   paragraphs: readonly string[];
@@ -19,7 +19,7 @@ export type MailSender = { productName: string; contactEmail: string | null };
  * colours that hold their contrast in light and in dark. The button's address stands below it in
  * full, for programs that show no buttons and for people who look before they follow.
  */
-export function layOut(letter: Letter, sender: MailSender): LaidOutMail {
+export function layOut(letter: EmailContent, sender: MailSender): LaidOutMail {
   const subject = singleLine(letter.subject);
   return { subject, text: asText(letter, sender), html: asHtml(letter, subject, sender) };
 }
@@ -32,7 +32,7 @@ export function singleLine(text: string): string {
     .trim();
 }
 
-function asText(letter: Letter, sender: MailSender): string {
+function asText(letter: EmailContent, sender: MailSender): string {
   const { paragraphs, action, closing = [] } = letter;
   const blocks = [
     ...paragraphs.map(singleLine),
@@ -43,7 +43,7 @@ function asText(letter: Letter, sender: MailSender): string {
   return `${blocks.join('\n\n')}\n`;
 }
 
-function asHtml(letter: Letter, subject: string, sender: MailSender): string {
+function asHtml(letter: EmailContent, subject: string, sender: MailSender): string {
   const { paragraphs, action, closing = [] } = letter;
   const name = escapeHtml(sender.productName);
   const contact =

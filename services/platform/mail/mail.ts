@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { newId } from '#services/platform/ids.ts';
 import { mailLimits } from '#services/platform/limits.ts';
 import { layOut, singleLine } from './layout.ts';
-import type { Letter, MailSender } from './layout.ts';
+import type { EmailContent, MailSender } from './layout.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { MailNotSent } from './transport.ts';
 import type { MailTransport } from './transport.ts';
@@ -15,7 +15,7 @@ export type OutgoingMail = {
   to: string;
   /** Such as `confirm` or `run-finished`. */
   kind: string;
-  letter: Letter;
+  letter: EmailContent;
   /** After this moment it is not sent any more, such as a link that has expired. */
   notAfter?: Date;
   /** For a mail that there may be only one of: the same id again changes nothing. Fresh when left out. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CheckoutState } from '#services/payments/contract.ts';
 import { moneyText } from '#services/payments/money.ts';
-import { paymentFailedLetter } from '#services/payments/emails/payment-failed.ts';
-import { receiptLetter } from '#services/payments/emails/receipt.ts';
+import { paymentFailedEmail } from '#services/payments/emails/payment-failed.ts';
+import { receiptEmail } from '#services/payments/emails/receipt.ts';
 import type { Receipt } from '#services/payments/emails/receipt.ts';
 import { isReceiptMailed, mailReceipt } from '#services/payments/purchases/receipts.ts';
 import { findPurchase } from '#services/payments/purchases/purchases.ts';
@@ -174,7 +174,7 @@ describe('its letter', () => {
   };
 
   test('names the amount with its tax, and the balance', () => {
-    const letter = receiptLetter(receipt);
+    const letter = receiptEmail(receipt);
     expect(letter.paragraphs).toEqual([
       'Thank you. 20 credits of Boost 20 were added to your Sevenfold account.',
       'Paid on 2026-11-20 (UTC): $11.90. Of it, $1.90 is tax.',
@@ -185,18 +185,18 @@ describe('its letter', () => {
 
   test('tells of debt, and says when no money moved', () => {
     const renewal = { at: new Date('2026-12-20T10:00:00Z'), amountMinor: 2_500 };
-    expect(receiptLetter({ ...receipt, renewal }).paragraphs.join(' ')).toMatch(
+    expect(receiptEmail({ ...receipt, renewal }).paragraphs.join(' ')).toMatch(
       /renews on 2026-12-20 \(UTC\) for \$25\.00.+cancel at any time.+\/credits\/plan/,
     );
-    const words = receiptLetter({ ...receipt, available: 1, debt: 4, movesMoney: false });
+    const words = receiptEmail({ ...receipt, available: 1, debt: 4, movesMoney: false });
     expect(words.paragraphs.slice(2)).toEqual([
       'You now have 1 credit available. Still owed: 4 credits.',
       'This installation runs with test payments: no money moved, and no card was charged.',
     ]);
-    expect(receiptLetter({ ...receipt, frozen: true }).paragraphs[2]).toBe(
+    expect(receiptEmail({ ...receipt, frozen: true }).paragraphs[2]).toBe(
       'You now have 1,020 credits, which cannot be spent while your account is frozen.',
     );
-    const failed = paymentFailedLetter({ ...receipt, amountMinor: 1_000 });
+    const failed = paymentFailedEmail({ ...receipt, amountMinor: 1_000 });
     expect(failed.paragraphs).toHaveLength(2);
   });
 

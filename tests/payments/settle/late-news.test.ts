@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
-import { askToMend } from '#services/payments/settle/mend.ts';
+import { askToMend } from '#services/payments/settle/repair.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
 import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
 import { sweepPurchases } from '#services/payments/settle/sweep.ts';

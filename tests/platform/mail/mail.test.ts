@@ -17,7 +17,7 @@ import type { TestDatabase } from '#tests/support/database.ts';
 import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
 import type { TestMailbox } from '#tests/support/mail.ts';
 import { freePort } from '#tests/support/processes/processes.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** Mails from the queue to a real mail server, over a real database. */
 let database: TestDatabase;
@@ -48,7 +48,7 @@ beforeEach(async () => {
   await database.pool.query('delete from graphile_worker._private_jobs');
 });
 
-const letter: Letter = {
+const letter: EmailContent = {
   subject: 'Confirm your address',
   paragraphs: ['Hello Ann.', 'One click and you are in.'],
   action: { label: 'Confirm my address', url: 'https://example.com/auth/link/confirm#t0k3n' },

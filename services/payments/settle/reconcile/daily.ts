@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { askToMend } from '#services/payments/settle/mend.ts';
+import { askToMend } from '#services/payments/settle/repair.ts';
 import { reconcile } from './reconcile.ts';
 import type { Reconciliation, ReconcileDependencies } from './reconcile.ts';
 

@@ -1,14 +1,14 @@
 import type { LinkKind } from '#services/identity/contract.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /**
  * The mails of the account, in plain words. None holds a name or any other text that somebody typed:
  * whoever signs up with a stranger's address could otherwise make us write to them what they like.
  */
-export type LetterHead = { productName: string; publicUrl: string };
+export type EmailHead = { productName: string; publicUrl: string };
 
 /** After a sign-up, to the address that it named. */
-export function confirmLetter(head: LetterHead, token: string): Letter {
+export function confirmEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: 'Confirm your e-mail address',
     paragraphs: [
@@ -22,7 +22,7 @@ export function confirmLetter(head: LetterHead, token: string): Letter {
   };
 }
 
-export function magicLetter(head: LetterHead, token: string): Letter {
+export function magicEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: `Sign in to ${head.productName}`,
     paragraphs: [
@@ -34,7 +34,7 @@ export function magicLetter(head: LetterHead, token: string): Letter {
   };
 }
 
-export function resetLetter(head: LetterHead, token: string): Letter {
+export function resetEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: 'Choose a new password',
     paragraphs: [
@@ -46,7 +46,7 @@ export function resetLetter(head: LetterHead, token: string): Letter {
   };
 }
 
-export function passwordChangedLetter(head: LetterHead): Letter {
+export function passwordChangedEmail(head: EmailHead): EmailContent {
   return {
     subject: 'Your password was changed',
     paragraphs: [
@@ -59,7 +59,7 @@ export function passwordChangedLetter(head: LetterHead): Letter {
 }
 
 /** To the address that a change would bring, before it counts. */
-export function changeAskedLetter(head: LetterHead, token: string): Letter {
+export function changeAskedEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: 'Confirm your new e-mail address',
     paragraphs: [
@@ -72,7 +72,7 @@ export function changeAskedLetter(head: LetterHead, token: string): Letter {
 }
 
 /** To the address that an account has just left. */
-export function addressChangedLetter(head: LetterHead, undoToken: string): Letter {
+export function addressChangedEmail(head: EmailHead, undoToken: string): EmailContent {
   return {
     subject: 'The address of your account was changed',
     paragraphs: [
@@ -85,7 +85,7 @@ export function addressChangedLetter(head: LetterHead, undoToken: string): Lette
 }
 
 /** To the address of an account whose erasure was asked for, while there still is an address. */
-export function accountErasingLetter(head: LetterHead): Letter {
+export function accountErasingEmail(head: EmailHead): EmailContent {
   return {
     subject: 'Your account is being deleted',
     paragraphs: [
@@ -98,7 +98,7 @@ export function accountErasingLetter(head: LetterHead): Letter {
 }
 
 /** To the owner of an address that somebody wanted to sign up with or to change to. */
-export function accountExistsLetter(head: LetterHead): Letter {
+export function accountExistsEmail(head: EmailHead): EmailContent {
   return {
     subject: `You already have a ${head.productName} account`,
     paragraphs: [
@@ -111,6 +111,6 @@ export function accountExistsLetter(head: LetterHead): Letter {
 }
 
 /** The token stands after the number sign, which browsers keep to themselves. */
-function linkUrl({ publicUrl }: LetterHead, kind: LinkKind, token: string): string {
+function linkUrl({ publicUrl }: EmailHead, kind: LinkKind, token: string): string {
   return `${publicUrl}/auth/link/${kind}#${token}`;
 }

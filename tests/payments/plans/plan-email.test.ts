@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planMovedLetter, planPaymentFailedLetter } from '#services/payments/emails/plan.ts';
+import { planMovedEmail, planPaymentFailedEmail } from '#services/payments/emails/plan.ts';
 
 const failed = {
   packageName: 'Side-Gig Builder',
@@ -12,7 +12,7 @@ const failed = {
 };
 
 test('a failed payment of a plan names the amount, how long the plan’s benefits stay, and where to mend it', () => {
-  const letter = planPaymentFailedLetter(failed);
+  const letter = planPaymentFailedEmail(failed);
   const words = letter.paragraphs.join(' ');
   expect(words).toContain('$25.00 for your plan Side-Gig Builder');
   expect(words).toContain('stay until 2026-12-09 (UTC)');
@@ -21,7 +21,7 @@ test('a failed payment of a plan names the amount, how long the plan’s benefit
 });
 
 test('it does not promise what has ended, and says when no money moves', () => {
-  const words = planPaymentFailedLetter({
+  const words = planPaymentFailedEmail({
     ...failed,
     keptUntil: null,
     movesMoney: false,
@@ -43,7 +43,7 @@ const moved = {
 } as const;
 
 test('a changed plan names what it becomes, when, and for how much', () => {
-  const letter = planMovedLetter(moved);
+  const letter = planMovedEmail(moved);
   expect(letter.subject).toBe('Your plan will be Empire Builder');
   expect(letter.paragraphs).toEqual([
     'You have changed your plan at Sevenfold. It renews on 2026-12-09 (UTC) as Empire Builder for $150.00, plus tax where it applies.',
@@ -53,23 +53,23 @@ test('a changed plan names what it becomes, when, and for how much', () => {
 
 test('a cancelled plan names the day until which it stays, or says that it has ended', () => {
   const cancelled = { ...moved, action: 'plan.cancelled', nextName: null } as const;
-  const letter = planMovedLetter(cancelled);
+  const letter = planMovedEmail(cancelled);
   expect(letter.subject).toBe('Your plan is cancelled');
   expect(letter.paragraphs).toEqual([
     'You have cancelled your plan Side-Gig Builder at Sevenfold. It stays until 2026-12-09 (UTC) and does not renew: nothing more is charged.',
     'Credits that you have stay.',
   ]);
-  const [ended] = planMovedLetter({ ...cancelled, until: null }).paragraphs;
+  const [ended] = planMovedEmail({ ...cancelled, until: null }).paragraphs;
   expect(ended).toContain('It has ended, and nothing more is charged.');
 });
 
 test('a resumed plan names the next payment, and says when no money moves', () => {
   const resumed = { ...moved, action: 'plan.resumed', nextName: null, amountMinor: 2_500 } as const;
-  const letter = planMovedLetter({ ...resumed, movesMoney: false });
+  const letter = planMovedEmail({ ...resumed, movesMoney: false });
   expect(letter.subject).toBe('Your plan goes on');
   const words = letter.paragraphs.join(' ');
   expect(words).toContain('renews on 2026-12-09 (UTC) as Side-Gig Builder for $25.00');
   expect(words).toContain('test payments');
-  const [undated] = planMovedLetter({ ...resumed, until: null }).paragraphs;
+  const [undated] = planMovedEmail({ ...resumed, until: null }).paragraphs;
   expect(undated).toContain('It is Side-Gig Builder for $25.00 a month');
 });

@@ -1,6 +1,6 @@
 import { statusOf } from './reading/describe.ts';
 import type { RunView } from './reading/view.ts';
-import type { Letter } from '#services/platform/mail/layout.ts';
+import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** What is told of a run that has ended, to somebody who may be far from the screen. */
 export type FinishedRun = {
@@ -31,7 +31,7 @@ export function finishedRun(view: RunView): FinishedRun | null {
   };
 }
 
-export function finishedLetter(run: FinishedRun, publicUrl: string): Letter {
+export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent {
   const { subject, sentence, label } = words[run.status];
   return {
     subject: `${subject}: ${run.title}`,
