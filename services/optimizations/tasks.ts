@@ -191,10 +191,10 @@ async function notifyRun(dependencies: OptimizationDependencies, runId: string):
   const { userId } = run.state;
   const to = await dependencies.noticeAddress(userId);
   if (to === null) return;
-  const letter = finishedEmail(finished, dependencies.publicUrl);
+  const content = finishedEmail(finished, dependencies.publicUrl);
   const id = derivedId('mai', runId, 'finished');
   try {
-    await dependencies.queueMail({ id, userId, to, kind: 'run-finished', letter });
+    await dependencies.queueMail({ id, userId, to, kind: 'run-finished', content });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
   }

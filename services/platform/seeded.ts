@@ -24,7 +24,7 @@ export function seededOrder<Item>(seed: string, purpose: string, items: readonly
   return shuffled;
 }
 
-// EmailContent, digit, letter: recognisable in text, never a word, and free of A, B, C, 1, 2 and 3, whose
+// Letter, digit, letter: recognisable in text, never a word, and free of A, B, C, 1, 2 and 3, whose
 // order models are known to read as a rank. Vowels and look-alikes are left out, too.
 const labelLetters = 'DFGHJKMNPQRTVWXZ';
 const labelDigits = '456789';

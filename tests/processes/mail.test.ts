@@ -49,8 +49,8 @@ function currentKey(dataDir: string): Buffer {
 }
 
 function mailTo(to: string) {
-  const letter = { subject: 'Hello', paragraphs: ['Hello.'] };
-  return { userId: newId('usr'), to, kind: 'test', letter };
+  const content = { subject: 'Hello', paragraphs: ['Hello.'] };
+  return { userId: newId('usr'), to, kind: 'test', content };
 }
 
 test(

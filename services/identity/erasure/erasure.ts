@@ -187,15 +187,15 @@ async function tellOfRefunds(
     [userId],
   );
   const to = rows[0]?.email;
-  const letter = to === undefined ? null : await refundsEmail(userId);
-  if (to === undefined || letter === null) return;
+  const content = to === undefined ? null : await refundsEmail(userId);
+  if (to === undefined || content === null) return;
   try {
     await queueMail({
       id: derivedId('mai', userId, 'account-refunds'),
       userId,
       to,
       kind: 'account-refunds',
-      letter,
+      content,
       notAfter: new Date(clock() + mailMs),
     });
   } catch (error) {
@@ -266,7 +266,7 @@ export async function beginErasure(
         userId,
         to: account.email,
         kind: 'account-erasing',
-        letter: accountErasingEmail(dependencies),
+        content: accountErasingEmail(dependencies),
         notAfter: new Date(now.getTime() + mailMs),
       },
       client,

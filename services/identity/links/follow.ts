@@ -111,7 +111,7 @@ async function followEmail(dependencies: FollowDependencies, use: Use): Promise<
       userId: account.id,
       to: account.email,
       kind: 'email-changed',
-      letter: addressChangedEmail(dependencies, undo.token),
+      content: addressChangedEmail(dependencies, undo.token),
       notAfter: undo.expiresAt,
     },
     client,

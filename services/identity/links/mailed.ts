@@ -72,7 +72,7 @@ export async function mailLink(
         userId,
         to: account.email,
         kind: ask.kind,
-        letter: letters[ask.kind](dependencies, link.token),
+        content: letters[ask.kind](dependencies, link.token),
         notAfter: link.expiresAt,
       },
       client,
@@ -128,7 +128,7 @@ export async function mailChange(
         userId,
         to: email,
         kind: 'email',
-        letter: changeAskedEmail(dependencies, link.token),
+        content: changeAskedEmail(dependencies, link.token),
         notAfter: link.expiresAt,
       },
       client,
@@ -151,7 +151,7 @@ export async function mailAccountExists(
     userId: owner.id,
     to: owner.email,
     kind: 'account-exists',
-    letter: accountExistsEmail(dependencies),
+    content: accountExistsEmail(dependencies),
   });
 }
 

@@ -14,7 +14,7 @@ export function isTooCommon(password: string, own: readonly string[]): boolean {
 }
 
 /** Letters that must be left of a password beside words that anyone would guess of this person. */
-const emailsOfOnesOwn = 6;
+const lettersOfOnesOwn = 6;
 const shortestWord = 3;
 const shortestListed = 4;
 
@@ -89,7 +89,7 @@ function isMostly(words: readonly string[], reading: string): boolean {
   for (const word of found.toSorted((one, other) => other.length - one.length))
     rest = rest.replaceAll(word, ' ');
   const letters = rest.replace(/[^\p{L}]/gu, '');
-  return letters.length < emailsOfOnesOwn || isListed(letters);
+  return letters.length < lettersOfOnesOwn || isListed(letters);
 }
 
 /** Of a name or an address: its parts, and all of them together. The end of a domain is nobody's own. */

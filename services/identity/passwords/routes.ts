@@ -164,7 +164,10 @@ async function setPassword(
   );
   await endSessionsOf(client, id, 'password-changed', except, now);
   await voidLinks(client, id, undefined, now);
-  const letter = passwordChangedEmail(dependencies);
-  await dependencies.queueMail({ userId: id, to: email, kind: 'password-changed', letter }, client);
+  const content = passwordChangedEmail(dependencies);
+  await dependencies.queueMail(
+    { userId: id, to: email, kind: 'password-changed', content },
+    client,
+  );
   await dependencies.audit({ actor: id, action, subject: id, userId: id }, client);
 }

@@ -46,7 +46,7 @@ export async function tellOfDispute(
 
 type DisputeMail = {
   kind: 'dispute-inquiry' | 'dispute-taken' | 'dispute-over';
-  letter: EmailContent;
+  content: EmailContent;
 };
 
 /** Null where it has moved no credits: then there is nothing to tell. */
@@ -69,7 +69,7 @@ async function emailOf(
     const figures = { ...returned, stillOwed: sumOf(state.debts) };
     return returned.back + returned.cancelled === 0
       ? null
-      : { kind: 'dispute-over', letter: disputeOverEmail(told, figures) };
+      : { kind: 'dispute-over', content: disputeOverEmail(told, figures) };
   }
   const claim = lot.claims.find(({ ref }) => ref === disputeId);
   if (!claim) return null;
@@ -81,8 +81,8 @@ async function emailOf(
   };
   if (figures.taken + figures.owed + figures.held === 0) return null;
   return stage === 'inquiry'
-    ? { kind: 'dispute-inquiry', letter: inquiryEmail(told, figures) }
-    : { kind: 'dispute-taken', letter: disputeTakenEmail(told, figures) };
+    ? { kind: 'dispute-inquiry', content: inquiryEmail(told, figures) }
+    : { kind: 'dispute-taken', content: disputeTakenEmail(told, figures) };
 }
 
 /** What its claim has given back since it wants nothing any more, by the events of the account. */

@@ -48,8 +48,8 @@ export async function mailLowBalance(
     await inTransaction(pool, async (client) => {
       if (!(await isWanted(client, userId))) return;
       if (await wasWritten(client, userId, dependencies.clock())) return;
-      const letter = lowBalanceEmail({ ...dependencies, available });
-      await queueMail({ userId, to, kind, letter }, client);
+      const content = lowBalanceEmail({ ...dependencies, available });
+      await queueMail({ userId, to, kind, content }, client);
     });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;

@@ -240,7 +240,7 @@ async function writeTo(
       userId,
       to,
       kind: 'plan-moved',
-      letter: planMovedEmail({
+      content: planMovedEmail({
         ...dependencies,
         action,
         packageName: packageOf(packageId)?.name ?? packageId,

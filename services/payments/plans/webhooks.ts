@@ -79,7 +79,7 @@ async function tellOfFailure(
       userId: plan.user_id,
       to,
       kind: 'plan-payment-failed',
-      letter: planPaymentFailedEmail({
+      content: planPaymentFailedEmail({
         ...dependencies,
         packageName: packageOf(packageId)?.name ?? packageId,
         amountMinor: invoice.subtotalMinor,

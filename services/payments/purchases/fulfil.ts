@@ -340,7 +340,7 @@ async function fail(
           userId: row.user_id,
           to,
           kind: 'payment-failed',
-          letter: paymentFailedEmail({
+          content: paymentFailedEmail({
             ...dependencies,
             packageName: packageOf(row.package_id)?.name ?? row.package_id,
             amountMinor: row.amount_minor,

@@ -66,7 +66,7 @@ async function mailCustomer(
     userId,
     to,
     kind: 'credits-frozen',
-    letter: {
+    content: {
       subject: 'Your credits are frozen',
       paragraphs: [
         'We refunded a payment of yours, and then your bank took it back as well. Until that is settled your credits cannot be spent, nor any that you buy. Please write to us.',
@@ -97,7 +97,7 @@ async function mailOperator(
     userId,
     to: contactEmail,
     kind: 'spending-frozen',
-    letter: {
+    content: {
       subject: `An account is frozen: ${amount} went back twice`,
       paragraphs: [
         `A payment was refunded and then lost to a dispute. ${amount} more went back than was paid.`,

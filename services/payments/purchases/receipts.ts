@@ -26,7 +26,7 @@ export async function mailReceipt(
   const to = await noticeAddress(userId);
   if (to === null) return;
   const balance = await readBalance(pool, userId);
-  const letter = receiptEmail({
+  const content = receiptEmail({
     ...dependencies,
     purchaseId: purchase.id,
     packageName: packageName(purchase.package_id),
@@ -43,7 +43,7 @@ export async function mailReceipt(
     frozen: balance.spending_frozen,
   });
   try {
-    await queueMail({ id: mailIdOf(lotId), userId, to, kind: 'receipt', letter });
+    await queueMail({ id: mailIdOf(lotId), userId, to, kind: 'receipt', content });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
   }

@@ -43,7 +43,7 @@ export async function tellOfRefund(
       userId,
       to,
       kind: `refund-${outcome}`,
-      letter: emailOf(outcome, told, { lot, offer }, dependencies),
+      content: emailOf(outcome, told, { lot, offer }, dependencies),
     });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;

@@ -8,20 +8,20 @@ export type EmailContent = {
   closing?: readonly string[];
 };
 
-/** A letter as it is sent: the same words as plain text and as HTML. */
+/** An email as it is sent: the same words as plain text and as HTML. */
 export type LaidOutMail = { subject: string; text: string; html: string };
 
 /** Who writes, for the end of every mail. */
 export type MailSender = { productName: string; contactEmail: string | null };
 
 /**
- * Lays a letter out. The HTML loads nothing and asks for nothing: no picture, no font, no table, and
+ * Lays an email out. The HTML loads nothing and asks for nothing: no picture, no font, no table, and
  * colours that hold their contrast in light and in dark. The button's address stands below it in
  * full, for programs that show no buttons and for people who look before they follow.
  */
-export function layOut(letter: EmailContent, sender: MailSender): LaidOutMail {
-  const subject = singleLine(letter.subject);
-  return { subject, text: asText(letter, sender), html: asHtml(letter, subject, sender) };
+export function layOut(content: EmailContent, sender: MailSender): LaidOutMail {
+  const subject = singleLine(content.subject);
+  return { subject, text: asText(content, sender), html: asHtml(content, subject, sender) };
 }
 
 /** A header is one line: whatever would end it, or hide in it, becomes a space. */
@@ -32,8 +32,8 @@ export function singleLine(text: string): string {
     .trim();
 }
 
-function asText(letter: EmailContent, sender: MailSender): string {
-  const { paragraphs, action, closing = [] } = letter;
+function asText(content: EmailContent, sender: MailSender): string {
+  const { paragraphs, action, closing = [] } = content;
   const blocks = [
     ...paragraphs.map(singleLine),
     ...(action ? [`${singleLine(action.label)}:\n${checkedUrl(action.url)}`] : []),
@@ -43,8 +43,8 @@ function asText(letter: EmailContent, sender: MailSender): string {
   return `${blocks.join('\n\n')}\n`;
 }
 
-function asHtml(letter: EmailContent, subject: string, sender: MailSender): string {
-  const { paragraphs, action, closing = [] } = letter;
+function asHtml(content: EmailContent, subject: string, sender: MailSender): string {
+  const { paragraphs, action, closing = [] } = content;
   const name = escapeHtml(sender.productName);
   const contact =
     sender.contactEmail === null

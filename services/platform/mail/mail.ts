@@ -15,7 +15,7 @@ export type OutgoingMail = {
   to: string;
   /** Such as `confirm` or `run-finished`. */
   kind: string;
-  letter: EmailContent;
+  content: EmailContent;
   /** After this moment it is not sent any more, such as a link that has expired. */
   notAfter?: Date;
   /** For a mail that there may be only one of: the same id again changes nothing. Fresh when left out. */
@@ -54,7 +54,7 @@ export function createMailQueue(dependencies: MailQueueDependencies): QueueMail 
     const content: MailContent = {
       to: checkedAddress(mail.to),
       kind: mail.kind,
-      ...layOut(mail.letter, sender),
+      ...layOut(mail.content, sender),
     };
     const keyId = await sealer.createDataKey('account', mail.userId, mail.userId);
     const sealed = await sealer.seal(keyId, contentContext(id), JSON.stringify(content));

@@ -52,7 +52,7 @@ beforeAll(async () => {
     userId: person.userId,
     to: person.email,
     kind: 'test',
-    letter: { subject: 'A secret subject', paragraphs: ['A secret text'] },
+    content: { subject: 'A secret subject', paragraphs: ['A secret text'] },
   });
   await council.core.audit({
     actor: 'operator:quillfeather',

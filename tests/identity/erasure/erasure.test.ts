@@ -105,7 +105,7 @@ async function mailed(app: TestApp, { userId, email }: Person): Promise<void> {
     userId,
     to: email,
     kind: 'test',
-    letter: { subject: canaries.challenge, paragraphs: [canaries.context] },
+    content: { subject: canaries.challenge, paragraphs: [canaries.context] },
   });
 }
 

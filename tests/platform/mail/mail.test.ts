@@ -48,7 +48,7 @@ beforeEach(async () => {
   await database.pool.query('delete from graphile_worker._private_jobs');
 });
 
-const letter: EmailContent = {
+const content: EmailContent = {
   subject: 'Confirm your address',
   paragraphs: ['Hello Ann.', 'One click and you are in.'],
   action: { label: 'Confirm my address', url: 'https://example.com/auth/link/confirm#t0k3n' },
@@ -56,7 +56,7 @@ const letter: EmailContent = {
 };
 
 function mailTo(to: string, more: Partial<OutgoingMail> = {}): OutgoingMail {
-  return { userId: newId('usr'), to, kind: 'confirm', letter, ...more };
+  return { userId: newId('usr'), to, kind: 'confirm', content, ...more };
 }
 
 type Delivery = Parameters<typeof deliverMails>[2];
@@ -363,7 +363,7 @@ describe('a mail that may have arrived', () => {
       limits: { drainMs: 50 },
     });
     const sent = transport.send(
-      { id: newId('mai'), to: 'once@example.com', ...layOut(letter, sender) },
+      { id: newId('mai'), to: 'once@example.com', ...layOut(content, sender) },
       async () => undefined,
     );
     const outcome = sent.catch((error: unknown) => error);
@@ -372,7 +372,7 @@ describe('a mail that may have arrived', () => {
     expect(await outcome).toMatchObject({ outcome: 'unknown' });
     await expect(
       transport.send(
-        { id: newId('mai'), to: 'once@example.com', ...layOut(letter, sender) },
+        { id: newId('mai'), to: 'once@example.com', ...layOut(content, sender) },
         async () => undefined,
       ),
     ).rejects.toThrow(new MailNotSent('passing', 'closing'));
@@ -415,7 +415,7 @@ describe('what stands in a mail', () => {
   test('cannot add a header, a recipient or a second line', async () => {
     const evil = 'Hi\r\nBcc: victim@example.com\r\n\r\nowned\u2028\u0000\u0085 end';
     await queueMail(
-      mailTo('ann@example.com', { letter: { ...letter, subject: evil, paragraphs: [evil] } }),
+      mailTo('ann@example.com', { content: { ...content, subject: evil, paragraphs: [evil] } }),
     );
     await deliver();
     const [mail] = await mailbox.all();
@@ -440,7 +440,7 @@ describe('what stands in a mail', () => {
   test('keeps its letters, in any script and at any length', async () => {
     const subject = `Grüße, 山田 👋 ${'long '.repeat(60)}end`;
     const from = 'Größe & “Söhne” <no-reply@example.com>';
-    await queueMail(mailTo('ann@example.com', { letter: { ...letter, subject } }));
+    await queueMail(mailTo('ann@example.com', { content: { ...content, subject } }));
     await deliver({ from });
     expect(await mailbox.all()).toMatchObject([{ subject, from }]);
   });
@@ -468,11 +468,13 @@ describe('what stands in a mail', () => {
 
   test('links to web pages only', () => {
     for (const url of ['javascript:alert(1)', 'https://a b', 'https://example.com/\r\nx'])
-      expect(() => layOut({ ...letter, action: { label: 'x', url } }, sender)).toThrow('web pages');
+      expect(() => layOut({ ...content, action: { label: 'x', url } }, sender)).toThrow(
+        'web pages',
+      );
   });
 
   test('loads nothing, and says in which language and colours it is to be read', () => {
-    const { html } = layOut(letter, sender);
+    const { html } = layOut(content, sender);
     expect(html).not.toMatch(
       /<(?:img|link|script|table|iframe|object)\b|url\(|@import|@font-face/i,
     );
@@ -499,7 +501,7 @@ test('nothing of a mail is left once it has ended, nor ever in jobs or logs', as
   const delivery = { log, onQueueMessage: note };
   const mail = (to: string) =>
     mailTo(`${canary}-${to}@example.com`, {
-      letter: {
+      content: {
         subject: canary,
         paragraphs: [canary],
         action: { label: canary, url: `https://example.com/#${canary}` },
