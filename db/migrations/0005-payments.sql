@@ -118,15 +118,15 @@ create table stripe_event (
   object_id text,
   created_at timestamptz not null,
   received_at timestamptz not null default now(),
-  worked_at timestamptz,
+  processed_at timestamptz,
   -- What it came to, in one word of ours: `fulfilled`, `closed`, `unchanged`, `ignored` …
   outcome text
 );
-create index stripe_event_open on stripe_event (received_at) where worked_at is null;
+create index stripe_event_open on stripe_event (received_at) where processed_at is null;
 
 -- How far somebody has looked at the provider for deliveries that never came. One of several workers
 -- takes a turn, by moving `tried_at`; `seen_until` moves when it has seen everything up to then.
-create table delivery_look (
+create table webhook_poll (
   only_row boolean primary key default true check (only_row),
   tried_at timestamptz not null,
   seen_until timestamptz not null

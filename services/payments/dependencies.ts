@@ -3,7 +3,7 @@ import type { PaidCredits } from '#services/credits/ledger/paid.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
-import type { Delivery, PaymentProvider } from './provider.ts';
+import type { WebhookEvent, PaymentProvider } from './provider.ts';
 
 /** What everything about payments stands on; made once per process. */
 export type PaymentDependencies = {
@@ -34,6 +34,6 @@ export type PaymentDependencies = {
  * What is done about one kind of delivery, in any order and any number of times; the answer is what
  * it came to, in one word. It reads the object from the provider and never trusts the delivery.
  */
-export type DeliveryHandler = (delivery: StoredDelivery) => Promise<string>;
-export type StoredDelivery = Delivery & { receivedAt: number };
-export type DeliveryHandlers = Readonly<Record<string, DeliveryHandler>>;
+export type WebhookHandler = (delivery: StoredWebhookEvent) => Promise<string>;
+export type StoredWebhookEvent = WebhookEvent & { receivedAt: number };
+export type WebhookHandlers = Readonly<Record<string, WebhookHandler>>;

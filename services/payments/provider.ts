@@ -58,9 +58,9 @@ export type PaymentProvider = {
    * The delivery in `body`, when one of the secrets signed it within the last 300 s.
    * @throws Problem 400 `bad-signature`; `bad-delivery` for what is signed and no event
    */
-  readDelivery(body: string, signature: string | undefined): Promise<Delivery>;
+  readWebhookEvent(body: string, signature: string | undefined): Promise<WebhookEvent>;
   /** Everything since a time, oldest first, page by page. */
-  listEvents(since: number, undelivered?: boolean): AsyncIterable<Delivery>;
+  listEvents(since: number, undelivered?: boolean): AsyncIterable<WebhookEvent>;
   listCharges(since: number): AsyncIterable<ChargeView>;
   listAllRefunds(since: number): AsyncIterable<RefundView>;
   listInvoices(since: number): AsyncIterable<InvoiceView>;
@@ -254,7 +254,7 @@ export type BalanceTransactionView = {
 };
 
 /** That something happened to an object; what it is like now is asked of the provider. */
-export type Delivery = {
+export type WebhookEvent = {
   eventId: string;
   type: string;
   objectId: string | null;

@@ -1,7 +1,7 @@
 import type { Task } from 'graphile-worker';
 import * as v from 'valibot';
 import { checkPayment } from './settle/check-payment.ts';
-import type { DeliveryHandlers, PaymentDependencies } from './dependencies.ts';
+import type { WebhookHandlers, PaymentDependencies } from './dependencies.ts';
 import { mend } from './settle/repair.ts';
 import { mailSpendingFrozen } from './purchases/paid-twice.ts';
 import { createPlanHandlers } from './plans/webhooks.ts';
@@ -9,14 +9,14 @@ import { planTasks } from './plans/tasks.ts';
 import { mailReceipt } from './purchases/receipts.ts';
 import { createRefundHandlers } from './refunds/webhooks.ts';
 import { refundTasks } from './refunds/tasks.ts';
-import { createPurchaseHandlers, mergeHandlers, workDelivery } from './webhooks.ts';
+import { createPurchaseHandlers, mergeHandlers, processWebhookEvent } from './webhooks.ts';
 
 /** The jobs of payments. Each may run twice or be killed anywhere. */
 export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record<string, Task>> {
-  const handlers = deliveryHandlers(dependencies);
+  const handlers = webhookHandlers(dependencies);
   return {
     'work-delivery': async (payload) =>
-      workDelivery(dependencies, handlers, v.parse(DeliveryPayload, payload).eventId),
+      processWebhookEvent(dependencies, handlers, v.parse(WebhookEventPayload, payload).eventId),
     'mail-receipt': async (payload) => mailReceipt(dependencies, v.parse(LotPayload, payload)),
     'mail-spending-frozen': async (payload) =>
       mailSpendingFrozen(dependencies, v.parse(FreezePayload, payload)),
@@ -29,7 +29,7 @@ export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record
 }
 
 /** All that is done about what the provider tells. */
-function deliveryHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
+function webhookHandlers(dependencies: PaymentDependencies): WebhookHandlers {
   return mergeHandlers(
     createPurchaseHandlers(dependencies),
     createPlanHandlers(dependencies),
@@ -37,7 +37,7 @@ function deliveryHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
   );
 }
 
-const DeliveryPayload = v.object({ eventId: v.string() });
+const WebhookEventPayload = v.object({ eventId: v.string() });
 const DifferencePayload = v.object({ object: v.string() });
 const FreezePayload = v.object({
   userId: v.string(),

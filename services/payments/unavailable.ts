@@ -25,7 +25,7 @@ export const unavailableProvider: PaymentProvider = {
   listDisputesOf: refuse,
   retrieveFraudWarning: refuse,
   createPortal: refuse,
-  readDelivery: refuse,
+  readWebhookEvent: refuse,
   listEvents: refuseList,
   listCharges: refuseList,
   listAllRefunds: refuseList,

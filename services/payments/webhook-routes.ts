@@ -2,7 +2,7 @@ import { answer } from '#services/platform/http/endpoints.ts';
 import { createRouter, readBytes } from '#services/platform/http/http.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
 import type { PaymentDependencies } from './dependencies.ts';
-import { acceptDelivery } from './webhooks.ts';
+import { acceptWebhookEvent } from './webhooks.ts';
 import { paymentEndpoints } from './endpoints.ts';
 
 /**
@@ -17,8 +17,8 @@ export function webhookRoutes({
   return createRouter().post('/webhooks/stripe', async (context) => {
     const body = await readBytes(context, purchaseLimits.deliveryBytes);
     const signature = context.req.header('stripe-signature');
-    const delivery = await provider.readDelivery(body.toString('utf8'), signature);
-    await acceptDelivery(pool, delivery, new Date(clock()));
+    const delivery = await provider.readWebhookEvent(body.toString('utf8'), signature);
+    await acceptWebhookEvent(pool, delivery, new Date(clock()));
     return answer(context, paymentEndpoints['POST /webhooks/stripe'], { received: true });
   });
 }

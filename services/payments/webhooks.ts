@@ -1,13 +1,13 @@
 import type { Queryable } from '#db/connect.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
 import type {
-  DeliveryHandler,
-  DeliveryHandlers,
+  WebhookHandler,
+  WebhookHandlers,
   PaymentDependencies,
-  StoredDelivery,
+  StoredWebhookEvent,
 } from './dependencies.ts';
 import { fulfil } from './purchases/fulfil.ts';
-import type { Delivery } from './provider.ts';
+import type { WebhookEvent } from './provider.ts';
 
 /**
  * What the provider tells, in two steps. It is stored with a job and answered at once, since the
@@ -16,9 +16,9 @@ import type { Delivery } from './provider.ts';
  */
 
 /** Stores a delivery and its job in one statement. False when it had come before. */
-export async function acceptDelivery(
+export async function acceptWebhookEvent(
   client: Queryable,
-  { eventId, type, objectId, createdAt }: Delivery,
+  { eventId, type, objectId, createdAt }: WebhookEvent,
   now: Date,
 ): Promise<boolean> {
   const { rowCount } = await client.query(
@@ -35,23 +35,26 @@ export async function acceptDelivery(
 }
 
 /** Works one delivery that was stored. What fails is thrown, and the queue tries it again. */
-export async function workDelivery(
+export async function processWebhookEvent(
   { pool, clock, log }: Pick<PaymentDependencies, 'pool' | 'clock' | 'log'>,
-  handlers: DeliveryHandlers,
+  handlers: WebhookHandlers,
   eventId: string,
 ): Promise<void> {
-  const delivery = await openDelivery(pool, eventId);
+  const delivery = await openWebhookEvent(pool, eventId);
   if (delivery === null) return;
   const handler = Object.hasOwn(handlers, delivery.type) ? handlers[delivery.type] : undefined;
   const outcome = handler === undefined ? 'ignored' : await handler(delivery);
   await pool.query(
-    `update stripe_event set worked_at = $2, outcome = $3 where id = $1 and worked_at is null`,
+    `update stripe_event set processed_at = $2, outcome = $3 where id = $1 and processed_at is null`,
     [eventId, new Date(clock()), outcome],
   );
   log.info({ event_id: eventId, event_type: delivery.type, outcome }, 'A delivery was worked');
 }
 
-async function openDelivery(client: Queryable, eventId: string): Promise<StoredDelivery | null> {
+async function openWebhookEvent(
+  client: Queryable,
+  eventId: string,
+): Promise<StoredWebhookEvent | null> {
   const { rows } = await client.query<{
     type: string;
     object_id: string | null;
@@ -59,7 +62,7 @@ async function openDelivery(client: Queryable, eventId: string): Promise<StoredD
     received_at: Date;
   }>(
     `select type, object_id, created_at, received_at from stripe_event
-     where id = $1 and worked_at is null`,
+     where id = $1 and processed_at is null`,
     [eventId],
   );
   const row = rows[0];
@@ -75,8 +78,8 @@ async function openDelivery(client: Queryable, eventId: string): Promise<StoredD
 }
 
 /** @throws when two of them would handle the same type */
-export function mergeHandlers(...all: readonly DeliveryHandlers[]): DeliveryHandlers {
-  const merged: Record<string, DeliveryHandler> = {};
+export function mergeHandlers(...all: readonly WebhookHandlers[]): WebhookHandlers {
+  const merged: Record<string, WebhookHandler> = {};
   for (const handlers of all)
     for (const [type, handler] of Object.entries(handlers)) {
       if (Object.hasOwn(merged, type)) throw new Error(`Two handlers for ${type}`);
@@ -86,10 +89,10 @@ export function mergeHandlers(...all: readonly DeliveryHandlers[]): DeliveryHand
 }
 
 /** Checkout sessions, and payments that another client makes itself. */
-export function createPurchaseHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
-  const session: DeliveryHandler = async ({ objectId }) =>
+export function createPurchaseHandlers(dependencies: PaymentDependencies): WebhookHandlers {
+  const session: WebhookHandler = async ({ objectId }) =>
     objectId === null ? 'ignored' : (await fulfil(dependencies, { sessionId: objectId })).outcome;
-  const intent: DeliveryHandler = async ({ objectId }) => {
+  const intent: WebhookHandler = async ({ objectId }) => {
     if (objectId === null) return 'ignored';
     const { outcome, purchase } = await fulfil(dependencies, { intentId: objectId });
     return purchase?.kind === 'intent' ? outcome : 'ignored';

@@ -158,7 +158,7 @@ export const purchaseLimits = {
   lookBackMs: 3_600_000,
   firstLookBackMs: 86_400_000,
   /** The provider lists events for thirty days, so none comes again after that. */
-  deliveryKeptMs: 5_184_000_000,
+  webhookEventKeptMs: 5_184_000_000,
   /** Deliveries that go at a time. */
   purgePage: 1_000,
 } as const;

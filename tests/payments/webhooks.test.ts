@@ -68,7 +68,7 @@ async function stored(eventId: string): Promise<{ outcome: string | null }[]> {
 
 function completedEvent(sessionId: string): Stripe.Event {
   const event = shop.stripe
-    .pendingDeliveries()
+    .pendingWebhookEvents()
     .find(
       ({ type, data }) =>
         type === 'checkout.session.completed' && (data.object as { id: string }).id === sessionId,

@@ -99,7 +99,7 @@ function idOf(named: string | { id: string } | null | undefined): string {
 }
 
 function told(): string[] {
-  return fake.pendingDeliveries().map(({ type }) => type);
+  return fake.pendingWebhookEvents().map(({ type }) => type);
 }
 
 async function forget(): Promise<void> {
@@ -847,7 +847,7 @@ describe('deliveries', () => {
       pending_webhooks: 1,
       data: { object: { id: charge, amount_refunded: 0 } },
     });
-    expect(fake.pendingDeliveries()).toEqual([]);
+    expect(fake.pendingWebhookEvents()).toEqual([]);
     expect(await stripe.events.retrieve(succeeded?.id ?? '')).toMatchObject({
       pending_webhooks: 0,
     });
@@ -894,11 +894,11 @@ describe('deliveries', () => {
     });
     await customer();
     await fake.deliverAll();
-    expect(fake.pendingDeliveries()).toHaveLength(1);
+    expect(fake.pendingWebhookEvents()).toHaveLength(1);
     fake.advance(3 * day + second);
     await fake.deliverAll();
     expect(tries).toEqual([0, 3 * day + second]);
-    expect(fake.pendingDeliveries()).toEqual([]);
+    expect(fake.pendingWebhookEvents()).toEqual([]);
     expect((await stripe.events.list({ delivery_success: false })).data).toHaveLength(1);
   });
 

@@ -66,7 +66,7 @@ export function linkIn(mail: CaughtMail): string {
 
 type Deliverer = Pick<MailTaskDependencies, 'pool' | 'sealer' | 'clock'>;
 
-type Delivery = {
+type WebhookEvent = {
   log?: Log;
   limits?: MailTransportSettings['limits'];
   from?: string;
@@ -78,7 +78,7 @@ type Delivery = {
 export async function deliverMails(
   core: Deliverer,
   { smtpUrl }: { smtpUrl: string | null },
-  delivery: Delivery = {},
+  delivery: WebhookEvent = {},
 ): Promise<void> {
   const {
     log = createLog({ level: 'silent', process: 'test' }),

@@ -52,7 +52,7 @@ const rights: Readonly<Record<string, string>> = {
   credit_analytics: changes,
   customer_introduction: changes,
   data_key: changes,
-  delivery_look: changes,
+  webhook_poll: changes,
   dispute: changes,
   fraud_warning: changes,
   idempotency_key: changes,

@@ -306,7 +306,7 @@ export const otherTables: Readonly<
   service_token_day: { leftOut: 'What other services consumed a day, of all people together' },
   service_token_claim: { leftOut: 'Ids of what is being counted for them; no person is named' },
   stripe_event: { leftOut: 'Ids of what the payment provider told; what came of it is exported' },
-  delivery_look: { leftOut: 'How far lost deliveries were looked for' },
+  webhook_poll: { leftOut: 'How far lost deliveries were looked for' },
   customer_introduction: { leftOut: 'That the payment provider is being told of somebody' },
   refund_check: { leftOut: 'When the provider was last asked about a refund' },
   model_costs: { leftOut: 'What answers of models cost, of all people together' },

@@ -2,8 +2,8 @@ import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type {
-  DeliveryHandler,
-  DeliveryHandlers,
+  WebhookHandler,
+  WebhookHandlers,
   PaymentDependencies,
 } from '#services/payments/dependencies.ts';
 import { fulfil } from '#services/payments/purchases/fulfil.ts';
@@ -19,8 +19,8 @@ import type { InvoiceView } from '#services/payments/provider.ts';
  * id, and says which tier was paid for and until when; everything else only makes us read the
  * subscription again.
  */
-export function createPlanHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
-  const readAgain: DeliveryHandler = async ({ objectId }) => {
+export function createPlanHandlers(dependencies: PaymentDependencies): WebhookHandlers {
+  const readAgain: WebhookHandler = async ({ objectId }) => {
     const plan = objectId === null ? null : await readPlan(dependencies, objectId);
     if (plan === null) return 'ignored';
     await closeCheckouts(dependencies, plan);

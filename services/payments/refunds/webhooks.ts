@@ -1,7 +1,7 @@
 import { bookDispute } from '#services/payments/disputes/disputes.ts';
 import type {
-  DeliveryHandler,
-  DeliveryHandlers,
+  WebhookHandler,
+  WebhookHandlers,
   PaymentDependencies,
 } from '#services/payments/dependencies.ts';
 import { bookFraudWarning, notGranted } from '#services/payments/disputes/fraud-warnings.ts';
@@ -9,11 +9,11 @@ import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/granted-
 import { bookBankRefunds, bookRefund, findNamedRefund } from './refunds.ts';
 
 /** News of money that goes back: refunds, disputes, and warnings of fraud. */
-export function createRefundHandlers(dependencies: PaymentDependencies): DeliveryHandlers {
+export function createRefundHandlers(dependencies: PaymentDependencies): WebhookHandlers {
   const handle = (
     work: (objectId: string) => Promise<string>,
     givenUp: string = 'ignored',
-  ): DeliveryHandler => withPatience(dependencies, work, givenUp);
+  ): WebhookHandler => withPatience(dependencies, work, givenUp);
   const refund = handle(async (objectId) => bookRefundNews(dependencies, objectId));
   const dispute = handle(async (objectId) => bookDispute(dependencies, objectId));
   const warning = handle(
@@ -46,7 +46,7 @@ function withPatience(
   { clock, log }: PaymentDependencies,
   work: (objectId: string) => Promise<string>,
   givenUp: string,
-): DeliveryHandler {
+): WebhookHandler {
   return async ({ eventId, objectId, receivedAt }) => {
     if (objectId === null) return 'ignored';
     try {

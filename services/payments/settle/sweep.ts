@@ -7,7 +7,7 @@ import { fulfil } from '#services/payments/purchases/fulfil.ts';
 import { recordUnpaid } from '#services/payments/purchases/purchases.ts';
 import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
-import { acceptDelivery } from '#services/payments/webhooks.ts';
+import { acceptWebhookEvent } from '#services/payments/webhooks.ts';
 
 /**
  * Looks after what nobody told us: purchases that stay open, deliveries whose job is gone, deliveries
@@ -19,8 +19,8 @@ export async function sweepPurchases(dependencies: PaymentDependencies): Promise
     await askAboutPurchases(dependencies);
     await addLostJobs(dependencies);
     await tryJobsAgain(dependencies);
-    await forgetDeliveries(dependencies);
-    await lookForDeliveries(dependencies);
+    await forgetWebhookEvents(dependencies);
+    await fetchMissedEvents(dependencies);
   } catch (error) {
     // Where nothing can be bought there is nobody to ask.
     if (!(error instanceof Problem && error.code === 'payments-unavailable')) throw error;
@@ -102,7 +102,7 @@ async function addLostJobs({ pool, clock, log }: PaymentDependencies): Promise<v
        job_key := lost.id, max_attempts := $3)
      from (
        select id from stripe_event e
-       where worked_at is null and received_at < $1 and not exists (
+       where processed_at is null and received_at < $1 and not exists (
          select from graphile_worker.jobs job
          where job.key = e.id and (job.attempts < job.max_attempts or job.locked_at is not null))
        order by received_at limit $2) lost`,
@@ -135,12 +135,12 @@ async function tryJobsAgain(dependencies: PaymentDependencies): Promise<void> {
 }
 
 /** A warning that waits for an operator is kept until somebody has settled it. */
-async function forgetDeliveries({ pool, clock }: PaymentDependencies): Promise<void> {
+async function forgetWebhookEvents({ pool, clock }: PaymentDependencies): Promise<void> {
   await pool.query(
     `delete from stripe_event where id in (
-       select id from stripe_event where worked_at < $2 and not (${leftOver})
+       select id from stripe_event where processed_at < $2 and not (${leftOver})
        limit $3 for update skip locked)`,
-    [notGranted, new Date(clock() - purchaseLimits.deliveryKeptMs), purchaseLimits.purgePage],
+    [notGranted, new Date(clock() - purchaseLimits.webhookEventKeptMs), purchaseLimits.purgePage],
   );
 }
 
@@ -150,15 +150,15 @@ async function forgetDeliveries({ pool, clock }: PaymentDependencies): Promise<v
  * Feeds in what the provider could not deliver. It goes back a little further than the last look,
  * because an event may be listed later than it happened; what has come already is not taken again.
  */
-async function lookForDeliveries(dependencies: PaymentDependencies): Promise<void> {
+async function fetchMissedEvents(dependencies: PaymentDependencies): Promise<void> {
   const { pool, provider, clock, log } = dependencies;
   const now = clock();
   const since = await takeLook(dependencies, now);
   if (since === null) return;
   let found = 0;
   for await (const delivery of provider.listEvents(since, true))
-    if (await acceptDelivery(pool, delivery, new Date(now))) found += 1;
-  await pool.query('update delivery_look set seen_until = $1 where seen_until < $1', [
+    if (await acceptWebhookEvent(pool, delivery, new Date(now))) found += 1;
+  await pool.query('update webhook_poll set seen_until = $1 where seen_until < $1', [
     new Date(now),
   ]);
   if (found > 0) log.warn({ count: found }, 'Deliveries had not arrived and were asked for');
@@ -167,7 +167,7 @@ async function lookForDeliveries(dependencies: PaymentDependencies): Promise<voi
 /** From when on to look; null when it is not due, or somebody else has taken the turn. */
 async function takeLook({ pool }: PaymentDependencies, now: number): Promise<number | null> {
   const { rows } = await pool.query<{ seen_until: Date }>(
-    `insert into delivery_look as look (tried_at, seen_until) values ($1, $3)
+    `insert into webhook_poll as look (tried_at, seen_until) values ($1, $3)
      on conflict (only_row) do update set tried_at = excluded.tried_at where look.tried_at <= $2
      returning seen_until`,
     [

@@ -5,7 +5,7 @@ import { purchaseLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import type {
-  Delivery,
+  WebhookEvent,
   NewCheckout,
   PaymentProvider,
   SubscriptionView,
@@ -19,7 +19,7 @@ import {
   chargeView,
   checked,
   checkoutView,
-  deliveryOf,
+  webhookEventOf,
   disputeView,
   fraudWarningView,
   intentView,
@@ -387,8 +387,8 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
       return { url: checked('billing_portal.session', made).url };
     },
 
-    readDelivery: async (body, signature) =>
-      readDelivery(stripe, { body, signature, webhookSecrets, now: clock() }),
+    readWebhookEvent: async (body, signature) =>
+      readWebhookEvent(stripe, { body, signature, webhookSecrets, now: clock() }),
 
     async *listEvents(since, undelivered) {
       const events = sinceOldestFirst(
@@ -401,7 +401,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
         since,
         clock(),
       );
-      for await (const event of events) yield deliveryOf(event);
+      for await (const event of events) yield webhookEventOf(event);
     },
 
     async *listCharges(since) {
@@ -514,7 +514,7 @@ function fingerprint(...parts: string[]): string {
   return createHash('sha256').update(parts.join('\u001f')).digest('hex').slice(0, 16);
 }
 
-async function readDelivery(
+async function readWebhookEvent(
   stripe: Stripe,
   {
     body,
@@ -527,7 +527,7 @@ async function readDelivery(
     webhookSecrets: readonly string[];
     now: number;
   },
-): Promise<Delivery> {
+): Promise<WebhookEvent> {
   for (const secret of webhookSecrets) {
     try {
       const event = await stripe.webhooks.constructEventAsync(
@@ -538,9 +538,10 @@ async function readDelivery(
         undefined,
         now,
       );
-      return deliveryOf(event);
+      return webhookEventOf(event);
     } catch (error) {
-      if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) throw badDelivery();
+      if (!(error instanceof Stripe.errors.StripeSignatureVerificationError))
+        throw badWebhookEvent();
     }
   }
   throw badSignature();
@@ -552,6 +553,6 @@ function badSignature(): Problem {
 }
 
 /** Signed, and still nothing that the provider would send. */
-function badDelivery(): Problem {
+function badWebhookEvent(): Problem {
   return new Problem(400, 'bad-delivery', 'This delivery is signed, but it is no event.');
 }

@@ -4,7 +4,7 @@ import type {
   BalanceTransactionView,
   ChargeView,
   CheckoutView,
-  Delivery,
+  WebhookEvent,
   DisputeView,
   FraudWarningView,
   IntentView,
@@ -346,7 +346,7 @@ export function balanceTransactionView(answer: Stripe.BalanceTransaction): Balan
  *
  * @throws UnexpectedAnswer
  */
-export function deliveryOf(answer: Stripe.Event): Delivery {
+export function webhookEventOf(answer: Stripe.Event): WebhookEvent {
   if (!v.is(DeliveredEvent, answer)) throw new UnexpectedAnswer('event');
   const { id } = answer.data.object;
   return {

@@ -72,7 +72,7 @@ export type FakeStripe = {
   /** Null when there is nothing to send. */
   payOut(currency?: string): Stripe.Payout | null;
 
-  pendingDeliveries(): Stripe.Event[];
+  pendingWebhookEvents(): Stripe.Event[];
   /** Delivers what waits, due or not, once each. */
   deliverAll(how?: DeliverAll): Promise<Delivered[]>;
   /** From now on it delivers by itself. */
@@ -243,7 +243,7 @@ export function createFakeStripe(options: FakeStripeOptions): FakeStripe {
     settleRefund: (id, outcome) => act(() => settleRefund(world, id, outcome)),
     failNextRenewal: (id, tries = 1) => act(() => failNextRenewal(world, id, tries)),
     payOut: (currency) => act(() => payOut(world, currency)),
-    pendingDeliveries: webhooks.pending,
+    pendingWebhookEvents: webhooks.pending,
     deliverAll: webhooks.deliverAll,
     startDelivering() {
       webhooks.start();

@@ -50,7 +50,7 @@ export type Kinds = {
   collection: Collection;
   portal: Stripe.BillingPortal.Session;
   event: Stripe.Event;
-  delivery: DeliveryRow;
+  delivery: WebhookEventRow;
   answer: StoredAnswer;
   setting: { value: number | string };
 };
@@ -76,7 +76,7 @@ export type Collection = {
   retryAt: number | null;
 };
 
-export type DeliveryRow = {
+export type WebhookEventRow = {
   state: 'pending' | 'delivered' | 'given-up' | 'dropped';
   attempts: number;
   /** Milliseconds of the fake's clock. */

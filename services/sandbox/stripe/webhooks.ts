@@ -1,7 +1,7 @@
 import { Stripe } from 'stripe';
 import { strikes } from './faults.ts';
 import type { FakeFaults } from './faults.ts';
-import type { DeliveryRow, Store } from './store.ts';
+import type { WebhookEventRow, Store } from './store.ts';
 
 /**
  * Deliveries of events, signed, tried again with a growing delay for three days of the fake's clock,
@@ -55,8 +55,8 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   // Those that may be waiting, oldest first; the rows say which are.
   const maybe = new Set(store.entries('delivery').map(([id]) => id));
 
-  function waiting(): [Stripe.Event, DeliveryRow][] {
-    const found: [Stripe.Event, DeliveryRow][] = [];
+  function waiting(): [Stripe.Event, WebhookEventRow][] {
+    const found: [Stripe.Event, WebhookEventRow][] = [];
     for (const id of maybe) {
       const event = store.get('event', id);
       const row = store.get('delivery', id);

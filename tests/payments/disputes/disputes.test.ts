@@ -13,7 +13,7 @@ import type { CheckoutState, Purchase } from '#services/payments/contract.ts';
 import { readStatement } from '#services/payments/statement.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { sweepPurchases } from '#services/payments/settle/sweep.ts';
-import { acceptDelivery, workDelivery } from '#services/payments/webhooks.ts';
+import { acceptWebhookEvent, processWebhookEvent } from '#services/payments/webhooks.ts';
 import type { Transaction } from '#services/credits/contract.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -312,7 +312,7 @@ describe('a dispute', () => {
     const { session_id: sessionId } = await shop.checkout(person, 'side-gig-builder');
     shop.stripe.pay(sessionId, 'pay');
     const paid = shop.stripe
-      .pendingDeliveries()
+      .pendingWebhookEvents()
       .find(({ type }) => type === 'payment_intent.succeeded');
     if (paid?.type !== 'payment_intent.succeeded') throw new Error('Nothing was paid');
     shop.stripe.openDispute(paid.data.object.id, { amountMinor: 1_250 });
@@ -504,7 +504,7 @@ async function unheard(): Promise<{ person: Person; intentId: string; look: () =
   const { session_id: sessionId } = await shop.checkout(person, 'side-gig-builder');
   shop.stripe.pay(sessionId, 'pay');
   const paid = shop.stripe
-    .pendingDeliveries()
+    .pendingWebhookEvents()
     .find(({ type }) => type === 'payment_intent.succeeded');
   if (paid?.type !== 'payment_intent.succeeded') throw new Error('Nothing was paid');
   await shop.deliver({ drop: () => true });
@@ -552,8 +552,8 @@ describe('a warning of fraud', () => {
     const handlers = createRefundHandlers(shop.payments);
     for (const id of ids) {
       const news = { eventId: `evt_${id}`, type: warningType, objectId: id, createdAt: now };
-      await acceptDelivery(pool, news, new Date(now - 4 * dayMs));
-      await workDelivery(shop.payments, handlers, news.eventId);
+      await acceptWebhookEvent(pool, news, new Date(now - 4 * dayMs));
+      await processWebhookEvent(shop.payments, handlers, news.eventId);
     }
     const open = async () => (await openWarnings(shop.payments)).map(({ id }) => id).toSorted();
     expect(await open()).toEqual(ids.toSorted());

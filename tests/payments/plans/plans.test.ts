@@ -127,7 +127,7 @@ async function mailsOf({ userId }: Person, kind: string): Promise<number> {
 
 /** The paid invoice that nobody was told of yet. */
 function pendingInvoice(): string {
-  const event = shop.stripe.pendingDeliveries().find(({ type }) => type === 'invoice.paid');
+  const event = shop.stripe.pendingWebhookEvents().find(({ type }) => type === 'invoice.paid');
   if (!event || !('id' in event.data.object)) throw new Error('There is no paid invoice');
   return event.data.object.id ?? '';
 }
@@ -182,7 +182,7 @@ test('is bought, renewed by the clock and cancelled', async () => {
   expect((await act(ann, { action: 'resume' })).status).toBe(409);
 });
 
-const firstDeliveries = [
+const firstWebhookEvents = [
   'checkout.session.completed',
   'customer.subscription.created',
   'invoice.paid',
@@ -194,7 +194,7 @@ const orders = [
   [1, 2, 0],
   [2, 0, 1],
   [2, 1, 0],
-].map((order) => order.map((index) => firstDeliveries[index] ?? ''));
+].map((order) => order.map((index) => firstWebhookEvents[index] ?? ''));
 
 test.each(orders)('the first period is one lot when %s, %s, %s is the order', async (...order) => {
   const person = await newPerson();

@@ -42,7 +42,7 @@ const query = async <Row extends object>(text: string, values: unknown[] = []): 
 async function paidPlan(): Promise<{ sessionId: string; intentId: string }> {
   const { session_id: sessionId } = await shop.checkout(ann, 'side-gig-builder');
   shop.stripe.pay(sessionId, 'pay');
-  const paid = shop.stripe.pendingDeliveries().find(({ type }) => type === 'invoice.paid');
+  const paid = shop.stripe.pendingWebhookEvents().find(({ type }) => type === 'invoice.paid');
   if (paid === undefined) throw new Error('No invoice was paid');
   const { id } = paid.data.object as { id: string };
   const invoice = await shop.payments.provider.retrieveInvoice(id);

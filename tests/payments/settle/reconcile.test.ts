@@ -42,7 +42,7 @@ afterEach(async () => {
   endSubscriptions(shop);
   await shop.stripe.deliverAll({ drop: () => true });
   await shop.database.pool.query(
-    `with events as (delete from stripe_event where worked_at is null),
+    `with events as (delete from stripe_event where processed_at is null),
        plans as (update plan set ended_at = coalesce(ended_at, now()))
      update purchase set status = 'expired' where status in ('open', 'processing')`,
   );
@@ -515,7 +515,7 @@ describe('our own rows', () => {
     await shop.payments.provider.expireCheckout(session);
     await shop.stripe.deliverAll();
     later(2 * hour);
-    expect(new Set(await kinds())).toEqual(new Set(['delivery-not-worked']));
+    expect(new Set(await kinds())).toEqual(new Set(['webhook-event-not-processed']));
     await shop.runJobs();
     expect(await found()).toEqual([]);
   });

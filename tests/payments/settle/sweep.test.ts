@@ -24,7 +24,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await shop.stripe.deliverAll({ drop: () => true });
   await shop.database.pool.query('delete from purchase');
-  await shop.database.pool.query('delete from delivery_look');
+  await shop.database.pool.query('delete from webhook_poll');
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -70,7 +70,7 @@ function sessionsOf(purchaseId: string) {
 }
 
 /** No delivery of what happened so far ever comes. */
-async function loseDeliveries(): Promise<void> {
+async function loseWebhookEvents(): Promise<void> {
   await shop.stripe.deliverAll({ drop: () => true });
 }
 
@@ -152,7 +152,7 @@ describe('a purchase of which nothing is heard', () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay');
-    await loseDeliveries();
+    await loseWebhookEvents();
     pass(11 * minute);
     const away = async () => {
       throw new Problem(503, 'payment-provider', 'Away');
@@ -199,7 +199,7 @@ describe('killed between the provider’s answer and ours', () => {
     expect(others).toEqual([]);
     expect(await row(purchaseId)).toMatchObject({ status: 'open', session_id: session?.id });
     shop.stripe.pay(session!.id, 'pay');
-    await loseDeliveries();
+    await loseWebhookEvents();
     pass(10 * minute);
     await sweep();
     expect(await row(purchaseId)).toMatchObject({ status: 'paid' });
@@ -282,7 +282,7 @@ describe('killed between the provider’s answer and ours', () => {
       const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
       shop.stripe.pay(id, 'pay');
       await expect(fulfil(killed(step), { sessionId: id })).rejects.toThrow('Killed');
-      await loseDeliveries();
+      await loseWebhookEvents();
       expect(await row(purchaseId)).toMatchObject({ status: 'open', lot_id: null });
       expect(await available(person)).toBe(step === 'after the append' ? 50 : 0);
       pass(11 * minute);
@@ -299,7 +299,7 @@ describe('killed between the provider’s answer and ours', () => {
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
     shop.stripe.pay(id, 'pay');
     await expect(fulfil(killed('after the append'), { sessionId: id })).rejects.toThrow('Killed');
-    await loseDeliveries();
+    await loseWebhookEvents();
     await shop.runJobs();
     expect(await row(purchaseId)).toMatchObject({ status: 'paid' });
     expect(await grantsOf(person)).toBe(1);
@@ -364,7 +364,7 @@ describe('a delivery', () => {
     const { session_id: id } = await shop.checkout(person, 'side-gig-builder');
     await sweep();
     shop.stripe.pay(id, 'pay');
-    await loseDeliveries();
+    await loseWebhookEvents();
     pass(4 * minute);
     await sweep();
     await shop.runJobs();

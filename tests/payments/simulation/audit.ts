@@ -39,7 +39,7 @@ export async function settle(world: World): Promise<void> {
     await world.tidy();
     const isQuiet =
       world.events() === before &&
-      world.shop.stripe.pendingDeliveries().length === 0 &&
+      world.shop.stripe.pendingWebhookEvents().length === 0 &&
       (await openWork(world)).length === 0;
     quiet = isQuiet ? quiet + 1 : 0;
     // Once through all of them: some are looked after every few hours, or once a day.
@@ -67,7 +67,7 @@ async function openWork({ shop }: World): Promise<unknown[]> {
      where task_identifier not in ('send-mail', 'call-model', 'notify-run', 'stage-deadline',
        'run-deadline')
      union all
-     select id || ' ' || type from stripe_event where worked_at is null`,
+     select id || ' ' || type from stripe_event where processed_at is null`,
   );
   return rows;
 }

@@ -81,7 +81,7 @@ async function wait(world: World, ms: number): Promise<string> {
 /** Each event 0 to 3 times and in any order; some are lost for good. */
 async function deliver(world: World): Promise<string | null> {
   const { chance } = world;
-  const pending = world.shop.stripe.pendingDeliveries();
+  const pending = world.shop.stripe.pendingWebhookEvents();
   if (pending.length === 0) return null;
   const lost = new Set(pending.filter(() => chance.of(0.04)).map(({ id }) => id));
   const drawn = chance.shuffled(

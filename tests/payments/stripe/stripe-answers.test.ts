@@ -280,7 +280,7 @@ describe('a delivery', () => {
 
   test.each(['whsec_new', 'whsec_old'])('is read when it is signed with %s', async (secret) => {
     const body = JSON.stringify(event);
-    expect(await reader().readDelivery(body, await signed(secret, body))).toEqual({
+    expect(await reader().readWebhookEvent(body, await signed(secret, body))).toEqual({
       eventId: 'evt_1',
       type: 'invoice.paid',
       objectId: 'in_1',
@@ -299,7 +299,7 @@ describe('a delivery', () => {
       ['', await signed('whsec_new', '')],
     ];
     for (const [text, signature] of bad) {
-      const error = await thrown(reader().readDelivery(text, signature));
+      const error = await thrown(reader().readWebhookEvent(text, signature));
       expect(error).toMatchObject({ status: 400, code: 'bad-signature' });
       expect(JSON.stringify(describeError(error))).not.toContain('whsec');
     }
@@ -333,7 +333,7 @@ describe('a delivery', () => {
     ['of a time beyond all figures', { ...event, created: 1e300 }],
   ])('is told to be none when it is signed and %s', async (_what, told) => {
     const body = typeof told === 'string' ? told : JSON.stringify(told);
-    const error = await thrown(reader().readDelivery(body, await signed('whsec_new', body)));
+    const error = await thrown(reader().readWebhookEvent(body, await signed('whsec_new', body)));
     expect(error).toMatchObject({ status: 400, code: 'bad-delivery' });
     expect(JSON.stringify(describeError(error))).not.toMatch(/whsec|canary/);
   });
@@ -344,7 +344,7 @@ describe('a delivery', () => {
     ['an id of a kind that is not known', { id: 'climorder-1' }, 'climorder-1'],
   ])('may be about an object with %s', async (_what, object, objectId) => {
     const body = JSON.stringify({ ...event, data: { object } });
-    expect(await reader().readDelivery(body, await signed('whsec_new', body))).toMatchObject({
+    expect(await reader().readWebhookEvent(body, await signed('whsec_new', body))).toMatchObject({
       objectId,
     });
   });
@@ -352,7 +352,7 @@ describe('a delivery', () => {
   test('is read up to 300 seconds after it was signed', async () => {
     const body = JSON.stringify(event);
     const signature = await signed('whsec_new', body, now - 300_000);
-    expect(await reader().readDelivery(body, signature)).toMatchObject({ eventId: 'evt_1' });
+    expect(await reader().readWebhookEvent(body, signature)).toMatchObject({ eventId: 'evt_1' });
   });
 });
 

@@ -419,7 +419,7 @@ test('what was delivered is read, and what was not can be asked for', async () =
   fake.receive(async () => 200);
   await fake.deliverAll();
   const [first] = fake.received.filter(({ status }) => status === 200);
-  const delivery = await provider.readDelivery(first?.body ?? '', first?.signature);
+  const delivery = await provider.readWebhookEvent(first?.body ?? '', first?.signature);
   expect(delivery).toMatchObject({ eventId: expect.stringMatching(/^evt_/) });
   expect(await all(provider.listEvents(0))).toContainEqual(delivery);
   expect(await all(provider.listEvents(0, true))).toEqual([]);

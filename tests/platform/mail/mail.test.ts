@@ -59,9 +59,9 @@ function mailTo(to: string, more: Partial<OutgoingMail> = {}): OutgoingMail {
   return { userId: newId('usr'), to, kind: 'confirm', content, ...more };
 }
 
-type Delivery = Parameters<typeof deliverMails>[2];
+type WebhookEvent = Parameters<typeof deliverMails>[2];
 
-const deliver = async (delivery: Delivery = {}) =>
+const deliver = async (delivery: WebhookEvent = {}) =>
   deliverMails({ pool: database.pool, sealer, clock }, mailbox, delivery);
 
 /** The queue waits before it tries again; a test does not. */

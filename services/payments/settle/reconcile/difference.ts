@@ -26,7 +26,7 @@ export type DifferenceKind =
   | 'purchase-behind'
   | 'purchase-without-lot'
   | 'purchase-stuck'
-  | 'delivery-not-worked'
+  | 'webhook-event-not-processed'
   | 'refund-not-booked'
   | 'refund-contradicts'
   | 'refund-amount'

@@ -21,7 +21,7 @@ export async function compareRows(client: Queryable, books: Books): Promise<Diff
     ...(await stuckPurchases(client, books)),
     ...(await behindPurchases(client, books)),
     ...(await withoutLots(client, books)),
-    ...(await unworkedDeliveries(client, books)),
+    ...(await unprocessedWebhookEvents(client, books)),
   ];
 }
 
@@ -92,14 +92,17 @@ async function withoutLots(client: Queryable, { since }: Books): Promise<Differe
   }));
 }
 
-async function unworkedDeliveries(client: Queryable, { ourNow }: Books): Promise<Difference[]> {
+async function unprocessedWebhookEvents(
+  client: Queryable,
+  { ourNow }: Books,
+): Promise<Difference[]> {
   const { rows } = await client.query<{ id: string; type: string; received_at: Date }>(
     `select id, type, received_at from stripe_event
-     where worked_at is null and received_at < $1 order by received_at, id limit 100`,
+     where processed_at is null and received_at < $1 order by received_at, id limit 100`,
     [new Date(ourNow - hour)],
   );
   return rows.map((row) => ({
-    kind: 'delivery-not-worked',
+    kind: 'webhook-event-not-processed',
     object: row.id,
     userId: null,
     expected: `${row.type} worked within an hour`,

@@ -15,7 +15,7 @@ const shown = 30;
 
 export function controlPage(fake: FakeStripe): Html {
   const { world } = fake;
-  const waiting = fake.pendingDeliveries().length;
+  const waiting = fake.pendingWebhookEvents().length;
   return html`${sandboxNote}
     <h1>Payments</h1>
     <p>
