@@ -29,7 +29,7 @@ export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
 export const lastPosition = '9223372036854775807';
 
 /** What one look at the log found, whichever way it was read. */
-export type Look = {
+export type ReadProgress = {
   /** Where to go on. Beyond the last event when there was nothing more to read. */
   readonly cursor: Cursor;
   /** Committed events lie after the cursor that an open transaction still hides. */
@@ -38,10 +38,10 @@ export type Look = {
   readonly caughtUp: boolean;
 };
 
-export type Page = Look & { readonly events: readonly RecordedEvent[] };
+export type Page = ReadProgress & { readonly events: readonly RecordedEvent[] };
 
 /** A range of the log, without its events: for statements that read them where they are. */
-export type Range = Look & { readonly count: number };
+export type Range = ReadProgress & { readonly count: number };
 
 export type ReadOptions = {
   /** The most events to read. */
@@ -72,7 +72,7 @@ export async function readPage(
   ]);
   const stored = rows.flatMap((row) => (row.stream_id === null ? [] : [recordedEvent(row)]));
   const events = stored.map(upcast);
-  return { ...lookOf(cursor, rows[0], events.at(-1), events.length, limit), events };
+  return { ...progressOf(cursor, rows[0], events.at(-1), events.length, limit), events };
 }
 
 /** Like `readPage`, but only says how far a page of `limit` events reaches and how many it holds. */
@@ -93,7 +93,7 @@ export async function readRange(
     row?.transaction_id && row.global_position
       ? { transactionId: row.transaction_id, globalPosition: row.global_position }
       : undefined;
-  return { ...lookOf(cursor, row, last, count, limit), count };
+  return { ...progressOf(cursor, row, last, count, limit), count };
 }
 
 /** Negative when `left` comes first in the log. */
@@ -205,13 +205,13 @@ const rangeStatement = `${header}
     limit 1
   ) e on true`;
 
-function lookOf(
+function progressOf(
   cursor: Cursor,
   row: HeaderRow | undefined,
   last: Cursor | undefined,
   count: number,
   limit: number,
-): Look {
+): ReadProgress {
   if (!row) throw new Error('The log answered without a horizon');
   const caughtUp = count < limit;
   const reached = caughtUp ? justBefore(row.horizon) : last;

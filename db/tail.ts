@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { type Cursor, type Look, type Page, pageLimit, readPage } from './reader.ts';
+import { type Cursor, type ReadProgress, type Page, pageLimit, readPage } from './reader.ts';
 
 /**
  * Following the log as it grows. A reader wakes when a commit rings, when a second has passed, and,
@@ -45,7 +45,7 @@ export async function tail(options: TailOptions): Promise<Cursor> {
   let cursor = options.cursor;
   let retryMs = firstRetryMs;
 
-  const look = async (): Promise<Look> => {
+  const look = async (): Promise<ReadProgress> => {
     let page: Page;
     try {
       page = await readPage(pool, cursor, types ? { limit, types } : { limit });
@@ -70,7 +70,7 @@ export async function tail(options: TailOptions): Promise<Cursor> {
  * the signal aborts. A ring during a look means one more look. Rejects with what `look` rejects with.
  */
 export async function follow(
-  look: () => Promise<Pick<Look, 'caughtUp' | 'unsafeInSight'>>,
+  look: () => Promise<Pick<ReadProgress, 'caughtUp' | 'unsafeInSight'>>,
   { wake, signal, pollMs = pollEveryMs }: FollowOptions,
 ): Promise<void> {
   const bell = createBell(wake, signal);

@@ -65,7 +65,7 @@ export type EmbeddedOptions = {
   limits?: Partial<EmbeddedLimits>;
 };
 
-/** A failure that a person can mend: one line that names the folder or the variable. */
+/** A failure that a person can repair: one line that names the folder or the variable. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
 }

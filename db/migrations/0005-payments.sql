@@ -178,7 +178,7 @@ create table refund_check (
 
 -- How far somebody has looked whether an account that was closed has to be paid back: its version then,
 -- and when to look again though nothing has moved, because a bank has refused.
-create table closed_account_look (
+create table closed_account_check (
   user_id text primary key,
   seen_version bigint not null,
   again_at timestamptz

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { compareCursors, type Cursor, type Look, readRange } from '#db/reader.ts';
+import { compareCursors, type Cursor, type ReadProgress, readRange } from '#db/reader.ts';
 import { inTransaction, isTransient } from '#db/transaction.ts';
 import { lockCheckpoint, readCheckpoint, saveCursor } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
@@ -22,7 +22,7 @@ export type Advancing = {
 };
 
 /** What one step found, and how long to wait after an error. */
-export type Step = Pick<Look, 'caughtUp' | 'unsafeInSight'> & { retryInMs?: number };
+export type Step = Pick<ReadProgress, 'caughtUp' | 'unsafeInSight'> & { retryInMs?: number };
 
 const lookAgain: Step = { caughtUp: false, unsafeInSight: false };
 const firstRetryMs = 50;

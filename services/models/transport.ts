@@ -69,7 +69,7 @@ export async function guardedFetch(
 
 /**
  * What went wrong, in our words. Anything that is neither an answer with a status nor a lost
- * connection is a reply that could not be read, which asking again does not mend.
+ * connection is a reply that could not be read, which asking again does not repair.
  *
  * @param provider names the provider in the message; the message never repeats what was sent.
  */

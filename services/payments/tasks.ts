@@ -2,7 +2,7 @@ import type { Task } from 'graphile-worker';
 import * as v from 'valibot';
 import { checkPayment } from './settle/check-payment.ts';
 import type { WebhookHandlers, PaymentDependencies } from './dependencies.ts';
-import { mend } from './settle/repair.ts';
+import { repair } from './settle/repair.ts';
 import { mailSpendingFrozen } from './purchases/paid-twice.ts';
 import { createPlanHandlers } from './plans/webhooks.ts';
 import { planTasks } from './plans/tasks.ts';
@@ -21,8 +21,8 @@ export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record
     'mail-spending-frozen': async (payload) =>
       mailSpendingFrozen(dependencies, v.parse(FreezePayload, payload)),
     'check-payment': async (payload) => checkPayment(dependencies, v.parse(LotPayload, payload)),
-    'mend-difference': async (payload) =>
-      mend(dependencies, v.parse(DifferencePayload, payload).object),
+    'repair-difference': async (payload) =>
+      repair(dependencies, v.parse(DifferencePayload, payload).object),
     ...refundTasks(dependencies),
     ...planTasks(dependencies),
   };

@@ -156,7 +156,7 @@ export const purchaseLimits = {
   /** How often the provider is asked for deliveries that did not arrive, and from when on. */
   lookEveryMs: 300_000,
   lookBackMs: 3_600_000,
-  firstLookBackMs: 86_400_000,
+  firstPollBackMs: 86_400_000,
   /** The provider lists events for thirty days, so none comes again after that. */
   webhookEventKeptMs: 5_184_000_000,
   /** Deliveries that go at a time. */

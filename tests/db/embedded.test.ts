@@ -210,7 +210,7 @@ test('the port is the last one again, and another when somebody has taken it', a
   taker.close();
 });
 
-// --- what a person has to mend gets one line that says so ---
+// --- what a person has to repair gets one line that says so ---
 
 test('a folder that cannot be written is named', async () => {
   const folder = newFolder();

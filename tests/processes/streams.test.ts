@@ -54,7 +54,7 @@ const cuts = 50;
 const ofRun = ({ entity }: Fact) => entity.kind === 'run';
 const ofAccount = ({ entity }: Fact) => entity.kind === 'account';
 /** What was there before may be in the snapshot alone, or come once more. */
-const newsOf = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
+const noticesOf = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
 const isSettled = (follower: Follower, credits: number) =>
   follower.facts().findLast(ofAccount)?.patch['available_credits'] === credits;
 
@@ -106,7 +106,7 @@ test(
     for (const one of all) {
       expectEachOnce(one, ofRun);
       expectEachOnce(one, ofAccount);
-      expect(newsOf(one)).toEqual(newsOf(steady));
+      expect(noticesOf(one)).toEqual(noticesOf(steady));
       expect(one.run()).toEqual(steady.run());
       expect(one.facts().findLast(ofAccount)?.patch).toEqual(balance);
     }

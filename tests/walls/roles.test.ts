@@ -48,7 +48,7 @@ const rights: Readonly<Record<string, string>> = {
   api_process: changes,
   avatar: changes,
   bank_refund: changes,
-  closed_account_look: changes,
+  closed_account_check: changes,
   credit_analytics: changes,
   customer_introduction: changes,
   data_key: changes,

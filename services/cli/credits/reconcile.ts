@@ -1,6 +1,6 @@
 import type { CashBalance } from '#services/payments/settle/reconcile/cash-ledger.ts';
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
-import { askToMend } from '#services/payments/settle/repair.ts';
+import { askToRepair } from '#services/payments/settle/repair.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { reconcile, reconcileDays } from '#services/payments/settle/reconcile/reconcile.ts';
 import type { Reconciliation } from '#services/payments/settle/reconcile/reconcile.ts';
@@ -25,10 +25,10 @@ const reconcileCommand: CliCommand = {
     const result = await withProvider(database, async (provider) =>
       reconcile({ ...database, provider }, since),
     );
-    await askToMend(database.pool, result.differences);
+    await askToRepair(database.pool, result.differences);
     printResult(call, documentOf(result), linesOf(result));
     if (result.differences.length > 0)
-      say(`${result.differences.length} differences; workers mend what they can by themselves`);
+      say(`${result.differences.length} differences; workers repair what they can by themselves`);
     return result.differences.length === 0 && result.isBalanced ? 0 : 1;
   },
 };
@@ -78,8 +78,8 @@ function documentOf(result: Reconciliation) {
   };
 }
 
-function rowOf({ kind, object, userId, expected, found, cause, mends }: Difference) {
-  return { kind, object, user_id: userId, expected, found, cause, mends };
+function rowOf({ kind, object, userId, expected, found, cause, repairs }: Difference) {
+  return { kind, object, user_id: userId, expected, found, cause, repairs };
 }
 
 function linesOf(result: Reconciliation): string[] {
@@ -88,7 +88,7 @@ function linesOf(result: Reconciliation): string[] {
   return [
     ...differences.flatMap(linesOfDifference),
     ...settling.map(
-      ({ kind, object, found, mends }) => `settling: ${kind} ${object}: ${found}; ${mends}`,
+      ({ kind, object, found, repairs }) => `settling: ${kind} ${object}: ${found}; ${repairs}`,
     ),
     ...cash.flatMap(cashLines),
     `since ${since}: ${charges} charges, ${invoices} invoices, ${refunds} refunds, ${disputes} disputes against ${lots} lots: ${differences.length} differences, ${settling.length} settling`,
@@ -101,7 +101,7 @@ function linesOfDifference({ kind, object, userId, ...said }: Difference): strin
     `  expected ${said.expected}`,
     `  found    ${said.found}`,
     `  cause    ${said.cause}`,
-    `  mended   ${said.mends}`,
+    `  repaired   ${said.repairs}`,
   ];
 }
 

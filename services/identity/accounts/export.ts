@@ -310,7 +310,7 @@ export const otherTables: Readonly<
   customer_introduction: { leftOut: 'That the payment provider is being told of somebody' },
   refund_check: { leftOut: 'When the provider was last asked about a refund' },
   model_costs: { leftOut: 'What answers of models cost, of all people together' },
-  closed_account_look: { leftOut: 'How far closed accounts were looked at; theirs is open' },
+  closed_account_check: { leftOut: 'How far closed accounts were looked at; theirs is open' },
   balance_transaction: { leftOut: 'The provider’s own books of all payments; no person is named' },
   cash_ledger: { leftOut: 'The money of all people together, computed; no person is named' },
   reconciliation: { leftOut: 'How often the books of ledger and provider were compared' },

@@ -8,7 +8,7 @@ import {
 import type {
   ReturnedCredits,
   TakenCredits,
-  ToldDispute,
+  DisputeNotice,
 } from '#services/payments/emails/dispute.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { moneyText } from '#services/payments/money.ts';
@@ -59,7 +59,7 @@ async function emailOf(
   const state = await dependencies.paid.readAccount(payment.userId);
   const lot = state.lots.find(({ lotId }) => lotId === payment.lotId);
   if (!lot) return null;
-  const told: ToldDispute = {
+  const told: DisputeNotice = {
     ...dependencies,
     amount: moneyText(view.amountMinor, view.currency),
     packageName: await packageNameOf(dependencies, lot),

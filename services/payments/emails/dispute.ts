@@ -2,7 +2,7 @@ import { testPayments } from './payment-failed.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** What is told of a dispute. `amount` is money in words, to the cent. */
-export type ToldDispute = {
+export type DisputeNotice = {
   amount: string;
   packageName: string;
   productName: string;
@@ -20,7 +20,7 @@ export type TakenCredits = {
 };
 
 /** The money was taken back, and credits with it. */
-export function disputeTakenEmail(dispute: ToldDispute, figures: TakenCredits): EmailContent {
+export function disputeTakenEmail(dispute: DisputeNotice, figures: TakenCredits): EmailContent {
   const { amount, packageName, productName } = dispute;
   const { owed } = figures;
   return {
@@ -45,7 +45,7 @@ export function disputeTakenEmail(dispute: ToldDispute, figures: TakenCredits): 
 }
 
 /** The bank only asks so far: nothing is owed, and what was not used is out of reach. */
-export function inquiryEmail(dispute: ToldDispute, figures: TakenCredits): EmailContent {
+export function inquiryEmail(dispute: DisputeNotice, figures: TakenCredits): EmailContent {
   const { amount, packageName, productName } = dispute;
   return {
     subject: `Your bank asks about your payment of ${amount}`,
@@ -70,7 +70,7 @@ export type ReturnedCredits = {
 };
 
 /** The dispute or the inquiry is over, and its credits are back. */
-export function disputeOverEmail(dispute: ToldDispute, figures: ReturnedCredits): EmailContent {
+export function disputeOverEmail(dispute: DisputeNotice, figures: ReturnedCredits): EmailContent {
   const { amount, packageName, productName } = dispute;
   const { back, cancelled, stillOwed } = figures;
   return {
@@ -108,7 +108,7 @@ function held({ held: credits }: TakenCredits): string[] {
       ];
 }
 
-function test({ movesMoney }: ToldDispute): string[] {
+function test({ movesMoney }: DisputeNotice): string[] {
   return movesMoney ? [] : [testPayments];
 }
 

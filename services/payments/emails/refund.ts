@@ -2,7 +2,7 @@ import { testPayments } from './payment-failed.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** What is told of a refund. `amount` is money in words, to the cent. */
-export type ToldRefund = {
+export type RefundNotice = {
   amount: string;
   credits: number;
   packageName: string;
@@ -14,7 +14,7 @@ export type ToldRefund = {
 type EmailHead = { publicUrl: string };
 
 /** When the bank takes its time: a refund that is made at once is told by `refundDoneEmail` alone. */
-export function refundAskedEmail(refund: ToldRefund, head: EmailHead): EmailContent {
+export function refundAskedEmail(refund: RefundNotice, head: EmailHead): EmailContent {
   return {
     subject: `Your refund of ${refund.amount} is on its way`,
     paragraphs: [
@@ -28,7 +28,7 @@ export function refundAskedEmail(refund: ToldRefund, head: EmailHead): EmailCont
   };
 }
 
-export function refundDoneEmail(refund: ToldRefund, head: EmailHead): EmailContent {
+export function refundDoneEmail(refund: RefundNotice, head: EmailHead): EmailContent {
   return {
     subject: `We have refunded ${refund.amount}`,
     paragraphs: [
@@ -46,7 +46,7 @@ export function refundDoneEmail(refund: ToldRefund, head: EmailHead): EmailConte
  * nothing did.
  */
 export function refundFailedEmail(
-  refund: ToldRefund & { back: { credits: number; until: string } | null },
+  refund: RefundNotice & { back: { credits: number; until: string } | null },
   head: EmailHead,
 ): EmailContent {
   const { amount, credits, packageName, back } = refund;
@@ -65,8 +65,8 @@ export function refundFailedEmail(
 
 /** To whoever deletes their account, once it is certain what is paid back; at least one refund. */
 export function accountRefundsEmail(
-  refunds: readonly Pick<ToldRefund, 'amount' | 'credits' | 'packageName'>[],
-  { movesMoney }: Pick<ToldRefund, 'movesMoney'>,
+  refunds: readonly Pick<RefundNotice, 'amount' | 'credits' | 'packageName'>[],
+  { movesMoney }: Pick<RefundNotice, 'movesMoney'>,
 ): EmailContent {
   return {
     subject: 'What we pay back as your account is deleted',
@@ -85,13 +85,13 @@ export function accountRefundsEmail(
 
 const arrival = 'It goes to where you paid from. Banks usually take 5 to 10 days to show it.';
 
-function ours({ isOurs }: ToldRefund): string[] {
+function ours({ isOurs }: RefundNotice): string[] {
   return isOurs
     ? ['We have refunded this on our own account: you did not have to ask for it.']
     : [];
 }
 
-function test({ movesMoney }: ToldRefund): string[] {
+function test({ movesMoney }: RefundNotice): string[] {
   return movesMoney ? [] : [testPayments];
 }
 

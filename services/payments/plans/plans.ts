@@ -539,14 +539,14 @@ async function returnPaidForNothing(
 export async function sweepPlans(dependencies: PaymentDependencies): Promise<number> {
   const { log } = dependencies;
   const due = await claimDue(dependencies);
-  let isAway = false;
+  let isUnavailable = false;
   for (const { subscription_id: subscriptionId, user_id: userId } of due)
     try {
       // A tier that has run out does so also while the provider is away, which may be for good.
-      if (isAway) await withPerson(dependencies, userId, async () => undefined);
+      if (isUnavailable) await withPerson(dependencies, userId, async () => undefined);
       else await lookAt(dependencies, subscriptionId, userId);
     } catch (error) {
-      isAway = error instanceof Problem && error.status === 503;
+      isUnavailable = error instanceof Problem && error.status === 503;
       log.warn({ err: error, user_id: userId }, 'A plan could not be looked after');
       await withPerson(dependencies, userId, async () => undefined);
     }

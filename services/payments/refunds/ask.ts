@@ -79,8 +79,8 @@ function planChanged(ends: boolean): Problem {
     409,
     'refund-changed',
     ends
-      ? 'By now this refund would end your plan. Look at it and ask again.'
-      : 'By now this refund would not end your plan. Look at it and ask again.',
+      ? 'By now this refund would end your plan. ReadProgress at it and ask again.'
+      : 'By now this refund would not end your plan. ReadProgress at it and ask again.',
     { members: { ends_plan: ends } },
   );
 }

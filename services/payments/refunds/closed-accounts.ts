@@ -21,10 +21,10 @@ const actor = 'system:erasure';
  */
 export async function dueClosedAccounts({ pool, clock }: PaymentDependencies): Promise<string[]> {
   const { rows } = await pool.query<{ user_id: string }>(
-    `insert into closed_account_look as look (user_id, seen_version, again_at)
+    `insert into closed_account_check as look (user_id, seen_version, again_at)
      select account.user_id, account.version, $2
      from erasure join credit_account account using (user_id)
-       left join closed_account_look seen using (user_id)
+       left join closed_account_check seen using (user_id)
      where erasure.kind = 'account' and account.available > 0
        and (seen.user_id is null or seen.seen_version < account.version or seen.again_at <= $1)
      order by seen.again_at nulls first, account.user_id
@@ -53,7 +53,7 @@ export async function askBackOfClosed(
     else await askBack(dependencies, userId, owed, closed.state);
   }
   const againAt = later.filter(Number.isFinite);
-  await pool.query('update closed_account_look set again_at = $2 where user_id = $1', [
+  await pool.query('update closed_account_check set again_at = $2 where user_id = $1', [
     userId,
     againAt.length === 0 ? null : new Date(Math.min(...againAt)),
   ]);

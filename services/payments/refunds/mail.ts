@@ -10,7 +10,7 @@ import {
   refundDoneEmail,
   refundFailedEmail,
 } from '#services/payments/emails/refund.ts';
-import type { ToldRefund } from '#services/payments/emails/refund.ts';
+import type { RefundNotice } from '#services/payments/emails/refund.ts';
 import { readRefund } from './refunds.ts';
 import type { NamedRefund, RefundOutcome } from './refunds.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
@@ -30,7 +30,7 @@ export async function tellOfRefund(
     lot,
     dependencies.clock(),
   );
-  const told: ToldRefund = {
+  const told: RefundNotice = {
     amount: moneyText(refund.amountMinor, refund.currency),
     credits: refund.credits,
     packageName: await packageNameOf(dependencies, lot),
@@ -52,7 +52,7 @@ export async function tellOfRefund(
 
 function emailOf(
   outcome: RefundOutcome,
-  told: ToldRefund,
+  told: RefundNotice,
   now: Standing,
   head: { publicUrl: string },
 ): EmailContent {

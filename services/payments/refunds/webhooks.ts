@@ -14,7 +14,7 @@ export function createRefundHandlers(dependencies: PaymentDependencies): Webhook
     work: (objectId: string) => Promise<string>,
     givenUp: string = 'ignored',
   ): WebhookHandler => withPatience(dependencies, work, givenUp);
-  const refund = handle(async (objectId) => bookRefundNews(dependencies, objectId));
+  const refund = handle(async (objectId) => recordRefundNotices(dependencies, objectId));
   const dispute = handle(async (objectId) => bookDispute(dependencies, objectId));
   const warning = handle(
     async (objectId) => bookFraudWarning(dependencies, objectId),
@@ -60,7 +60,7 @@ function withPatience(
 }
 
 /** Books what the provider shows of a refund, whoever asked for it. */
-export async function bookRefundNews(
+export async function recordRefundNotices(
   dependencies: PaymentDependencies,
   providerRefundId: string,
 ): Promise<string> {

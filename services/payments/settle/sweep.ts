@@ -153,7 +153,7 @@ async function forgetWebhookEvents({ pool, clock }: PaymentDependencies): Promis
 async function fetchMissedEvents(dependencies: PaymentDependencies): Promise<void> {
   const { pool, provider, clock, log } = dependencies;
   const now = clock();
-  const since = await takeLook(dependencies, now);
+  const since = await takePoll(dependencies, now);
   if (since === null) return;
   let found = 0;
   for await (const delivery of provider.listEvents(since, true))
@@ -165,7 +165,7 @@ async function fetchMissedEvents(dependencies: PaymentDependencies): Promise<voi
 }
 
 /** From when on to look; null when it is not due, or somebody else has taken the turn. */
-async function takeLook({ pool }: PaymentDependencies, now: number): Promise<number | null> {
+async function takePoll({ pool }: PaymentDependencies, now: number): Promise<number | null> {
   const { rows } = await pool.query<{ seen_until: Date }>(
     `insert into webhook_poll as look (tried_at, seen_until) values ($1, $3)
      on conflict (only_row) do update set tried_at = excluded.tried_at where look.tried_at <= $2
@@ -173,7 +173,7 @@ async function takeLook({ pool }: PaymentDependencies, now: number): Promise<num
     [
       new Date(now),
       new Date(now - purchaseLimits.lookEveryMs),
-      new Date(now - purchaseLimits.firstLookBackMs),
+      new Date(now - purchaseLimits.firstPollBackMs),
     ],
   );
   const seenUntil = rows[0]?.seen_until;

@@ -181,18 +181,19 @@ function createLimiter(
     // It would delete by a timer for each limiter, and hide what fails.
     clearExpiredByTimeout: false,
   });
-  let isAway = false;
+  let isUnavailable = false;
   return {
     isShared: true,
     async turn(key, way) {
       try {
         const turn = await turnAt(shared, way, key);
-        isAway = false;
+        isUnavailable = false;
         return turn;
       } catch (error) {
         // One line for each outage, not one for each call of a flood.
-        if (!isAway) log.warn({ err: error, reason: name }, 'A limit counts in memory for now');
-        isAway = true;
+        if (!isUnavailable)
+          log.warn({ err: error, reason: name }, 'A limit counts in memory for now');
+        isUnavailable = true;
         return turnAt(own, way, key);
       }
     },

@@ -182,7 +182,7 @@ function isLoopback(host: string): boolean {
 /**
  * Before the hand-over nothing is uncertain. After it only the server's own no is certain: without an
  * answer the mail may have been taken. A 5xx is about the mail when it answers sender, recipient or
- * the mail itself; about the connection (a wrong password, a server that is closed) it is mended by
+ * the mail itself; about the connection (a wrong password, a server that is closed) it is repaired by
  * the operator and tried again.
  */
 function notSent(error: NodemailerError, handedOver: boolean): MailNotSent {

@@ -7,7 +7,7 @@ import { SettingsError } from './env.ts';
 import { httpLimits } from '#services/platform/limits.ts';
 
 /**
- * Opening and closing the one HTTP port, with words for what a person can mend.
+ * Opening and closing the one HTTP port, with words for what a person can repair.
  */
 type Fetch = Parameters<typeof getRequestListener>[0];
 type ConnectionLimits = Record<

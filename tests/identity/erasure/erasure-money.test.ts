@@ -116,13 +116,13 @@ test('one mail names what is paid back of each purchase, before the keys go', as
   const run = await hold(shop, person, 14);
   await leave(person);
   expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'close-account' });
-  expect(await toldTo(person)).toEqual([]);
+  expect(await mailedTo(person)).toEqual([]);
   await run.release();
   shop.stripe.faults.refunds = 'pending';
   for (let count = 1; count <= 3; count += 1)
     expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'tell' });
   delete shop.stripe.faults.refunds;
-  const [told, ...more] = await toldTo(person);
+  const [told, ...more] = await mailedTo(person);
   expect(more).toEqual([]);
   // What the run gave back is in the same line as the rest of its purchase.
   expect(told).toContain('$9.50 for 19 unused credits of Boost 20.');
@@ -138,7 +138,7 @@ test('nobody is written to when nothing is paid back', async () => {
   expect(await eraseAccount(erasure, person.userId)).toBe('erased');
 });
 
-async function toldTo({ email }: Person): Promise<string[]> {
+async function mailedTo({ email }: Person): Promise<string[]> {
   const mails = await mailsTo(shop, email);
   return mails.filter(({ kind }) => kind === 'account-refunds').map(({ text }) => text);
 }

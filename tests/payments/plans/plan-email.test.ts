@@ -11,7 +11,7 @@ const failed = {
   movesMoney: true,
 };
 
-test('a failed payment of a plan names the amount, how long the plan’s benefits stay, and where to mend it', () => {
+test('a failed payment of a plan names the amount, how long the plan’s benefits stay, and where to repair it', () => {
   const letter = planPaymentFailedEmail(failed);
   const words = letter.paragraphs.join(' ');
   expect(words).toContain('$25.00 for your plan Side-Gig Builder');

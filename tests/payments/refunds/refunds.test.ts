@@ -361,7 +361,7 @@ describe('a plan', () => {
 
   test('ends by the job when the provider was away as it was asked', async () => {
     const one = await bought(shop, 'side-gig-builder');
-    const away = withProvider({ cancelSubscription: isAway });
+    const away = withProvider({ cancelSubscription: isUnavailable });
     const { userId } = one.person;
     const refundId = newId('ref', now);
     await askForRefund(away, {
@@ -383,7 +383,7 @@ describe('a plan', () => {
   });
 });
 
-async function isAway(): Promise<never> {
+async function isUnavailable(): Promise<never> {
   throw new Problem(503, 'payment-provider', 'Away');
 }
 
@@ -449,7 +449,7 @@ describe('what becomes of the money', () => {
   test('stays open while the provider is away, and is asked for once it is back', async () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
-    await shop.runJobs(withProvider({ createRefund: isAway, listRefunds: isAway }));
+    await shop.runJobs(withProvider({ createRefund: isUnavailable, listRefunds: isUnavailable }));
     expect(await partsOf(shop, one)).toEqual({ cashPending: 20 });
     // Longer than the provider remembers what was asked for under a key.
     now += 2 * dayMs;
@@ -468,7 +468,7 @@ describe('what becomes of the money', () => {
         if (intentId === one.intentId) asked += 1;
         return provider.listRefunds(intentId);
       },
-      createRefund: isAway,
+      createRefund: isUnavailable,
     });
     now += 6 * minuteMs;
     await Promise.all([1, 2, 3].map(async () => sweepRefunds(counting)));
@@ -507,10 +507,10 @@ describe('what becomes of the money', () => {
       const [made] = await refundsAt(shop, one);
       shop.stripe.settleRefund(made!.providerRefundId, 'failed');
     }
-    const [untoldRefund] = await refundsAt(shop, untold);
-    const isUntold = (event: { data: { object: object } }) =>
-      'id' in event.data.object && event.data.object.id === untoldRefund?.providerRefundId;
-    await shop.deliver({ drop: isUntold });
+    const [unreportedRefund] = await refundsAt(shop, untold);
+    const isUnreported = (event: { data: { object: object } }) =>
+      'id' in event.data.object && event.data.object.id === unreportedRefund?.providerRefundId;
+    await shop.deliver({ drop: isUnreported });
     expect(await statusOf(told, ids[0])).toBe('failed');
     expect(await partsOf(shop, told)).toEqual({ available: 20 });
     expect(await statusOf(untold, ids[1])).toBe('confirmed');

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
-import { askToMend } from '#services/payments/settle/repair.ts';
+import { askToRepair } from '#services/payments/settle/repair.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
 import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
 import { sweepPurchases } from '#services/payments/settle/sweep.ts';
@@ -113,34 +113,34 @@ describe('that the books show', () => {
     now += 60 * minute;
     return (await reconcile(shop.payments, now - day)).differences;
   }
-  async function mended(): Promise<readonly Difference[]> {
+  async function repaired(): Promise<readonly Difference[]> {
     const before = await compared();
-    await askToMend(shop.database.pool, before);
+    await askToRepair(shop.database.pool, before);
     await shop.runJobs();
     const after = await compared();
-    for (const { kind, mends } of after) expect([kind, mends]).toEqual([]);
+    for (const { kind, repairs } of after) expect([kind, repairs]).toEqual([]);
     return before;
   }
 
-  test('is mended by the jobs that finding it makes: what went back', async () => {
+  test('is repaired by the jobs that finding it makes: what went back', async () => {
     const disputed = await bought(shop, 'boost-20', ann);
     now += minute;
     const returned = await bought(shop, 'boost-50', ann);
     const { id } = shop.stripe.openDispute(disputed.intentId);
     shop.stripe.refundAtBank(returned.intentId, 500);
     await shop.stripe.deliverAll({ drop: () => true });
-    const found = await mended();
+    const found = await repaired();
     expect(new Set(found.map(({ kind, object }) => [kind, object]))).toEqual(
       new Set([
         ['bank-refund', returned.intentId],
         ['dispute-missing', id],
       ]),
     );
-    for (const { mends } of found) expect(mends).toContain('a worker reads it again');
+    for (const { repairs } of found) expect(repairs).toContain('a worker reads it again');
     expect((await claimed()).toSorted((a, b) => a - b)).toEqual([10, 20]);
   });
 
-  test('is mended: a dispute that was over and moved once more', async () => {
+  test('is repaired: a dispute that was over and moved once more', async () => {
     const one = await bought(shop, 'boost-20', ann);
     const { id } = shop.stripe.openDispute(one.intentId);
     await shop.deliver();
@@ -149,23 +149,23 @@ describe('that the books show', () => {
     expect(await claimed()).toEqual([]);
     const { world } = shop.stripe;
     world.store.put('dispute', id, { ...world.store.get('dispute', id)!, status: 'lost' });
-    await mended();
+    await repaired();
     expect(await claimed()).toEqual([20]);
   });
 
-  test('is mended: a payment that came after its purchase had ended, and one of a plan', async () => {
+  test('is repaired: a payment that came after its purchase had ended, and one of a plan', async () => {
     const { session_id: session, purchase_id: purchase } = await shop.checkout(ann, 'boost-20');
     await query(`update purchase set status = 'expired' where id = $1`, [purchase]);
     shop.stripe.pay(session, 'pay');
     const { sessionId } = await paidPlan();
     await query(`update purchase set status = 'expired' where session_id = $1`, [sessionId]);
     await shop.stripe.deliverAll({ drop: () => true });
-    expect((await mended()).map(({ kind }) => kind)).toContain('payment-without-lot');
+    expect((await repaired()).map(({ kind }) => kind)).toContain('payment-without-lot');
     expect((await accountOf(shop, ann)).balance.available).toBe(70);
   });
 
-  test('is left to somebody where nobody can mend it', async () => {
-    await askToMend(shop.database.pool, [
+  test('is left to somebody where nobody can repair it', async () => {
+    await askToRepair(shop.database.pool, [
       {
         kind: 'refund-twice',
         object: 're_1',
@@ -173,11 +173,11 @@ describe('that the books show', () => {
         expected: '',
         found: '',
         cause: '',
-        mends: 'nobody',
+        repairs: 'nobody',
         isSettling: false,
       },
     ]);
-    const jobs = await query(`select from graphile_worker.jobs where key like 'mend:%'`);
+    const jobs = await query(`select from graphile_worker.jobs where key like 'repair:%'`);
     expect(jobs).toEqual([]);
   });
 });
@@ -236,7 +236,7 @@ describe('a job that has used up its attempts while the provider was away', () =
     expect(Object.values(refunds).map(({ status }) => status)).toEqual(['confirmed']);
   });
 
-  test.each(['mail-receipt', 'mail-refund', 'mail-low-balance', 'mend-difference'])(
+  test.each(['mail-receipt', 'mail-refund', 'mail-low-balance', 'repair-difference'])(
     'is tried again when it is due: %s',
     async (task) => {
       expect(Object.keys(paymentTasks(shop.payments))).toContain(task);

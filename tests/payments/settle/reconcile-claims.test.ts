@@ -50,7 +50,7 @@ test('a dispute of what had been refunded is told with the money that is lost', 
       object: id,
       expected: `12 credits of ${lotId} taken back`,
       found: '0, and nothing is left to take; $6.00 (600 usd) more went back than was paid',
-      mends: expect.stringContaining('nobody'),
+      repairs: expect.stringContaining('nobody'),
     },
   ]);
   shop.stripe.moveDispute(id, 'won');

@@ -149,7 +149,7 @@ describe('clean books', () => {
 });
 
 describe('a payment', () => {
-  test('whose delivery was lost is a difference that the sweeper mends, and settling at first', async () => {
+  test('whose delivery was lost is a difference that the sweeper repairs, and settling at first', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     const young = await reconcile(shop.payments, begun - minute);
@@ -166,7 +166,7 @@ describe('a payment', () => {
         userId: ann.userId,
         expected: 'a lot for $10.00 (1000 usd)',
         cause: expect.stringContaining('the delivery was lost'),
-        mends: expect.stringContaining('a worker asks about open purchases'),
+        repairs: expect.stringContaining('a worker asks about open purchases'),
       },
     ]);
     await shop.deliver();
@@ -194,7 +194,7 @@ describe('a payment', () => {
         object: intent.id,
         userId: null,
         cause: expect.stringContaining('no purchase of ours'),
-        mends: expect.stringContaining('nobody'),
+        repairs: expect.stringContaining('nobody'),
       },
     ]);
   });
@@ -295,7 +295,7 @@ describe('an invoice', () => {
         kind: 'payment-without-lot',
         object: invoice.id,
         cause: expect.stringContaining('$25.00 (2500 usd) was agreed'),
-        mends: expect.stringContaining('nobody'),
+        repairs: expect.stringContaining('nobody'),
       },
     ]);
   });
@@ -608,7 +608,7 @@ describe('the command', () => {
       {
         kind: 'payment-without-lot',
         cause: expect.any(String),
-        mends: expect.any(String),
+        repairs: expect.any(String),
       },
     ]);
     expect(document).toMatchObject({

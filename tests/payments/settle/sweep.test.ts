@@ -11,7 +11,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** What is mended without a person when nobody tells us, or somebody is killed on the way. */
+/** What is repaired without a person when nobody tells us, or somebody is killed on the way. */
 let shop: TestShop;
 let now = Date.now();
 
@@ -276,7 +276,7 @@ describe('killed between the provider’s answer and ours', () => {
   }
 
   test.each(['before the append', 'after the append'] as const)(
-    '%s: the sweeper mends it, and there is one lot',
+    '%s: the sweeper repairs it, and there is one lot',
     async (step) => {
       const person = await shop.signUp();
       const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
@@ -294,7 +294,7 @@ describe('killed between the provider’s answer and ours', () => {
     },
   );
 
-  test('after the append: the receipt’s own job mends it at once', async () => {
+  test('after the append: the receipt’s own job repairs it at once', async () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
     shop.stripe.pay(id, 'pay');

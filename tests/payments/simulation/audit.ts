@@ -318,7 +318,7 @@ async function requireReconciled(world: World): Promise<void> {
   world.count('reconciliations');
 }
 
-/** What nobody can mend by themselves is told of for as long as it is true. */
+/** What nobody can repair by themselves is told of for as long as it is true. */
 function isForSomebody(world: World, { kind, object, userId }: Difference): boolean {
   const account = world.watch.accounts.get(userId ?? '');
   if (account === undefined) return false;

@@ -21,7 +21,7 @@ export type Simulated = { steps: number; figures: ReadonlyMap<string, number> };
 
 /** So many people are there at any time. */
 const population = 5;
-const linesTold = 40;
+const linesShown = 40;
 const testFile = 'tests/payments/simulation/simulation.test.ts';
 
 /**
@@ -59,7 +59,7 @@ export async function simulate({
     throw new SimulationFault(
       [
         `Seed ${seed}, after ${lines.length} lines, at ${new Date(world.now()).toISOString()}:`,
-        ...lines.slice(-linesTold),
+        ...lines.slice(-linesShown),
         described(error),
         `Live it again: MONEY_SEED=${seed} MONEY_STEPS=${steps} npm test -- ${testFile}`,
       ].join('\n'),

@@ -233,8 +233,8 @@ export async function createWorld(seed: number): Promise<World> {
     const reply = (await response.json()) as { data?: unknown; code?: string; reason?: string };
     const { code = null, reason = null } = reply;
     if (api.life.isDead()) return { status: 0, data: null, code, reason };
-    const isAway = response.status === 503 && (wasFaulty || hearsOldFaults(resumableMs));
-    const isAllowed = response.status < 500 || isAway;
+    const isUnavailable = response.status === 503 && (wasFaulty || hearsOldFaults(resumableMs));
+    const isAllowed = response.status < 500 || isUnavailable;
     if (!isAllowed) complain(api, 'api');
     requireThat(isAllowed, `${path} answered ${response.status}`, reply);
     return { status: response.status, data: reply.data, code, reason };

@@ -222,10 +222,10 @@ function patchRow(id: string, patch: Partial<OptimizationSummary>): void {
   const before = cachedPages()
     .flatMap((page) => page.data)
     .find((row) => row.id === id);
-  const isNews = ({ title, status }: Partial<OptimizationSummary>): boolean =>
+  const isNotice = ({ title, status }: Partial<OptimizationSummary>): boolean =>
     (title !== undefined && title !== before?.title) ||
     (status !== undefined && status !== before?.status);
-  if (isNews(patch)) void refreshLists(isChosen);
+  if (isNotice(patch)) void refreshLists(isChosen);
   queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
     page?.data.some((row) => row.id === id)
       ? {
@@ -406,8 +406,8 @@ let polling: ReturnType<typeof setTimeout> | undefined;
 
 function followPolling(): void {
   clearTimeout(polling);
-  const isAway = connection.status !== 'connected' && connection.status !== 'idle';
-  if (isAway) polling = setTimeout(() => void poll(), pollAfterMs);
+  const isUnavailable = connection.status !== 'connected' && connection.status !== 'idle';
+  if (isUnavailable) polling = setTimeout(() => void poll(), pollAfterMs);
 }
 
 async function poll(): Promise<void> {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { askToMend } from '#services/payments/settle/repair.ts';
+import { askToRepair } from '#services/payments/settle/repair.ts';
 import { reconcile } from './reconcile.ts';
 import type { Reconciliation, ReconcileDependencies } from './reconcile.ts';
 
@@ -29,7 +29,7 @@ export async function reconcileDaily(
   const result = await reconcile(dependencies, turn.since);
   await keep(pool, turn.id, result, new Date(clock()));
   tell(log, result);
-  await askToMend(pool, result.differences);
+  await askToRepair(pool, result.differences);
   return result;
 }
 

@@ -11,9 +11,9 @@ export type Difference = {
   found: string;
   /** What has most probably happened, in words. */
   cause: string;
-  /** What will mend it: a sweeper, a command, or somebody. */
-  mends: string;
-  /** Too young to be one for sure: whoever mends it has hardly had a turn yet. */
+  /** What will repair it: a sweeper, a command, or somebody. */
+  repairs: string;
+  /** Too young to be one for sure: whoever repairs it has hardly had a turn yet. */
   isSettling: boolean;
 };
 
@@ -46,12 +46,12 @@ export type DifferenceKind =
   | 'balance-amount'
   | 'cash-unbalanced';
 
-/** After so long, whoever mends it by itself should have done so. */
+/** After so long, whoever repairs it by itself should have done so. */
 export const settleMs = 15 * 60 * 1000;
 
-export const menders = {
+export const repairs = {
   purchases: 'a worker asks about open purchases every 5 minutes and fulfils it',
-  /** Whoever finds one with these words makes a job of it (`mend.ts`). */
+  /** Whoever finds one with these words makes a job of it (`repair.ts`). */
   reading: 'a worker reads it again now that it is found here, and books what it reads',
   payment:
     'it is booked with its payment, once that is granted; if that is none of ours, an operator has to look at it',

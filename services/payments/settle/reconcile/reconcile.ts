@@ -13,7 +13,7 @@ import { compareCash, comparePlans, compareRows } from './rows.ts';
 
 /**
  * The ledger against the provider's books, in both directions. It finds and names; whatever can be
- * mended is mended by the sweepers, which come by anyhow, so that there is one way in which it is done.
+ * repaired is repaired by the sweepers, which come by anyhow, so that there is one way in which it is done.
  */
 export type Reconciliation = {
   /** ISO 8601. */
@@ -28,7 +28,7 @@ export type Reconciliation = {
     balanceTransactions: number;
   };
   differences: readonly Difference[];
-  /** The same, but too young to be sure: nobody has had a turn to mend them. */
+  /** The same, but too young to be sure: nobody has had a turn to repair them. */
   settling: readonly Difference[];
   cash: readonly CashBalance[];
   isBalanced: boolean;

@@ -14,13 +14,16 @@ const tones: Readonly<Record<ButtonTone, string>> = {
   danger: 'border-bad bg-surface text-bad hover:bg-sunken',
 };
 
-type Look = { tone?: ButtonTone | undefined; wide?: boolean | undefined };
+type ReadProgress = { tone?: ButtonTone | undefined; wide?: boolean | undefined };
 
-function look({ tone = 'secondary', wide = false }: Look, className: string | undefined): string {
+function look(
+  { tone = 'secondary', wide = false }: ReadProgress,
+  className: string | undefined,
+): string {
   return classNames(base, tones[tone], wide && 'w-full', className);
 }
 
-export type ButtonProps = Look &
+export type ButtonProps = ReadProgress &
   ComponentProps<'button'> & {
     /** Shows that the work is under way; the button keeps its width and takes no second press. */
     busy?: boolean | undefined;
@@ -53,7 +56,7 @@ export function OutsideButton({
   className,
   children,
   ...rest
-}: Look & ComponentProps<'a'>): ReactNode {
+}: ReadProgress & ComponentProps<'a'>): ReactNode {
   return (
     <a {...rest} className={look({ tone, wide }, className)}>
       {children}
