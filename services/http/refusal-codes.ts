@@ -2,7 +2,7 @@
 export const refusalCodes = {
   400: [
     'aborted',
-    'bad-delivery',
+    'bad-webhook-event',
     'bad-signature',
     'foreign-address',
     'invalid-amount',

@@ -56,7 +56,7 @@ export type PaymentProvider = {
   createPortal(portal: { customerId: string; returnUrl: string }): Promise<{ url: string }>;
   /**
    * The delivery in `body`, when one of the secrets signed it within the last 300 s.
-   * @throws Problem 400 `bad-signature`; `bad-delivery` for what is signed and no event
+   * @throws Problem 400 `bad-signature`; `bad-webhook-event` for what is signed and no event
    */
   readWebhookEvent(body: string, signature: string | undefined): Promise<WebhookEvent>;
   /** Everything since a time, oldest first, page by page. */

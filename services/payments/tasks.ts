@@ -15,7 +15,7 @@ import { createPurchaseHandlers, mergeHandlers, processWebhookEvent } from './we
 export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record<string, Task>> {
   const handlers = webhookHandlers(dependencies);
   return {
-    'work-delivery': async (payload) =>
+    'process-webhook-event': async (payload) =>
       processWebhookEvent(dependencies, handlers, v.parse(WebhookEventPayload, payload).eventId),
     'mail-receipt': async (payload) => mailReceipt(dependencies, v.parse(LotPayload, payload)),
     'mail-spending-frozen': async (payload) =>

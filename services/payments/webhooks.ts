@@ -26,7 +26,7 @@ export async function acceptWebhookEvent(
        insert into stripe_event (id, type, object_id, created_at, received_at)
        values ($1, $2, $3, $4, $5)
        on conflict (id) do nothing returning id)
-     select graphile_worker.add_job('work-delivery', json_build_object('eventId', id),
+     select graphile_worker.add_job('process-webhook-event', json_build_object('eventId', id),
        job_key := id, max_attempts := $6)
      from stored`,
     [eventId, type, objectId, new Date(createdAt), now, purchaseLimits.deliveryAttempts],

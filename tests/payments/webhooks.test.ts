@@ -425,7 +425,7 @@ describe('a delivery', () => {
     const response = await shop.post(payload, signature);
     expect([response.status, await response.json()]).toMatchObject([
       400,
-      { code: 'bad-delivery', errors: [] },
+      { code: 'bad-webhook-event', errors: [] },
     ]);
     expect(await count()).toBe(before);
   });

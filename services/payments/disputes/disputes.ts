@@ -35,7 +35,7 @@ export async function bookDispute(
     await storeDispute(dependencies, view, payment);
     await claim(dependencies, view, payment);
     await tellOfDispute(dependencies, view, payment);
-    if (isUnavailable(view)) await endPlanTakenBack(dependencies, payment);
+    if (hasMoneyWithdrawn(view)) await endPlanTakenBack(dependencies, payment);
     if (view.stage === 'lost') await freezeIfPaidTwice(dependencies, payment);
     // Last, so that whoever is killed before it leaves one that is still asked about.
     if (isOver(view)) await closeDispute(dependencies, disputeId);
@@ -45,7 +45,7 @@ export async function bookDispute(
 }
 
 /** The money has left us, for now or for good. */
-function isUnavailable({ stage }: DisputeView): boolean {
+function hasMoneyWithdrawn({ stage }: DisputeView): boolean {
   return stage === 'withdrawn' || stage === 'lost';
 }
 
@@ -94,7 +94,7 @@ async function storeDispute(
       new Date(view.createdAt),
       new Date(clock()),
       isOver(view),
-      isUnavailable(view),
+      hasMoneyWithdrawn(view),
       isFree(view),
     ],
   );
@@ -126,7 +126,7 @@ async function claim(
     ref: disputeId,
     cause: 'dispute',
     wanted: isFree(view) ? 0 : creditsFor(payment, amountMinor),
-    owes: isUnavailable(view),
+    owes: hasMoneyWithdrawn(view),
     actor: 'system:payments',
   });
 }

@@ -2,7 +2,7 @@ import type { Queryable } from '#db/connect.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
 import { bookWhatWentBack } from './check-payment.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { repairs } from './reconcile/difference.ts';
+import { repairers } from './reconcile/difference.ts';
 import type { Difference } from './reconcile/difference.ts';
 import { bookDispute } from '#services/payments/disputes/disputes.ts';
 import { findPaymentOf } from './granted-payment.ts';
@@ -18,7 +18,7 @@ import { recordRefundNotices } from '#services/payments/refunds/webhooks.ts';
 /** A job for each difference whose words say that a worker reads it again. */
 export async function askToRepair(client: Queryable, found: readonly Difference[]): Promise<void> {
   const objects = found.flatMap(({ repairs, object }) =>
-    repairs === repairs.reading ? [object] : [],
+    repairs === repairers.reading ? [object] : [],
   );
   await client.query(
     `select graphile_worker.add_job('repair-difference', json_build_object('object', object),

@@ -98,7 +98,7 @@ async function end({ pool, clock }: PaymentDependencies, row: PurchaseRow): Prom
 /** A job that has used up its attempts is as good as none. */
 async function addLostJobs({ pool, clock, log }: PaymentDependencies): Promise<void> {
   const { rowCount } = await pool.query(
-    `select graphile_worker.add_job('work-delivery', json_build_object('eventId', lost.id),
+    `select graphile_worker.add_job('process-webhook-event', json_build_object('eventId', lost.id),
        job_key := lost.id, max_attempts := $3)
      from (
        select id from stripe_event e

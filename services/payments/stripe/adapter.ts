@@ -554,5 +554,5 @@ function badSignature(): Problem {
 
 /** Signed, and still nothing that the provider would send. */
 function badWebhookEvent(): Problem {
-  return new Problem(400, 'bad-delivery', 'This delivery is signed, but it is no event.');
+  return new Problem(400, 'bad-webhook-event', 'This delivery is signed, but it is no event.');
 }

@@ -209,12 +209,12 @@ describe('a job that has used up its attempts while the provider was away', () =
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     await shop.stripe.deliverAll();
-    expect(await usedUp('work-delivery')).toBeGreaterThan(0);
+    expect(await usedUp('process-webhook-event')).toBeGreaterThan(0);
     expect((await accountOf(shop, ann)).balance.available).toBe(0);
     await swept();
     expect((await accountOf(shop, ann)).balance.available).toBe(20);
     // The queue does not wait for the statement that removes a job.
-    await vi.waitFor(async () => expect(await waiting('work-delivery')).toBe(0), 30_000);
+    await vi.waitFor(async () => expect(await waiting('process-webhook-event')).toBe(0), 30_000);
   });
 
   test('of a refund, of its letter, of a receipt and of looking at a payment goes on', async () => {

@@ -334,7 +334,7 @@ describe('a delivery', () => {
   ])('is told to be none when it is signed and %s', async (_what, told) => {
     const body = typeof told === 'string' ? told : JSON.stringify(told);
     const error = await thrown(reader().readWebhookEvent(body, await signed('whsec_new', body)));
-    expect(error).toMatchObject({ status: 400, code: 'bad-delivery' });
+    expect(error).toMatchObject({ status: 400, code: 'bad-webhook-event' });
     expect(JSON.stringify(describeError(error))).not.toMatch(/whsec|canary/);
   });
 

@@ -4,7 +4,7 @@ import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Claim } from '#services/credits/account/lots.ts';
-import { amountText, repairs } from './difference.ts';
+import { amountText, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
 import { readClaims, readRefundRows } from './books.ts';
@@ -74,7 +74,7 @@ function lost({ ref, wanted, taken }: Claim, lot: PaidLot, twice: number): Diffe
     expected: `${wanted} credits of ${lot.lotId} taken back`,
     found: `${taken}, and nothing is left to take; ${amountText(twice, lot.currency)} more went back than was paid`,
     cause: 'money went back twice, and for the second time there are no credits and no debt',
-    repairs: repairs.nobody,
+    repairs: repairers.nobody,
     isSettling: false,
   };
 }

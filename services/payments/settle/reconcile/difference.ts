@@ -49,7 +49,7 @@ export type DifferenceKind =
 /** After so long, whoever repairs it by itself should have done so. */
 export const settleMs = 15 * 60 * 1000;
 
-export const repairs = {
+export const repairers = {
   purchases: 'a worker asks about open purchases every 5 minutes and fulfils it',
   /** Whoever finds one with these words makes a job of it (`repair.ts`). */
   reading: 'a worker reads it again now that it is found here, and books what it reads',

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
-import { amountText, repairs, settleMs } from './difference.ts';
+import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { creditsFor } from '#services/payments/settle/granted-payment.ts';
 import type { DisputeView, PaymentProvider } from '#services/payments/provider.ts';
@@ -75,7 +75,7 @@ function onlyHere(id: string, row: DisputeRow | null): Difference[] {
       expected: 'a dispute at the provider',
       found: 'none',
       cause: 'the ledger has a claim of a dispute that the provider does not know',
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
       isSettling: false,
     },
   ];
@@ -94,7 +94,7 @@ async function compareView(
     object: disputeId,
     userId: row?.user_id ?? lot?.userId ?? null,
     cause: 'the delivery was lost or is still on its way',
-    repairs: repairs.reading,
+    repairs: repairers.reading,
     // Only its beginning has a time; whatever comes after it is told of by the balance.
     isSettling: row === null && books.now - view.createdAt < settleMs,
   };
@@ -106,7 +106,7 @@ async function compareView(
         expected: `a dispute of ${amountText(amountMinor, currency)} that is ${stage}`,
         found: 'none',
         ...(lot === null
-          ? { cause: 'it is about a payment for which there is no lot', repairs: repairs.payment }
+          ? { cause: 'it is about a payment for which there is no lot', repairs: repairers.payment }
           : {}),
       },
     ];

@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
-import { amountText, repairs, settleMs } from './difference.ts';
+import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { grantOf } from '#services/payments/plans/invoice.ts';
 import type { InvoiceGrant, NoGrant } from '#services/payments/plans/invoice.ts';
@@ -64,35 +64,35 @@ function causeOf(
   if (!purchase)
     return {
       cause: 'it belongs to no purchase of ours: made at the provider, or by another server',
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
     };
   if (purchase.currency !== currency || purchase.amount_minor > amountMinor)
     return {
       cause: `${purchase.id} was agreed on ${amountText(purchase.amount_minor, purchase.currency)}, so it was not fulfilled`,
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
     };
   if (purchase.failure?.startsWith('mismatch-'))
     return {
       cause: `it is not what was agreed in ${purchase.id} (${purchase.failure}), so it was not fulfilled`,
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
     };
   switch (purchase.status) {
     case 'open':
     case 'processing':
       return {
         cause: `the delivery was lost or is still on its way: ${purchase.id} is ${purchase.status}`,
-        repairs: repairs.purchases,
+        repairs: repairers.purchases,
       };
     case 'failed':
     case 'expired':
       return {
         cause: `it was paid after ${purchase.id} had ended as ${purchase.status}, and the delivery was lost`,
-        repairs: repairs.reading,
+        repairs: repairers.reading,
       };
     case 'paid':
       return {
         cause: `${purchase.id} says that it was granted, and the ledger does not`,
-        repairs: repairs.nobody,
+        repairs: repairers.nobody,
       };
   }
 }
@@ -114,7 +114,7 @@ function compareInvoice(books: Books, invoice: InvoiceView): Difference[] {
         expected: `no lot: ${whyNothing(invoice, granting)}`,
         found: `${lot.credits} credits in ${lot.lotId}`,
         cause: 'the invoice was granted as another one than it is',
-        repairs: repairs.nobody,
+        repairs: repairers.nobody,
         isSettling: false,
       },
     ];
@@ -138,8 +138,8 @@ function invoiceCause(
   granting: InvoiceGrant,
 ): Pick<Difference, 'cause' | 'repairs'> {
   if (granting.grants === null)
-    return { cause: whyNothing(invoice, granting), repairs: repairs.nobody };
-  return { cause: 'the delivery was lost or is still on its way', repairs: repairs.reading };
+    return { cause: whyNothing(invoice, granting), repairs: repairers.nobody };
+  return { cause: 'the delivery was lost or is still on its way', repairs: repairers.reading };
 }
 
 function whyNothing({ reason, subtotalMinor, currency }: InvoiceView, granting: NoGrant): string {
@@ -170,7 +170,7 @@ function compareAmounts(
       expected: `${amountText(amountMinor, currency)}, as the provider was paid`,
       found: `${amountText(lot.paidMinor, lot.currency)} in ${lot.lotId}`,
       cause: 'the lot was granted with another amount than was paid',
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
       isSettling: false,
     },
   ];
@@ -196,7 +196,7 @@ async function compareLot(
       found: problem,
       cause:
         'credits were granted that nobody has paid for, or the payment is in another account of the provider',
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
       isSettling: false,
     },
   ];
@@ -243,7 +243,7 @@ async function lotsTwice(client: Queryable, { since }: Books): Promise<Differenc
     expected: 'one lot',
     found: `${lots.length} lots: ${lots.join(', ')}`,
     cause: 'one purchase was paid twice, or granted under two payments',
-    repairs: repairs.nobody,
+    repairs: repairers.nobody,
     isSettling: false,
   }));
 }

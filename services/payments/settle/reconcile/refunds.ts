@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { CashRefundRow } from '#projections/cash-refund.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
-import { amountText, repairs, settleMs } from './difference.ts';
+import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { creditsFor } from '#services/payments/settle/granted-payment.ts';
 import type { PaymentProvider, RefundView } from '#services/payments/provider.ts';
@@ -51,7 +51,7 @@ function compareShown(
         expected: `a refund ${refund.refundId} in the ledger`,
         found: `none, of ${amountText(refund.amountMinor, refund.currency)} that were refunded`,
         cause: 'it carries an id as ours do, and the ledger never asked for it',
-        repairs: repairs.nobody,
+        repairs: repairers.nobody,
         isSettling: false,
       },
     ];
@@ -63,7 +63,7 @@ function compareShown(
       expected: `${amountText(row.amountMinor, row.currency)}, as the ledger asked for`,
       found: amountText(refund.amountMinor, refund.currency),
       cause: 'the provider gave back another amount than was asked for',
-      repairs: repairs.nobody,
+      repairs: repairers.nobody,
       isSettling: false,
     });
   const expected = endOf[refund.status];
@@ -79,7 +79,7 @@ function compareShown(
       cause: isOpen
         ? 'the delivery of its end was lost or is still on its way'
         : 'it ended in another way than was told before, and the delivery of that was lost',
-      repairs: isOpen ? repairs.refunds : repairs.reading,
+      repairs: isOpen ? repairers.refunds : repairers.reading,
       isSettling: isYoung(books, refund.createdAt),
     },
   ];
@@ -100,7 +100,7 @@ function shownTwice({ refunds }: Books): Difference[] {
         expected: `one refund ${refund.refundId}`,
         found: `another one, ${before.providerRefundId}`,
         cause: 'one refund was sent twice',
-        repairs: repairs.nobody,
+        repairs: repairers.nobody,
         isSettling: false,
       },
     ];
@@ -134,7 +134,7 @@ async function compareRow(
       cause: isPending
         ? 'its job was lost, or the provider refuses it for now'
         : 'the ledger has it as paid, and the provider knows nothing of it',
-      repairs: isPending ? repairs.refunds : repairs.nobody,
+      repairs: isPending ? repairers.refunds : repairers.nobody,
       isSettling: isPending && isYoung(books, Date.parse(row.requestedAt)),
     },
   ];
@@ -217,7 +217,7 @@ async function compareBankRefund(
       expected: `${wanted} credits of ${lot.lotId} taken back for ${amountText(bankMinor, lot.currency)}`,
       found: `${claimed} credits`,
       cause: 'it was refunded without us, and the delivery of that was lost or is still on its way',
-      repairs: repairs.reading,
+      repairs: repairers.reading,
       isSettling: isYoung(books, newest),
     },
   ];

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import { repairs, settleMs } from './difference.ts';
+import { repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import type { PlanRow } from '#services/payments/plans/tier.ts';
 import type { PaymentProvider, SubscriptionView } from '#services/payments/provider.ts';
@@ -39,7 +39,7 @@ async function stuckPurchases(client: Queryable, { ourNow }: Books): Promise<Dif
     expected: 'paid, failed or expired by now',
     found: `${row.status} since ${row.created_at.toISOString()}`,
     cause: 'no worker has asked the provider about it, or the provider does not answer',
-    repairs: repairs.purchases,
+    repairs: repairers.purchases,
     isSettling: false,
   }));
 }
@@ -67,7 +67,7 @@ async function behindPurchases(client: Queryable, { since, now }: Books): Promis
     expected: `a paid purchase for ${row.lot_id}`,
     found: row.status === null ? 'no purchase' : `one that is ${row.status}`,
     cause: 'whoever granted it was stopped before the purchase was written',
-    repairs: row.status === null ? repairs.nobody : repairs.purchases,
+    repairs: row.status === null ? repairers.nobody : repairers.purchases,
     isSettling: now - row.granted_at.getTime() < settleMs,
   }));
 }
@@ -87,7 +87,7 @@ async function withoutLots(client: Queryable, { since }: Books): Promise<Differe
     expected: `a lot for ${row.payment_key ?? 'it'}`,
     found: 'no lot',
     cause: 'the purchase says that it was granted, and the ledger does not',
-    repairs: row.payment_key?.startsWith('invoice:') ? repairs.reading : repairs.nobody,
+    repairs: row.payment_key?.startsWith('invoice:') ? repairers.reading : repairers.nobody,
     isSettling: false,
   }));
 }
@@ -132,7 +132,7 @@ export async function comparePlans(
       expected: view === null ? 'a subscription' : planText(view),
       found: view === null ? 'none at the provider' : `another ${wrong.join(', ')}`,
       cause: 'the delivery of a change was lost or is still on its way',
-      repairs: repairs.plans,
+      repairs: repairers.plans,
       isSettling: ourNow - plan.checked_at.getTime() < settleMs,
     });
   }
@@ -188,7 +188,7 @@ export async function compareCash(client: Queryable, books: Books): Promise<Cash
     expected: 'lines that sum to 0',
     found: 'lines that do not',
     cause: 'an event or a balance transaction does not hold what it should',
-    repairs: repairs.nobody,
+    repairs: repairers.nobody,
     isSettling: false,
   }));
   return {
@@ -221,7 +221,7 @@ async function compareCharges(client: Queryable, books: Books): Promise<Differen
           kind: 'balance-missing',
           found: 'none',
           cause: 'the provider has not listed it so far',
-          repairs: repairs.next,
+          repairs: repairers.next,
           isSettling: books.now - charge.createdAt < settleMs,
         },
       ];
@@ -233,7 +233,7 @@ async function compareCharges(client: Queryable, books: Books): Promise<Differen
         kind: 'balance-amount',
         found: `one of ${row.amount} ${row.currency}`,
         cause: 'the provider moved another amount than it charged',
-        repairs: repairs.nobody,
+        repairs: repairers.nobody,
         isSettling: false,
       },
     ];
