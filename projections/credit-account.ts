@@ -24,7 +24,7 @@ export const creditAccountTable = defineProjection<CreditEventType>({
     DebtIncurred: 'used',
     DebtSettled: 'used',
     // Moves nothing either.
-    LotClaimed: 'used',
+    ClawbackSet: 'used',
     DebtCancelled: 'used',
     DebtSettlementReversed: 'used',
     LotReinstated: 'used',
@@ -68,7 +68,7 @@ export const creditAccountTable = defineProjection<CreditEventType>({
           when 'DebtSettlementReversed' then moved.credits
           when 'LotReinstated' then moved.credits
           when 'CashRefundRequested' then -moved.credits
-          when 'CashRefundFailed' then case when moved.origin <> 'claimed' then moved.credits else 0 end
+          when 'CashRefundFailed' then case when moved.origin <> 'clawed_back' then moved.credits else 0 end
           else 0 end)::bigint as available,
         sum(case moved.type
           when 'CreditsReserved' then moved.credits

@@ -22,7 +22,7 @@ export const creditHistory = defineProjection<CreditEventType>({
     RevocationDeferred: 'ignored',
     DebtIncurred: 'used',
     DebtSettled: 'ignored',
-    LotClaimed: 'ignored',
+    ClawbackSet: 'ignored',
     DebtCancelled: 'used',
     DebtSettlementReversed: 'used',
     LotReinstated: 'used',
@@ -63,8 +63,8 @@ export const creditHistory = defineProjection<CreditEventType>({
             'DebtCancelled', 'DebtSettlementReversed', 'CashRefundFailed') then 1 else -1 end
           * (e.message_data ->> 'credits')::bigint as amount
       from ${events} e
-      -- The claim that takes the credits of such a refund gives them back, in lines of its own.
-      where not (e.message_type = 'CashRefundFailed' and e.message_data ->> 'from' = 'claimed')
+      -- The clawback that takes the credits of such a refund gives them back, in lines of its own.
+      where not (e.message_type = 'CashRefundFailed' and e.message_data ->> 'from' = 'clawed_back')
     ), start as (
       select person.user_id, coalesce((
         select earlier.balance_after from ${table} earlier
@@ -126,14 +126,14 @@ export type HistoryRow = {
 
 /**
  * `question.is_inquiry` of a line `h`: whether the bank had only asked about the payment until then, by
- * what its claim said. The line itself keeps one code for both.
+ * what its clawback said. The line itself keeps one code for both.
  */
 export const inquiryOfLine = `left join lateral (
-    select not bool_or((claim.message_data ->> 'owes')::boolean) as is_inquiry
+    select not bool_or((clawback.message_data ->> 'owes')::boolean) as is_inquiry
     from emt_messages line
-    join emt_messages claim on claim.stream_id = line.stream_id
-      and claim.stream_position < line.stream_position and claim.message_type = 'LotClaimed'
-      and claim.message_data ->> 'ref' = line.message_data ->> 'ref'
+    join emt_messages clawback on clawback.stream_id = line.stream_id
+      and clawback.stream_position < line.stream_position and clawback.message_type = 'ClawbackSet'
+      and clawback.message_data ->> 'ref' = line.message_data ->> 'ref'
     where h.reason_code = 'dispute' and line.stream_id = 'credits-' || h.user_id
       and line.stream_position = h.position) question on true`;
 

@@ -15,7 +15,7 @@ export const paidLot = defineProjection<CreditEventType>({
     CreditsCaptured: 'ignored',
     CreditsReturned: 'ignored',
     CreditsReleased: 'ignored',
-    LotClaimed: 'ignored',
+    ClawbackSet: 'ignored',
     LotRevoked: 'ignored',
     RevocationDeferred: 'ignored',
     DebtIncurred: 'ignored',

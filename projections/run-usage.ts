@@ -16,7 +16,7 @@ export const runUsage = defineProjection<CreditEventType>({
     CreditsCaptured: 'ignored',
     CreditsReturned: 'ignored',
     CreditsReleased: 'used',
-    LotClaimed: 'ignored',
+    ClawbackSet: 'ignored',
     LotRevoked: 'ignored',
     RevocationDeferred: 'ignored',
     DebtIncurred: 'ignored',

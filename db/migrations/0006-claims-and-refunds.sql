@@ -1,4 +1,4 @@
--- Refunds in money and claims on lots (decision 0018).
+-- Refunds in money and clawbacks on lots (decision 0018).
 
 -- What a row of accounts has become, where there are any; a new database makes the table with these
 -- columns. Nothing was pending or refunded before, so what stands in them is what a rebuild gives.
@@ -10,8 +10,8 @@ alter table if exists credit_account
   add constraint credit_account_check check (
     purchased + bonus + other = available + held + consumed + refund_pending + refunded + revoked);
 
--- The ledger in double entry, as in 0004, with what claims give back and what is refunded. The end of
--- a refund that a claim stands for moves nothing and has no lines.
+-- The ledger in double entry, as in 0004, with what clawbacks give back and what is refunded. The end of
+-- a refund that a clawback stands for moves nothing and has no lines.
 create or replace view credit_ledger with (security_invoker = true) as
   select
     substr(e.stream_id, 9) as user_id,

@@ -25,7 +25,7 @@ const factTypes = [
   'DebtIncurred',
   'DebtSettled',
   'RevocationDeferred',
-  'LotClaimed',
+  'ClawbackSet',
   'LotReinstated',
   'DebtCancelled',
   'DebtSettlementReversed',

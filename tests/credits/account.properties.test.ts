@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
 import { decide, fingerprintOf } from '#services/credits/account/account.ts';
-import { unpaidClaims } from '#services/credits/account/claims.ts';
+import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { postings } from '#services/credits/account/movements.ts';
@@ -92,7 +92,7 @@ function accountAfter(state: AccountState, ...commands: CreditCommand[]): Accoun
 }
 
 function disputing({ lotId, ref }: { lotId: string; ref: string }, wanted: number): CreditCommand {
-  return { type: 'SetClaim', lotId, ref, cause: 'dispute', wanted, owes: true };
+  return { type: 'SetClawback', lotId, ref, cause: 'dispute', wanted, owes: true };
 }
 
 function purchaseOf(credits: number, index: number): CreditCommand {
@@ -152,8 +152,8 @@ describe('a random ledger', () => {
         expect(lines.every(({ credits }) => Number.isSafeInteger(credits))).toBe(true);
         expect(lines.reduce((sum, { credits }) => sum + credits, 0)).toBe(0);
         const moved = 'credits' in event.data ? event.data.credits : null;
-        // A claim says where it should stand, which may be nowhere.
-        expect(moved ?? 1).toBeGreaterThanOrEqual(event.type === 'LotClaimed' ? 0 : 1);
+        // A clawback says where it should stand, which may be nowhere.
+        expect(moved ?? 1).toBeGreaterThanOrEqual(event.type === 'ClawbackSet' ? 0 : 1);
         expect(lines.every(({ credits }) => Math.abs(credits) === moved)).toBe(true);
       }
     });
@@ -183,7 +183,7 @@ describe('a random ledger', () => {
           expect(parts.reduce((sum, part) => sum + part, 0)).toBe(lot.granted);
         }
       }
-      for (const { after } of played) expect(unpaidClaims(after)).toEqual([]);
+      for (const { after } of played) expect(unpaidClawbacks(after)).toEqual([]);
     });
   });
 
@@ -348,22 +348,22 @@ describe('a random ledger', () => {
     });
   });
 
-  test('takes back what claims want: from the lot, later from its holds, or as debt', () => {
+  test('takes back what clawbacks want: from the lot, later from its holds, or as debt', () => {
     forRandomLedgers((played) => {
       for (const { after } of played)
         for (const lot of after.lots) {
           const owed = creditsOf(after.debts.filter((debt) => debt.lotId === lot.lotId));
-          const taken = total(lot.claims, (claim) => claim.taken);
+          const taken = total(lot.clawbacks, (clawback) => clawback.taken);
           expect(taken).toBe(lot.revoked + owed);
-          const missing = lot.claims.filter((claim) => claim.taken < claim.wanted);
+          const missing = lot.clawbacks.filter((clawback) => clawback.taken < clawback.wanted);
           expect(missing.length > 0 || owed > 0 ? lot.available : 0).toBe(0);
           // What owes and still wants waits for a hold, or there is nothing left that it could take.
           const wanting = total(
-            missing.filter((claim) => claim.owes),
-            (claim) => claim.wanted - claim.taken,
+            missing.filter((clawback) => clawback.owes),
+            (clawback) => clawback.wanted - clawback.taken,
           );
           expect(lot.consumed > owed ? wanting : 0).toBeLessThanOrEqual(lot.held);
-          const asking = lot.claims.filter((claim) => !claim.owes).map(({ ref }) => ref);
+          const asking = lot.clawbacks.filter((clawback) => !clawback.owes).map(({ ref }) => ref);
           const owedFor = after.debts.filter(
             (debt) => debt.lotId === lot.lotId && asking.includes(debt.ref),
           );
@@ -372,17 +372,17 @@ describe('a random ledger', () => {
     });
   });
 
-  test('brings a claim to where it should stand, whatever it stood at, and once is enough', () => {
+  test('brings a clawback to where it should stand, whatever it stood at, and once is enough', () => {
     forRandomLedgers((played) => {
-      for (const { command, before, after } of accepted(played, 'SetClaim')) {
+      for (const { command, before, after } of accepted(played, 'SetClawback')) {
         const { lotId: id, ref, wanted, owes } = command;
         const lot = after.lots.find((candidate) => candidate.lotId === id);
-        const claim = lot?.claims.find((candidate) => candidate.ref === ref);
+        const clawback = lot?.clawbacks.find((candidate) => candidate.ref === ref);
         const stands = { wanted: Math.min(wanted, lot?.granted ?? 0), owes };
-        expect(claim && { wanted: claim.wanted, owes: claim.owes }).toEqual(
+        expect(clawback && { wanted: clawback.wanted, owes: clawback.owes }).toEqual(
           wanted === 0 ? undefined : stands,
         );
-        expect(claim?.taken ?? 0).toBeLessThanOrEqual(wanted);
+        expect(clawback?.taken ?? 0).toBeLessThanOrEqual(wanted);
         expect(decide(command, after)).toEqual([]);
         expect(after.balance.held).toBe(before.balance.held);
       }
@@ -437,9 +437,9 @@ describe('a random ledger', () => {
       for (const { command, before, after: later } of accepted(played, 'RequestRefund')) {
         const lot = before.lots.find((candidate) => candidate.lotId === command.lotId);
         expect(lot).toMatchObject({ source: 'purchase', cashPending: 0 });
-        for (const claim of lot?.claims ?? []) {
-          expect(claim.cause).not.toBe('dispute');
-          expect(claim.taken).toBe(claim.wanted);
+        for (const clawback of lot?.clawbacks ?? []) {
+          expect(clawback.cause).not.toBe('dispute');
+          expect(clawback.taken).toBe(clawback.wanted);
         }
         expect(before.balance.debt).toBe(0);
         expect(before.closed && command.reason === 'customer').toBe(false);
@@ -448,7 +448,8 @@ describe('a random ledger', () => {
       for (const { after: later } of played)
         for (const lot of later.lots) {
           const refunds = Object.values(later.refunds).filter(
-            (refund) => refund.lotId === lot.lotId && refund.status !== 'failed' && !refund.claimed,
+            (refund) =>
+              refund.lotId === lot.lotId && refund.status !== 'failed' && !refund.clawedBack,
           );
           const money = refunds.reduce((sum, refund) => sum + refund.amountMinor, 0);
           expect(money).toBeLessThanOrEqual(lot.paidMinor ?? 0);
@@ -467,7 +468,7 @@ describe('a random ledger', () => {
         const { available, held, consumed, revoked, debt } = later.balance;
         const outside = before.balance.refundPending + before.balance.refunded;
         const isOutside = later.balance.refundPending + later.balance.refunded;
-        const moved = outcome === 'failed' && !was?.claimed ? (was?.credits ?? 0) : 0;
+        const moved = outcome === 'failed' && !was?.clawedBack ? (was?.credits ?? 0) : 0;
         expect(isOutside).toBe(outside - moved);
         expect(available + held + consumed + revoked).toBe(grantedIn(later) - isOutside);
         expect(debt).toBe(creditsOf(later.debts));
@@ -558,9 +559,11 @@ describe('a random ledger', () => {
         expect(bus.state.balance.held).toBe(0);
         expect(bus.state.holds).toEqual({});
         for (const lot of bus.state.lots) {
-          const wanting = lot.claims.filter((claim) => claim.owes && claim.taken < claim.wanted);
+          const wanting = lot.clawbacks.filter(
+            (clawback) => clawback.owes && clawback.taken < clawback.wanted,
+          );
           const owed = creditsOf(bus.state.debts.filter((debt) => debt.lotId === lot.lotId));
-          // What a claim did not get by now is not here to be taken: it was refunded.
+          // What a clawback did not get by now is not here to be taken: it was refunded.
           expect(wanting.length > 0 ? [lot.available, lot.consumed] : [0, owed]).toEqual([0, owed]);
         }
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { evolve, initialState } from '#services/credits/account/state.ts';
 import { decide } from '#services/credits/account/account.ts';
-import { unpaidClaims } from '#services/credits/account/claims.ts';
+import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
@@ -51,10 +51,10 @@ function release(runId: string): CreditCommand {
 }
 
 /** A dispute that stands at so many credits of the lot in all. */
-function dispute(lotId: string, wanted: number, more: Partial<SetClaim> = {}): SetClaim {
-  return { type: 'SetClaim', lotId, ref: 'dp_1', cause: 'dispute', wanted, owes: true, ...more };
+function dispute(lotId: string, wanted: number, more: Partial<SetClawback> = {}): SetClawback {
+  return { type: 'SetClawback', lotId, ref: 'dp_1', cause: 'dispute', wanted, owes: true, ...more };
 }
-type SetClaim = Extract<CreditCommand, { type: 'SetClaim' }>;
+type SetClawback = Extract<CreditCommand, { type: 'SetClawback' }>;
 
 /** The account after these commands too. */
 function then(state: AccountState, ...commands: CreditCommand[]): AccountState {
@@ -410,7 +410,7 @@ describe('settling', () => {
   });
 });
 
-describe('a claim', () => {
+describe('a clawback', () => {
   const used = given(purchase('lot_1', 20), reserve('run', 14), capture('run', 14, 0));
   const held = given(purchase('lot_1', 14), reserve('run', 14));
 
@@ -428,7 +428,7 @@ describe('a claim', () => {
     const events = decide(dispute('lot_1', 14), state);
     expect(facts(events)).toEqual([
       {
-        type: 'LotClaimed',
+        type: 'ClawbackSet',
         lotId: 'lot_1',
         ref: 'dp_1',
         cause: 'dispute',
@@ -499,7 +499,7 @@ describe('a claim', () => {
       dispute('lot_1', 5),
       dispute('lot_1', 4, { ref: 'ch_1', cause: 'cash_refund' }),
     );
-    expect(state.lots[0]?.claims).toEqual([
+    expect(state.lots[0]?.clawbacks).toEqual([
       { ref: 'dp_1', cause: 'dispute', wanted: 5, taken: 0, owes: true },
       { ref: 'ch_1', cause: 'cash_refund', wanted: 4, taken: 0, owes: true },
     ]);
@@ -510,7 +510,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('makes one debt for each claim, which grows', () => {
+  test('makes one debt for each clawback, which grows', () => {
     const state = given(
       purchase('lot_1', 20),
       consume(5),
@@ -579,14 +579,14 @@ describe('a claim', () => {
   test('is kept as asked and takes what the lot has, and the rest when a refund failed', () => {
     const asked = given(purchase('lot_1', 20), askBack('ref_1', 'lot_1'), dispute('lot_1', 15));
     expect(asked.balance).toMatchObject({ available: 0, refundPending: 20, revoked: 0, debt: 0 });
-    expect(asked.lots[0]?.claims).toMatchObject([{ wanted: 15, taken: 0 }]);
+    expect(asked.lots[0]?.clawbacks).toMatchObject([{ wanted: 15, taken: 0 }]);
     const failed = decide(endRefund('ref_1', 'failed'), asked);
     expect(failed.map(({ type }) => type)).toEqual(['CashRefundFailed', 'LotRevoked']);
     expect(failed.at(-1)?.data.balance).toMatchObject({ available: 5, revoked: 15, debt: 0 });
   });
 
   test('wants no more than the lot ever had, and nothing of a lot that there is not', () => {
-    expect(then(used, dispute('lot_1', 900)).lots[0]?.claims).toMatchObject([{ wanted: 20 }]);
+    expect(then(used, dispute('lot_1', 900)).lots[0]?.clawbacks).toMatchObject([{ wanted: 20 }]);
     expect(decide(dispute('lot_1', 0), used)).toEqual([]);
     expect(refusal(dispute('lot_9', 1), used)).toMatchObject({ status: 404, code: 'unknown-lot' });
     for (const wanted of [-1, 0.5, Number.NaN])
@@ -600,7 +600,7 @@ describe('a claim', () => {
     );
     expect(refusal(dispute('lot_1', 1, { ref: 'dp_x' }), state)).toMatchObject({
       status: 409,
-      code: 'too-many-claims',
+      code: 'too-many-clawbacks',
     });
     const fewer = then(state, dispute('lot_1', 0, { ref: 'dp_3' }));
     expect(decide(dispute('lot_1', 1, { ref: 'dp_x' }), fewer)).not.toEqual([]);
@@ -612,7 +612,7 @@ describe('a dispute that is won', () => {
     const used = given(purchase('lot_1', 20), consume(14), dispute('lot_1', 20));
     expect(facts(decide(dispute('lot_1', 0), used))).toEqual([
       {
-        type: 'LotClaimed',
+        type: 'ClawbackSet',
         lotId: 'lot_1',
         ref: 'dp_1',
         cause: 'dispute',
@@ -703,7 +703,7 @@ describe('a dispute that is won', () => {
     }
     expect(decide(first, state)).toEqual([]);
     expect(state.balance).toMatchObject({ available: 10, debt: 0, consumed: 10, revoked: 390 });
-    expect(state.lots.at(0)).toMatchObject({ consumed: 10, claims: [] });
+    expect(state.lots.at(0)).toMatchObject({ consumed: 10, clawbacks: [] });
     expect(state.lots.at(-1)).toMatchObject({ available: 10, consumed: 0 });
   });
 });
@@ -879,7 +879,7 @@ describe('a refund in money', () => {
         status: 'pending',
         requestedAt: '2026-11-20T09:00:00.000Z',
         endedAt: null,
-        claimed: false,
+        clawedBack: false,
         ends: 0,
       },
     });
@@ -977,7 +977,7 @@ describe('a refund in money', () => {
     },
   );
 
-  test('is possible again once a claim on the lot has ended', () => {
+  test('is possible again once a clawback on the lot has ended', () => {
     const state = then(bought, dispute('lot_1', 5), dispute('lot_1', 0));
     expect(decide(askBack('ref_1', 'lot_1'), state)).toHaveLength(1);
   });
@@ -1025,20 +1025,20 @@ describe('a refund in money', () => {
     },
   );
 
-  test('that was paid after it had failed takes its credits again, as a claim would', () => {
+  test('that was paid after it had failed takes its credits again, as a clawback would', () => {
     const failed = then(bought, askBack('ref_1', 'lot_1'), endRefund('ref_1', 'failed'));
     const events = decide(endRefund('ref_1', 'confirmed'), then(failed, consume(20)));
     expect(facts(events)).toMatchObject([
       { type: 'CashRefundConfirmed', credits: 23, from: 'failed' },
-      { type: 'LotClaimed', ref: 'ref_1', cause: 'cash_refund', credits: 23, owes: true },
+      { type: 'ClawbackSet', ref: 'ref_1', cause: 'cash_refund', credits: 23, owes: true },
       { type: 'LotRevoked', credits: 3, ref: 'ref_1' },
       { type: 'DebtIncurred', credits: 20, ref: 'ref_1' },
     ]);
     const paid = events.reduce<AccountState>(evolve, then(failed, consume(20)));
-    expect(paid.refunds['ref_1']).toMatchObject({ status: 'confirmed', claimed: true, ends: 2 });
+    expect(paid.refunds['ref_1']).toMatchObject({ status: 'confirmed', clawedBack: true, ends: 2 });
     const undone = then(paid, endRefund('ref_1', 'failed'));
     expect(undone.balance).toEqual(then(failed, consume(20)).balance);
-    expect(undone.refunds['ref_1']).toMatchObject({ status: 'failed', claimed: false, ends: 3 });
+    expect(undone.refunds['ref_1']).toMatchObject({ status: 'failed', clawedBack: false, ends: 3 });
   });
 
   describe('of a closed account', () => {
@@ -1161,7 +1161,7 @@ describe('the number of events of one command', () => {
     for (const lotId of lots.slice(0, 30)) state = then(state, dispute(lotId, 2));
     expect(refusal(dispute('lot_40', 2), state)).toMatchObject({
       status: 409,
-      code: 'claims-waiting',
+      code: 'clawbacks-waiting',
     });
     expect(decide(dispute('lot_03', 1), state)).not.toEqual([]);
     const settled = decide(capture('run', 140, 131), state);
@@ -1200,12 +1200,12 @@ describe('events of an earlier version', () => {
     { type: 'DebtIncurred', data: { ...revocation, credits: 2 } },
   );
 
-  test('read as a claim that is named by its cause', () => {
-    expect(revoked.lots[0]?.claims).toEqual([
+  test('read as a clawback that is named by its cause', () => {
+    expect(revoked.lots[0]?.clawbacks).toEqual([
       { ref: 'dispute', cause: 'dispute', wanted: 16, taken: 6, owes: true },
     ]);
     expect(revoked.debts).toMatchObject([{ debt: 'lot_1:1', ref: 'dispute', credits: 2 }]);
-    expect([...unsoundness(revoked), ...unpaidClaims(revoked)]).toEqual([]);
+    expect([...unsoundness(revoked), ...unpaidClawbacks(revoked)]).toEqual([]);
   });
 
   test('go on as they would have, also when today’s code writes the end', () => {
@@ -1229,8 +1229,8 @@ describe('events of an earlier version', () => {
     const before = end.reduce<AccountState>(evolve, revoked);
     const now = then(revoked, capture('run', 10, 3));
     expect(before.balance).toEqual(now.balance);
-    expect(before.lots[0]?.claims).toEqual(now.lots[0]?.claims);
-    expect(before.lots[0]?.claims).toMatchObject([{ wanted: 16, taken: 16 }]);
+    expect(before.lots[0]?.clawbacks).toEqual(now.lots[0]?.clawbacks);
+    expect(before.lots[0]?.clawbacks).toMatchObject([{ wanted: 16, taken: 16 }]);
     expect(then(before, dispute('lot_1', 0, { ref: 'dispute' })).balance).toMatchObject({
       available: 7,
       consumed: 13,
@@ -1262,7 +1262,7 @@ describe('an account is unsound when', () => {
 
   const owing = given(purchase('lot_1', 20), consume(20), dispute('lot_1', 20));
   const [lot] = owing.lots;
-  const [claim] = sound.lots[0]?.claims ?? [];
+  const [clawback] = sound.lots[0]?.clawbacks ?? [];
   test.each<[string, AccountState]>([
     ['does not add up', withLot('lot_1', { granted: 21 })],
     ['has a negative part', withLot('lot_1', { available: -1, consumed: 1 })],
@@ -1274,10 +1274,10 @@ describe('an account is unsound when', () => {
       { ...owing, lots: [{ ...lot!, consumed: 19, revoked: 1 }] },
     ],
     [
-      'has a claim of no possible amount',
-      withLot('lot_1', { claims: [{ ...claim!, wanted: 99 }] }),
+      'has a clawback of no possible amount',
+      withLot('lot_1', { clawbacks: [{ ...clawback!, wanted: 99 }] }),
     ],
-    ['has claims that did not take what was taken', withLot('lot_1', { claims: [] })],
+    ['has clawbacks that did not take what was taken', withLot('lot_1', { clawbacks: [] })],
     [
       'settled more than was consumed from it',
       {

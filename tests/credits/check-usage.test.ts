@@ -106,7 +106,7 @@ async function take(person: Person, step: Step, bought: string[]): Promise<void>
       if (lotId === undefined) return undefined;
       const { credits: wanted } = step;
       return order(person, {
-        type: 'SetClaim',
+        type: 'SetClawback',
         lotId,
         ref: randomUUID(),
         cause: 'dispute',

@@ -37,7 +37,7 @@ function bought(lotId: string, age: number, credits = 20): CreditCommand {
 }
 
 function disputed(lotId: string, wanted: number): CreditCommand {
-  return { type: 'SetClaim', lotId, ref: `dp_${lotId}`, cause: 'dispute', wanted, owes: true };
+  return { type: 'SetClawback', lotId, ref: `dp_${lotId}`, cause: 'dispute', wanted, owes: true };
 }
 
 function used(credits: number): CreditCommand {

@@ -83,7 +83,7 @@ export type Step =
   | { do: 'capture'; run: number; open?: boolean; refundShare: number }
   /** A bank takes back this share of a lot, or gives back down to it; `ref` says which dispute. */
   | {
-      do: 'claim';
+      do: 'clawback';
       lot: number;
       known?: boolean;
       ref: number;
@@ -144,7 +144,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      do: fc.constant('claim' as const),
+      do: fc.constant('clawback' as const),
       lot: anyLot,
       known: mostly,
       ref: fc.integer({ min: 0, max: 2 }),
@@ -286,14 +286,14 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
       const refund = Math.ceil((capture * step.refundShare) / 100);
       return settleOf(run, { kind: 'capture', capture, refund });
     }
-    case 'claim': {
+    case 'clawback': {
       const { cause, owes } = step;
       const lot = lotOf(step, at);
       const granted = at.state.lots.find((known) => known.lotId === lot)?.granted ?? 10;
       const wanted = Math.ceil((granted * step.share) / 100);
       return {
-        commandId: uuidV5('claim', at.asked),
-        command: { type: 'SetClaim', lotId: lot, ref: `dp_${step.ref}`, cause, wanted, owes },
+        commandId: uuidV5('clawback', at.asked),
+        command: { type: 'SetClawback', lotId: lot, ref: `dp_${step.ref}`, cause, wanted, owes },
       };
     }
     case 'ask-back': {
@@ -399,7 +399,7 @@ function tampered(command: CreditCommand): CreditCommand {
     case 'Reserve':
     case 'Consume':
       return { ...command, credits: command.credits + 1 };
-    case 'SetClaim':
+    case 'SetClawback':
       return { ...command, wanted: command.wanted + 1 };
     case 'RequestRefund':
       return { ...command, reason: command.reason === 'operator' ? 'customer' : 'operator' };

@@ -82,9 +82,9 @@ async function consume(credits: number): Promise<AccountState> {
   return state;
 }
 
-async function claim(lotId: string, wanted: number, owes = true): Promise<AccountState> {
+async function clawback(lotId: string, wanted: number, owes = true): Promise<AccountState> {
   const of = { userId, lotId, ref: 'dp_1', cause: 'dispute' } as const;
-  return paid.setClaim({ ...of, wanted, owes, actor: 'test' });
+  return paid.setClawback({ ...of, wanted, owes, actor: 'test' });
 }
 
 async function ask(lotId: string, refundId: string) {
@@ -178,17 +178,17 @@ describe('a purchase', () => {
   });
 });
 
-describe('a claim', () => {
+describe('a clawback', () => {
   test('may be told many times and at once', async () => {
     const { lotId } = await buy();
     await consume(12);
-    await Promise.all([claim(lotId, 20), claim(lotId, 20), claim(lotId, 20)]);
-    const state = await claim(lotId, 20);
+    await Promise.all([clawback(lotId, 20), clawback(lotId, 20), clawback(lotId, 20)]);
+    const state = await clawback(lotId, 20);
     expect(state.balance).toMatchObject({ available: 0, revoked: 8, debt: 12 });
     expect(await eventTypes()).toEqual([
       'CreditsGranted',
       'CreditsConsumed',
-      'LotClaimed',
+      'ClawbackSet',
       'LotRevoked',
       'DebtIncurred',
     ]);
@@ -196,18 +196,18 @@ describe('a claim', () => {
 
   test('that comes back to what it was is done again', async () => {
     const { lotId } = await buy();
-    for (const wanted of [20, 0, 20, 0]) await claim(lotId, wanted);
-    expect((await claim(lotId, 20)).balance).toMatchObject({ available: 0, revoked: 20 });
+    for (const wanted of [20, 0, 20, 0]) await clawback(lotId, wanted);
+    expect((await clawback(lotId, 20)).balance).toMatchObject({ available: 0, revoked: 20 });
   });
 
   test('is brought all the way, in as many commands as it takes', async () => {
     const { lotId } = await buy(40);
     await consume(40);
-    await claim(lotId, 40);
+    await clawback(lotId, 40);
     for (let index = 0; index < 40; index += 1) await buy(1);
     const settled = await paid.readAccount(userId);
     expect(settled.balance).toMatchObject({ available: 0, debt: 0, revoked: 40 });
-    const won = await claim(lotId, 0);
+    const won = await clawback(lotId, 0);
     expect(won.balance).toMatchObject({ available: 40, debt: 0, revoked: 0, consumed: 40 });
     expect(won.settlements).toEqual([]);
     expect((await eventTypes()).filter((type) => type === 'DebtSettlementReversed')).toHaveLength(
@@ -216,7 +216,7 @@ describe('a claim', () => {
   });
 
   test('on a lot that there is not is refused', async () => {
-    await expect(claim('lot_unknown', 1)).rejects.toMatchObject({ status: 404 });
+    await expect(clawback('lot_unknown', 1)).rejects.toMatchObject({ status: 404 });
   });
 });
 

@@ -40,7 +40,7 @@ function purchase(lotId: string, credits: number): CreditCommand {
 }
 
 function dispute(wanted: number, owes = true): CreditCommand {
-  return { type: 'SetClaim', lotId: 'lot_1', ref: 'dp_1', cause: 'dispute', wanted, owes };
+  return { type: 'SetClawback', lotId: 'lot_1', ref: 'dp_1', cause: 'dispute', wanted, owes };
 }
 
 /** A dispute of used credits, for which thirty purchases have paid. */
@@ -52,14 +52,14 @@ const settled: readonly CreditCommand[] = [
 ];
 const later = Date.parse(at) + minuteMs;
 
-test('a claim that was interrupted while it gave back is told, and one that is at it is not', () => {
+test('a clawback that was interrupted while it gave back is told, and one that is at it is not', () => {
   const interrupted = recordedAfter(...settled, dispute(0));
   expect(replay('usr_1', interrupted).differences).toEqual([]);
   expect(unfinished(interrupted, later - 1)).toEqual([]);
   expect(unfinished(interrupted, later)).toEqual([
     {
       position: null,
-      what: 'claim dp_1 on lot_1',
+      what: 'clawback dp_1 on lot_1',
       recorded: 'interrupted at 11 credits while it gave back',
       recomputed: 'done with, at 0 at most',
     },

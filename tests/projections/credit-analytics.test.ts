@@ -144,7 +144,7 @@ const answered = (at: { seat: number; slot: string; costMicros: number }): Call[
 ];
 
 const cost = fc.option(fc.integer({ min: 0, max: 500 }), { nil: null, freq: 12 });
-const slot = fc.constantFrom('opinion', 'opinion', 'review', 'draft', 'claims');
+const slot = fc.constantFrom('opinion', 'opinion', 'review', 'draft', 'clawbacks');
 const anyCall = (seats: number): fc.Arbitrary<readonly Call[]> => {
   const seat = fc.integer({ min: 0, max: seats - 1 });
   const end = fc.record({

@@ -102,7 +102,14 @@ describe('a history', () => {
       grant('lot_2', 5, { source: 'bonus', reason: 'onboarding' }),
       reserve('opt_1', 14),
       capture('opt_1', 14, 7),
-      { type: 'SetClaim', lotId: 'lot_1', ref: 'dp_1', cause: 'dispute', wanted: 20, owes: true },
+      {
+        type: 'SetClawback',
+        lotId: 'lot_1',
+        ref: 'dp_1',
+        cause: 'dispute',
+        wanted: 20,
+        owes: true,
+      },
     );
     const found = await lines();
     expect(
@@ -128,7 +135,7 @@ describe('a history', () => {
   test('tells of refunds, and of disputes that were won after their debt was paid', async () => {
     const refund = { refundId: 'ref_1', lotId: 'lot_a' };
     const at = '2026-11-22T00:00:00.000Z';
-    const dispute = { type: 'SetClaim', lotId: 'lot_a', ref: 'dp_1', cause: 'dispute' } as const;
+    const dispute = { type: 'SetClawback', lotId: 'lot_a', ref: 'dp_1', cause: 'dispute' } as const;
     await send(
       grant('lot_a', 20, { ...bought, paymentKey: 'pi:a' }),
       { type: 'RequestRefund', ...refund, requestedAt: at, reason: 'customer' },

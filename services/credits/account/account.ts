@@ -5,7 +5,7 @@ import { evolve, initialState } from './state.ts';
 import type { AccountState, Debt, Hold } from './state.ts';
 import { refundDaysAfter, refundOffer, refundRefusals } from './cash-refunds.ts';
 import type { RefundRefusal } from './cash-refunds.ts';
-import { claimsDue, eventsWaiting, nextGivenBack, unpaidClaims } from './claims.ts';
+import { clawbacksDue, eventsWaiting, nextGivenBack, unpaidClawbacks } from './clawbacks.ts';
 import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
 import { draw, drawOrder, sumOf, takeFrom } from './lots.ts';
 import type { Lot } from './lots.ts';
@@ -55,11 +55,11 @@ export type CreditCommand =
     }
   | { type: 'Settle'; runId: string; settlement: Settlement }
   | {
-      type: 'SetClaim';
+      type: 'SetClawback';
       lotId: string;
       ref: string;
       cause: RevocationCause;
-      /** Credits of the lot that should be taken in all; 0 ends the claim. */
+      /** Credits of the lot that should be taken in all; 0 ends the clawback. */
       wanted: number;
       owes: boolean;
     }
@@ -102,7 +102,7 @@ const maxLots = 1_000;
 /** One command appends a bounded number of events; what is left of the debts waits its turn. */
 const maxDebtsPerPurchase = 50;
 
-/** For the same reason: what all claims that wait can cause when one run that held it all settles. */
+/** For the same reason: what all clawbacks that wait can cause when one run that held it all settles. */
 const maxEventsWaiting = 60;
 
 /** After so many facts of one command that gives back, the rest waits for the next one. */
@@ -128,8 +128,8 @@ function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
       return reserve(command, state);
     case 'Settle':
       return settle(command, state);
-    case 'SetClaim':
-      return setClaim(command, state);
+    case 'SetClawback':
+      return setClawback(command, state);
     case 'RequestRefund':
       return requestRefund(command, state);
     case 'EndRefund':
@@ -149,7 +149,7 @@ function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
 
 /**
  * A closed account takes nothing and spends nothing. What is under way still settles, and payments go
- * on to be what they are: granted, claimed, refunded.
+ * on to be what they are: granted, clawed back, refunded.
  */
 function requireOpenAccount({ closed }: AccountState): void {
   if (closed) throw new Problem(409, 'account-closed', 'This account is closed.');
@@ -281,9 +281,9 @@ function settle(command: Command<'Settle'>, state: AccountState): CreditFact[] {
   return withWhatIsDue(state, settlementOf(command, hold));
 }
 
-/** What flowed back into a lot is taken by the claims on it before anything else can be. */
+/** What flowed back into a lot is taken by the clawbacks on it before anything else can be. */
 function withWhatIsDue(state: AccountState, facts: readonly CreditFact[]): CreditFact[] {
-  return [...facts, ...claimsDue(facts.reduce(evolve, state))];
+  return [...facts, ...clawbacksDue(facts.reduce(evolve, state))];
 }
 
 function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): CreditFact[] {
@@ -312,35 +312,35 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
 }
 
 /**
- * Brings a claim nearer to where it should stand, and all the way in one command unless it has very
+ * Brings a clawback nearer to where it should stand, and all the way in one command unless it has very
  * much to give back; then it is asked again. Other lots are left alone, they are other purchases, but
- * for those that had settled what this claim made a debt of.
+ * for those that had settled what this clawback made a debt of.
  */
-function setClaim(command: Command<'SetClaim'>, state: AccountState): CreditFact[] {
+function setClawback(command: Command<'SetClawback'>, state: AccountState): CreditFact[] {
   const { lotId, ref, cause, owes } = command;
   if (!isAmount(command.wanted, 0))
-    throw new Problem(400, 'invalid-amount', 'A claim is a whole number of credits, 0 or more.');
+    throw new Problem(400, 'invalid-amount', 'A clawback is a whole number of credits, 0 or more.');
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
   if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
   const wanted = Math.min(command.wanted, lot.granted);
-  const known = lot.claims.find((claim) => claim.ref === ref);
+  const known = lot.clawbacks.find((clawback) => clawback.ref === ref);
   if (!known && wanted === 0) return [];
-  if (!known && lot.claims.length >= maxClaims)
+  if (!known && lot.clawbacks.length >= maxClaims)
     throw new Problem(
       409,
-      'too-many-claims',
-      'There are as many claims on this lot as there can be.',
+      'too-many-clawbacks',
+      'There are as many clawbacks on this lot as there can be.',
     );
   const stands = known && known.wanted === wanted && known.owes === owes && known.cause === cause;
-  return claimed(
+  return clawedBack(
     state,
-    stands ? [] : [{ type: 'LotClaimed', data: { lotId, ref, cause, credits: wanted, owes } }],
+    stands ? [] : [{ type: 'ClawbackSet', data: { lotId, ref, cause, credits: wanted, owes } }],
     { lotId, ref },
   );
 }
 
-/** What a claim gives back, and what all of them then take, after these facts. */
-function claimed(
+/** What a clawback gives back, and what all of them then take, after these facts. */
+function clawedBack(
   state: AccountState,
   facts: readonly CreditFact[],
   { lotId, ref }: { lotId: string; ref: string },
@@ -356,7 +356,7 @@ function claimed(
   }
   const waiting = eventsWaiting(current);
   if (waiting > maxEventsWaiting && waiting > eventsWaiting(state))
-    throw new Problem(409, 'claims-waiting', 'Ask again when the open runs have settled.');
+    throw new Problem(409, 'clawbacks-waiting', 'Ask again when the open runs have settled.');
   return all;
 }
 
@@ -406,23 +406,23 @@ function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFa
   if (refund.status === outcome) return [];
   const { lotId, credits, status } = refund;
   const ended = { refundId, lotId, credits, providerRefundId, at };
-  const claim = (wanted: number): CreditFact => ({
-    type: 'LotClaimed',
+  const clawback = (wanted: number): CreditFact => ({
+    type: 'ClawbackSet',
     data: { lotId, ref: refundId, cause: 'cash_refund', credits: wanted, owes: true },
   });
   if (outcome === 'confirmed') {
     if (status !== 'failed')
       return [{ type: 'CashRefundConfirmed', data: { ...ended, from: 'pending' } }];
     const late: CreditFact = { type: 'CashRefundConfirmed', data: { ...ended, from: 'failed' } };
-    return claimed(state, [late, claim(credits)], { lotId, ref: refundId });
+    return clawedBack(state, [late, clawback(credits)], { lotId, ref: refundId });
   }
-  const from = status === 'pending' ? 'pending' : refund.claimed ? 'claimed' : 'confirmed';
+  const from = status === 'pending' ? 'pending' : refund.clawedBack ? 'clawed_back' : 'confirmed';
   const failed: CreditFact = {
     type: 'CashRefundFailed',
     data: { ...ended, from, refundableUntil: refundDaysAfter(at) },
   };
-  return from === 'claimed'
-    ? claimed(state, [failed, claim(0)], { lotId, ref: refundId })
+  return from === 'clawed_back'
+    ? clawedBack(state, [failed, clawback(0)], { lotId, ref: refundId })
     : withWhatIsDue(state, [failed]);
 }
 
@@ -438,7 +438,7 @@ function withBalances(state: AccountState, facts: readonly CreditFact[]): Credit
     current = evolve(current, fact);
     return { type: fact.type, data: { ...fact.data, balance: current.balance } } as CreditEvent;
   });
-  const faults = facts.length === 0 ? [] : [...unsoundness(current), ...unpaidClaims(current)];
+  const faults = facts.length === 0 ? [] : [...unsoundness(current), ...unpaidClawbacks(current)];
   if (faults.length > 0) throw new Error(`Unsound credit account: ${faults.join('; ')}`);
   return events;
 }
@@ -509,8 +509,8 @@ export function fingerprintOf(command: CreditCommand): string {
       return command.settlement.kind === 'release'
         ? `release ${command.runId}`
         : `capture ${command.runId} ${command.settlement.capture} ${command.settlement.refund}`;
-    case 'SetClaim':
-      return `claim ${command.lotId} ${command.ref} ${command.cause} ${command.wanted} ${command.owes}`;
+    case 'SetClawback':
+      return `clawback ${command.lotId} ${command.ref} ${command.cause} ${command.wanted} ${command.owes}`;
     case 'RequestRefund':
       return `refund ${command.refundId} ${command.lotId} ${command.reason}${command.credits === undefined ? '' : ` ${command.credits}`}`;
     case 'EndRefund':

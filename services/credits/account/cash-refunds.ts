@@ -2,7 +2,7 @@ import type { RefundReason } from './events.ts';
 import type { AccountState } from './state.ts';
 import { creditLimits } from '#services/credits/contract.ts';
 import { gapOf } from './lots.ts';
-import type { Claim, Lot } from './lots.ts';
+import type { Clawback, Lot } from './lots.ts';
 
 /** Why nothing of a lot can be asked back in money. */
 export type RefundRefusal = 'nothing_left' | 'too_old' | 'pending' | 'taken_back' | 'debt' | 'free';
@@ -45,7 +45,7 @@ export function refundOffer(
 
 function refusalOf(state: AccountState, lot: Lot, amountMinor: number): RefundRefusal | null {
   if (lot.source !== 'purchase' || lot.paymentKey === null || !lot.paidMinor) return 'free';
-  if (lot.claims.some(isOpen)) return 'taken_back';
+  if (lot.clawbacks.some(isOpen)) return 'taken_back';
   if (lot.cashPending > 0) return 'pending';
   if (lot.available === 0 || amountMinor === 0) return 'nothing_left';
   return state.balance.debt > 0 ? 'debt' : null;
@@ -56,8 +56,8 @@ function refusalOf(state: AccountState, lot: Lot, amountMinor: number): RefundRe
  * us is over once it has its credits: the rest of the lot was paid for by the rest of the money, and a
  * part is rounded against whoever asks for it, so that all parts together are never more than was paid.
  */
-function isOpen(claim: Claim): boolean {
-  return claim.cause === 'dispute' || gapOf(claim) !== 0;
+function isOpen(clawback: Clawback): boolean {
+  return clawback.cause === 'dispute' || gapOf(clawback) !== 0;
 }
 
 /** In bigint, because the product may pass what a number holds exactly. */

@@ -88,19 +88,19 @@ export type CreditEvent =
       { runId: string; credits: number; byLot: readonly LotShare[]; cause: string }
     >
   | Event<'CreditsReleased', { runId: string; credits: number; byLot: readonly LotShare[] }>
-  /** A claim says where it should stand; moves nothing. What it takes and gives back follows. */
+  /** A clawback says where it should stand; moves nothing. What it takes and gives back follows. */
   | Event<
-      'LotClaimed',
+      'ClawbackSet',
       {
         lotId: string;
         ref: string;
         cause: RevocationCause;
-        /** In all; 0 ends the claim. */
+        /** In all; 0 ends the clawback. */
         credits: number;
         owes: boolean;
       }
     >
-  /** Available credits are taken back. `ref` names the claim; absent in events of earlier versions. */
+  /** Available credits are taken back. `ref` names the clawback; absent in events of earlier versions. */
   | Event<'LotRevoked', { lotId: string; credits: number; cause: RevocationCause; ref?: string }>
   /**
    * No longer written. These credits of the lot are held by runs; they are taken or owed when the runs
@@ -116,7 +116,7 @@ export type CreditEvent =
       { lotId: string; credits: number; cause: string; debt?: string; ref?: string }
     >
   | Event<'DebtSettled', { debt: string; lotId: string; credits: number }>
-  /** A claim wants less, and what is still owed because of it is owed no more. */
+  /** A clawback wants less, and what is still owed because of it is owed no more. */
   | Event<'DebtCancelled', { debt: string; lotId: string; credits: number; ref: string }>
   /** The same for what had been settled: available again in the lot that had settled, `lotId`. */
   | Event<'DebtSettlementReversed', { debt: string; lotId: string; credits: number; ref: string }>
@@ -137,7 +137,7 @@ export type CreditEvent =
     >
   /**
    * The money was paid. From `failed` the credits had been given back before that was known: then it
-   * moves nothing, and a claim under the refund's id takes them.
+   * moves nothing, and a clawback under the refund's id takes them.
    */
   | Event<
       'CashRefundConfirmed',
@@ -151,8 +151,8 @@ export type CreditEvent =
       }
     >
   /**
-   * The money was not paid, or came back, and the credits are available again. From `claimed`, see
-   * above, the claim ends and gives them back; then this moves nothing.
+   * The money was not paid, or came back, and the credits are available again. From `clawed_back`, see
+   * above, the clawback ends and gives them back; then this moves nothing.
    */
   | Event<
       'CashRefundFailed',
@@ -160,7 +160,7 @@ export type CreditEvent =
         refundId: string;
         lotId: string;
         credits: number;
-        from: 'pending' | 'confirmed' | 'claimed';
+        from: 'pending' | 'confirmed' | 'clawed_back';
         providerRefundId: string | null;
         refundableUntil: string;
         at: string;

@@ -8,7 +8,7 @@ import type { CreditFact, LotShare, LotSource, RevocationCause } from './events.
  * What somebody outside takes back of a lot, and where that should stand. `wanted` is kept as it was
  * asked for, also when the lot cannot give as much now: what flows back into it later is taken then.
  */
-export type Claim = {
+export type Clawback = {
   /** Whose it is: a dispute `dp_…`, a charge `ch_…`, a refund of ours `ref_…`. */
   ref: string;
   cause: RevocationCause;
@@ -41,9 +41,9 @@ export type Lot = {
   refundableUntil: string | null;
   /**
    * Those that stand, oldest first. What they have taken together is what is revoked and what this
-   * lot owes. After a whole command nothing is available in a lot whose claims want more.
+   * lot owes. After a whole command nothing is available in a lot whose clawbacks want more.
    */
-  claims: readonly Claim[];
+  clawbacks: readonly Clawback[];
   /** Debts that this lot has caused so far; the next is named `<lotId>:<debts + 1>`. */
   debts: number;
 };
@@ -85,26 +85,28 @@ export function freshLot(data: Extract<CreditFact, { type: 'CreditsGranted' }>['
     cashRefunded: 0,
     revoked: 0,
     refundableUntil: null,
-    claims: [],
+    clawbacks: [],
     debts: 0,
   };
 }
 
-/** The claim changed, or made where there was none; one that wants and has nothing is gone. */
-export function withClaim(
+/** The clawback changed, or made where there was none; one that wants and has nothing is gone. */
+export function withClawback(
   lot: Lot,
-  { ref, cause }: Pick<Claim, 'ref' | 'cause'>,
-  change: (claim: Claim) => Partial<Claim>,
+  { ref, cause }: Pick<Clawback, 'ref' | 'cause'>,
+  change: (clawback: Clawback) => Partial<Clawback>,
 ): Lot {
-  const known = lot.claims.some((claim) => claim.ref === ref)
-    ? lot.claims
-    : [...lot.claims, { ref, cause, wanted: 0, taken: 0, owes: true }];
-  const claims = known.map((claim) => (claim.ref === ref ? { ...claim, ...change(claim) } : claim));
-  return { ...lot, claims: claims.filter(({ wanted, taken }) => wanted > 0 || taken > 0) };
+  const known = lot.clawbacks.some((clawback) => clawback.ref === ref)
+    ? lot.clawbacks
+    : [...lot.clawbacks, { ref, cause, wanted: 0, taken: 0, owes: true }];
+  const clawbacks = known.map((clawback) =>
+    clawback.ref === ref ? { ...clawback, ...change(clawback) } : clawback,
+  );
+  return { ...lot, clawbacks: clawbacks.filter(({ wanted, taken }) => wanted > 0 || taken > 0) };
 }
 
-/** What a claim still wants; below 0 what it has to give back. */
-export function gapOf({ wanted, taken }: Claim): number {
+/** What a clawback still wants; below 0 what it has to give back. */
+export function gapOf({ wanted, taken }: Clawback): number {
   return wanted - taken;
 }
 

@@ -54,15 +54,15 @@ function routeOf(event: CreditFact): Route | null {
   if (event.type === 'CreditsGranted')
     return { from: issuedBy[event.data.source], to: 'user:available' };
   if (event.type === 'CashRefundFailed') return cashReturns[event.data.from];
-  // Paid after it had failed: a claim takes the credits, and gives them back.
+  // Paid after it had failed: a clawback takes the credits, and gives them back.
   if (event.type === 'CashRefundConfirmed' && event.data.from === 'failed') return null;
   return routes[event.type];
 }
 
-const cashReturns: Readonly<Record<'pending' | 'confirmed' | 'claimed', Route | null>> = {
+const cashReturns: Readonly<Record<'pending' | 'confirmed' | 'clawed_back', Route | null>> = {
   pending: { from: 'sys:cash_pending', to: 'user:available' },
   confirmed: { from: 'sys:cash_refunded', to: 'user:available' },
-  claimed: null,
+  clawed_back: null,
 };
 
 const issuedBy = {
@@ -85,7 +85,7 @@ const routes = {
   CreditsConsumed: { from: 'user:available', to: 'sys:consumed' },
   CashRefundRequested: { from: 'user:available', to: 'sys:cash_pending' },
   CashRefundConfirmed: { from: 'sys:cash_pending', to: 'sys:cash_refunded' },
-  LotClaimed: null,
+  ClawbackSet: null,
   RevocationDeferred: null,
   SpendingFrozen: null,
   SpendingUnfrozen: null,

@@ -30,7 +30,7 @@ export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
       return [frozenMailJob(userId, event.data)];
     case 'CreditsReturned':
     case 'CreditsReleased':
-    case 'LotClaimed':
+    case 'ClawbackSet':
     case 'LotRevoked':
     case 'RevocationDeferred':
     case 'DebtIncurred':

@@ -59,14 +59,14 @@ function lotFaults(lot: Lot, heldByRuns: number, state: AccountState): string[] 
     cashPending !== sumOf(refunds.filter(({ status }) => status === 'pending')) &&
       'waits for money that no refund asked for',
     cashRefunded !==
-      sumOf(refunds.filter(({ status, claimed }) => status === 'confirmed' && !claimed)) &&
+      sumOf(refunds.filter(({ status, clawedBack }) => status === 'confirmed' && !clawedBack)) &&
       'gave back money in no refund',
     // Between two events of a command: what flows back pays the lot's own debts next.
     owed > consumed + available && 'owes more than was consumed from it',
-    lot.claims.some(({ wanted, taken }) => wanted < 0 || taken < 0 || wanted > granted) &&
-      'has a claim of no possible amount',
-    total(lot.claims, ({ taken }) => taken) !== revoked + owed &&
-      'has claims that did not take what was taken',
+    lot.clawbacks.some(({ wanted, taken }) => wanted < 0 || taken < 0 || wanted > granted) &&
+      'has a clawback of no possible amount',
+    total(lot.clawbacks, ({ taken }) => taken) !== revoked + owed &&
+      'has clawbacks that did not take what was taken',
     sumOf(paidForOthers) > consumed + sumOf(paidByOthers) &&
       'settled more than was consumed from it',
   ];

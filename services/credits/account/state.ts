@@ -1,4 +1,4 @@
-import { changeLot, freshLot, gapOf, moveShares, withClaim } from './lots.ts';
+import { changeLot, freshLot, gapOf, moveShares, withClawback } from './lots.ts';
 import type { Lot } from './lots.ts';
 import type { AccountBalance, CreditFact, LotShare, RevocationCause } from './events.ts';
 
@@ -19,7 +19,7 @@ export type Settled = {
   /** The lot that settled. */
   lotId: string;
   credits: number;
-  /** The claim that the debt came of. */
+  /** The clawback that the debt came of. */
   ref: string;
 };
 
@@ -31,8 +31,8 @@ export type CashRefund = {
   status: 'pending' | 'confirmed' | 'failed';
   requestedAt: string;
   endedAt: string | null;
-  /** Confirmed after it had failed: a claim under its id takes the credits. */
-  claimed: boolean;
+  /** Confirmed after it had failed: a clawback under its id takes the credits. */
+  clawedBack: boolean;
   /** How often its end was told anew. */
   ends: number;
 };
@@ -122,12 +122,12 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
         month: counted ? { ...state.month, count: state.month.count - 1 } : state.month,
       };
     }
-    case 'LotClaimed': {
+    case 'ClawbackSet': {
       const { lotId, credits: wanted, owes, cause } = event.data;
       return {
         ...moved,
         lots: changeLot(state.lots, lotId, (lot) =>
-          withClaim(lot, event.data, () => ({ wanted, owes, cause })),
+          withClawback(lot, event.data, () => ({ wanted, owes, cause })),
         ),
       };
     }
@@ -137,8 +137,8 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
       return {
         ...moved,
         lots: changeLot(lots, lotId, (lot) =>
-          // An earlier version's claim did not say before what it wanted.
-          withClaim(lot, { ref, cause }, ({ wanted, taken }) => ({
+          // An earlier version's clawback did not say before what it wanted.
+          withClawback(lot, { ref, cause }, ({ wanted, taken }) => ({
             wanted: Math.max(wanted, taken + credits),
             taken: taken + credits,
           })),
@@ -150,7 +150,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
       return {
         ...moved,
         lots: changeLot(state.lots, lotId, (lot) =>
-          withClaim(lot, { ref: cause, cause }, ({ wanted }) => ({ wanted: wanted + credits })),
+          withClawback(lot, { ref: cause, cause }, ({ wanted }) => ({ wanted: wanted + credits })),
         ),
       };
     }
@@ -216,7 +216,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
         status: 'pending',
         requestedAt,
         endedAt: null,
-        claimed: false,
+        clawedBack: false,
         ends: 0,
       };
       return {
@@ -227,7 +227,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
     }
     case 'CashRefundConfirmed': {
       const { refundId, from, at } = event.data;
-      const ended = { status: 'confirmed', endedAt: at, claimed: from === 'failed' } as const;
+      const ended = { status: 'confirmed', endedAt: at, clawedBack: from === 'failed' } as const;
       return {
         ...moved,
         lots:
@@ -240,7 +240,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
     case 'CashRefundFailed': {
       const { refundId, lotId, from, refundableUntil, at } = event.data;
       const lots =
-        from === 'claimed'
+        from === 'clawed_back'
           ? state.lots
           : moveShares(state.lots, [event.data], {
               [from === 'pending' ? 'cashPending' : 'cashRefunded']: -1,
@@ -252,7 +252,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
         refunds: withEnd(state.refunds, refundId, {
           status: 'failed',
           endedAt: at,
-          claimed: false,
+          clawedBack: false,
         }),
       };
     }
@@ -280,12 +280,12 @@ function withDebt(
   const isNew = !state.debts.some((candidate) => candidate.debt === debt);
   return {
     lots: changeLot(state.lots, lotId, (lot) => {
-      // An earlier version's claim did not say before what it wanted of what had been consumed.
-      const gaps = lot.claims.reduce((sum, claim) => sum + Math.max(0, gapOf(claim)), 0);
+      // An earlier version's clawback did not say before what it wanted of what had been consumed.
+      const gaps = lot.clawbacks.reduce((sum, clawback) => sum + Math.max(0, gapOf(clawback)), 0);
       const unsaid = credits - Math.min(credits, Math.max(0, gaps - lot.held));
-      const changed = withClaim(lot, { ref, cause: cause as RevocationCause }, (claim) => ({
-        wanted: claim.wanted + unsaid,
-        taken: claim.taken + credits,
+      const changed = withClawback(lot, { ref, cause: cause as RevocationCause }, (clawback) => ({
+        wanted: clawback.wanted + unsaid,
+        taken: clawback.taken + credits,
       }));
       return { ...changed, debts: isNew ? named + 1 : named };
     }),
@@ -302,8 +302,8 @@ function givenBack(
   { lotId, ref, credits }: { lotId: string; ref: string; credits: number },
 ): Lot[] {
   return changeLot(lots, lotId, (lot) =>
-    lot.claims.some((claim) => claim.ref === ref)
-      ? withClaim(lot, { ref, cause: 'correction' }, ({ taken }) => ({ taken: taken - credits }))
+    lot.clawbacks.some((clawback) => clawback.ref === ref)
+      ? withClawback(lot, { ref, cause: 'correction' }, ({ taken }) => ({ taken: taken - credits }))
       : lot,
   );
 }
@@ -325,7 +325,7 @@ function lessOf<Item extends { readonly credits: number }>(
 function withEnd(
   refunds: AccountState['refunds'],
   refundId: string,
-  end: Pick<CashRefund, 'status' | 'endedAt' | 'claimed'>,
+  end: Pick<CashRefund, 'status' | 'endedAt' | 'clawedBack'>,
 ): AccountState['refunds'] {
   const refund = refunds[refundId];
   return refund
@@ -351,7 +351,7 @@ export function balanceChange(event: CreditFact): AccountBalance {
       return { ...noCredits, held: -event.data.credits, available: event.data.credits };
     case 'LotRevoked':
       return { ...noCredits, available: -event.data.credits, revoked: event.data.credits };
-    case 'LotClaimed':
+    case 'ClawbackSet':
     case 'RevocationDeferred':
       return noCredits;
     case 'DebtIncurred':
@@ -371,7 +371,7 @@ export function balanceChange(event: CreditFact): AccountBalance {
     }
     case 'CashRefundFailed': {
       const { credits, from } = event.data;
-      if (from === 'claimed') return noCredits;
+      if (from === 'clawed_back') return noCredits;
       const left = from === 'pending' ? 'refundPending' : 'refunded';
       return { ...noCredits, available: credits, [left]: -credits };
     }

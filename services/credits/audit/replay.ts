@@ -1,6 +1,6 @@
 import type { Settlement } from '#services/optimizations/run/events.ts';
 import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
-import { unpaidClaims } from '#services/credits/account/claims.ts';
+import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import { postings, trialBalance } from '#services/credits/account/movements.ts';
 import type { LedgerAccount, TrialBalance } from '#services/credits/account/movements.ts';
@@ -106,7 +106,8 @@ export function replay(
   }
   const trial = trialBalance(sums);
   // A cut may fall between the events of one command, where a revocation still has to take its part.
-  if (included.length === recorded.length) differences.push(...faults(null, unpaidClaims(state)));
+  if (included.length === recorded.length)
+    differences.push(...faults(null, unpaidClawbacks(state)));
   differences.push(...trialDifferences(trial, state.balance));
   return {
     user_id: userId,
@@ -231,7 +232,7 @@ const creditEventTypes: Readonly<Record<CreditEventType, true>> = {
   CreditsCaptured: true,
   CreditsReturned: true,
   CreditsReleased: true,
-  LotClaimed: true,
+  ClawbackSet: true,
   LotRevoked: true,
   RevocationDeferred: true,
   DebtIncurred: true,
@@ -305,7 +306,7 @@ function causeOf(event: CreditFact): string {
     case 'CreditsReleased':
       return event.data.runId;
     case 'CreditsReturned':
-    case 'LotClaimed':
+    case 'ClawbackSet':
     case 'LotRevoked':
     case 'RevocationDeferred':
     case 'DebtIncurred':

@@ -1,5 +1,5 @@
 import type { AccountState } from '#services/credits/account/state.ts';
-import { isConsistent } from '#services/credits/account/claims.ts';
+import { isConsistent } from '#services/credits/account/clawbacks.ts';
 import { stateOf } from './replay.ts';
 import type { Difference, RecordedCreditEvent } from './replay.ts';
 
@@ -12,19 +12,19 @@ export function unfinished(recorded: readonly RecordedCreditEvent[], nowMs: numb
   if (!last) return [];
   const state = stateOf(recorded);
   const isMoving = nowMs - Date.parse(last.at) < oneCommandMs;
-  return [...(isMoving ? [] : interruptedClaims(state)), ...pendingRefunds(state, nowMs)];
+  return [...(isMoving ? [] : interruptedClawbacks(state)), ...pendingRefunds(state, nowMs)];
 }
 
 /** Much is given back in several commands, one right after the other. */
 const oneCommandMs = 60_000;
 
-function interruptedClaims(state: AccountState): Difference[] {
-  return state.lots.flatMap(({ lotId, claims }) =>
-    claims
+function interruptedClawbacks(state: AccountState): Difference[] {
+  return state.lots.flatMap(({ lotId, clawbacks }) =>
+    clawbacks
       .filter(({ ref }) => !isConsistent(state, lotId, ref))
       .map(({ ref, wanted, taken }) => ({
         position: null,
-        what: `claim ${ref} on ${lotId}`,
+        what: `clawback ${ref} on ${lotId}`,
         recorded: `interrupted at ${taken} credits while it gave back`,
         recomputed: `done with, at ${wanted} at most`,
       })),

@@ -10,7 +10,7 @@ import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
 import type { RefundOffer } from '#services/credits/account/cash-refunds.ts';
-import { isConsistent } from '#services/credits/account/claims.ts';
+import { isConsistent } from '#services/credits/account/clawbacks.ts';
 import { closedAccount } from './closed-account.ts';
 import type { ClosedAccount } from './closed-account.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
@@ -26,7 +26,7 @@ import {
 
 /**
  * What payments ask of a person's ledger. Every call may be repeated: by its key for grants and
- * refunds, and because a claim names where it should stand and not by how much it moves.
+ * refunds, and because a clawback names where it should stand and not by how much it moves.
  */
 export type PaidCredits = {
   /**
@@ -48,12 +48,12 @@ export type PaidCredits = {
     actor: string;
   }): Promise<{ lotId: string; isNew: boolean; state: AccountState }>;
   /**
-   * Brings a claim on a lot to where it should stand: of `wanted` credits of the lot, what is available
+   * Brings a clawback on a lot to where it should stand: of `wanted` credits of the lot, what is available
    * is revoked, what is held is taken when it comes back, and, if it `owes`, what is consumed becomes
    * debt. A smaller `wanted` gives back, newest first: debts, what settled them, what was revoked.
    * `ref` is the dispute (`dp_…`) or the charge (`ch_…`, for refunds made by the bank).
    */
-  setClaim(claim: {
+  setClawback(clawback: {
     userId: string;
     lotId: string;
     ref: string;
@@ -107,7 +107,7 @@ export type PaidCredits = {
   }): Promise<void>;
   /** Lifts every freeze that stands; how many there were. */
   unfreezeSpending(lift: { userId: string; actor: string }): Promise<number>;
-  /** The account as its stream says now; lots, claims, refunds and debts. */
+  /** The account as its stream says now; lots, clawbacks, refunds and debts. */
   readAccount(userId: string): Promise<AccountState>;
   /** A closed one, with what is owed of it in money; null for one that is open. */
   readClosedAccount(userId: string): Promise<ClosedAccount | null>;
@@ -168,7 +168,7 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
         state,
       };
     },
-    setClaim: async (claim) => setClaim(dependencies, claim),
+    setClawback: async (clawback) => setClawback(dependencies, clawback),
     async requestRefund({ userId, actor, ...refund }) {
       const { state } = await send(
         dependencies,
@@ -194,10 +194,10 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
         correlationId: refundId,
       });
       const { lotId } = requestedIn(state, refundId);
-      // One command gives back so much; a claim of the refund may have more.
+      // One command gives back so much; a clawback of the refund may have more.
       return isConsistent(state, lotId, refundId)
         ? state
-        : setClaim(dependencies, {
+        : setClawback(dependencies, {
             userId,
             actor,
             lotId,
@@ -235,26 +235,26 @@ export function createPaidCredits(dependencies: PaidCreditsDependencies): PaidCr
   };
 }
 
-async function setClaim(
+async function setClawback(
   dependencies: PaidCreditsDependencies,
-  { userId, actor, ...claim }: Parameters<PaidCredits['setClaim']>[0],
+  { userId, actor, ...clawback }: Parameters<PaidCredits['setClawback']>[0],
 ): Promise<AccountState> {
   for (let turns = 0; turns < mostTurns; turns += 1) {
     const { state, events } = await send(dependencies, {
       userId,
       actor,
-      command: { type: 'SetClaim', ...claim },
+      command: { type: 'SetClawback', ...clawback },
       // Where it should stand may be told many times, and be another each time.
       commandId: randomUUID(),
-      correlationId: claim.ref,
+      correlationId: clawback.ref,
     });
-    if (isConsistent(state, claim.lotId, claim.ref)) return state;
+    if (isConsistent(state, clawback.lotId, clawback.ref)) return state;
     if (events.length === 0) break;
   }
-  throw new Error(`The claim ${claim.ref} cannot be brought to where it should stand`);
+  throw new Error(`The clawback ${clawback.ref} cannot be brought to where it should stand`);
 }
 
-/** Each turn gives back some of what a claim has beyond what it wants. */
+/** Each turn gives back some of what a clawback has beyond what it wants. */
 const mostTurns = 1_000;
 
 type Sent = {

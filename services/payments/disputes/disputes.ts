@@ -33,7 +33,7 @@ export async function bookDispute(
     const payment = await findPaymentOf(dependencies, view);
     if (payment === null) return 'ignored';
     await storeDispute(dependencies, view, payment);
-    await claim(dependencies, view, payment);
+    await clawback(dependencies, view, payment);
     await tellOfDispute(dependencies, view, payment);
     if (hasMoneyWithdrawn(view)) await endPlanTakenBack(dependencies, payment);
     if (view.stage === 'lost') await freezeIfPaidTwice(dependencies, payment);
@@ -49,7 +49,7 @@ function hasMoneyWithdrawn({ stage }: DisputeView): boolean {
   return stage === 'withdrawn' || stage === 'lost';
 }
 
-/** Nothing is claimed any more; the money has come back, if it ever was away. */
+/** Nothing is clawed back any more; the money has come back, if it ever was away. */
 function isFree({ stage }: DisputeView): boolean {
   return stage === 'won' || stage === 'closed';
 }
@@ -114,13 +114,13 @@ async function closeDispute(
  * An inquiry only freezes what is there; once the money has left us, what was used of it is owed. Won
  * and closed ones give everything back.
  */
-async function claim(
+async function clawback(
   { paid }: DisputeDependencies,
   view: DisputeView,
   payment: GrantedPayment,
 ): Promise<void> {
   const { disputeId, amountMinor } = view;
-  await paid.setClaim({
+  await paid.setClawback({
     userId: payment.userId,
     lotId: payment.lotId,
     ref: disputeId,

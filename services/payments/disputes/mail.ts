@@ -71,13 +71,13 @@ async function emailOf(
       ? null
       : { kind: 'dispute-over', content: disputeOverEmail(told, figures) };
   }
-  const claim = lot.claims.find(({ ref }) => ref === disputeId);
-  if (!claim) return null;
+  const clawback = lot.clawbacks.find(({ ref }) => ref === disputeId);
+  if (!clawback) return null;
   const owed = sumOf(state.debts.filter(({ ref }) => ref === disputeId));
   const figures: TakenCredits = {
-    taken: claim.taken - owed,
+    taken: clawback.taken - owed,
     owed,
-    held: Math.max(0, Math.min(lot.held, claim.wanted - claim.taken)),
+    held: Math.max(0, Math.min(lot.held, clawback.wanted - clawback.taken)),
   };
   if (figures.taken + figures.owed + figures.held === 0) return null;
   return stage === 'inquiry'
@@ -85,7 +85,7 @@ async function emailOf(
     : { kind: 'dispute-taken', content: disputeTakenEmail(told, figures) };
 }
 
-/** What its claim has given back since it wants nothing any more, by the events of the account. */
+/** What its clawback has given back since it wants nothing any more, by the events of the account. */
 async function returnedCredits(
   { pool }: PaymentDependencies,
   { disputeId }: DisputeView,
@@ -101,7 +101,7 @@ async function returnedCredits(
          filter (where type = 'DebtCancelled'), 0)::float8 as cancelled
      from moved
      where position > (select max(position) from moved
-       where type = 'LotClaimed' and (data ->> 'credits')::bigint = 0)`,
+       where type = 'ClawbackSet' and (data ->> 'credits')::bigint = 0)`,
     [`credits-${userId}`, disputeId],
   );
   return rows[0] ?? { back: 0, cancelled: 0 };

@@ -533,12 +533,12 @@ async function returnPaidForNothing(
 
 /**
  * Looks at plans whose tier's time has come, that were ended and not finished, or that nothing was
- * heard of for a day. Each is claimed by moving when it was read, to where it is due again soon should
+ * heard of for a day. Each is taken by moving when it was read, to where it is due again soon should
  * the reading fail. Returns how many it looked at.
  */
 export async function sweepPlans(dependencies: PaymentDependencies): Promise<number> {
   const { log } = dependencies;
-  const due = await claimDue(dependencies);
+  const due = await clawbackDue(dependencies);
   let isUnavailable = false;
   for (const { subscription_id: subscriptionId, user_id: userId } of due)
     try {
@@ -553,7 +553,7 @@ export async function sweepPlans(dependencies: PaymentDependencies): Promise<num
   return due.length;
 }
 
-async function claimDue({ pool, clock }: PaymentDependencies): Promise<PlanRow[]> {
+async function clawbackDue({ pool, clock }: PaymentDependencies): Promise<PlanRow[]> {
   const unread = clock() - planLimits.readEveryMs;
   const { rows } = await pool.query<PlanRow>(
     `update plan set checked_at = greatest(checked_at, $3) where subscription_id in (

@@ -35,7 +35,7 @@ export async function listPurchases(
  * us so far. The list does not wait for it for long, and is there also while the provider is away.
  */
 async function askAboutNewest(dependencies: PaymentDependencies, userId: string): Promise<void> {
-  const ids = await claimNewest(dependencies, userId);
+  const ids = await clawbackNewest(dependencies, userId);
   if (ids.length === 0) return;
   const asked = Promise.all(ids.map(async (purchaseId) => ask(dependencies, purchaseId)));
   const patience = new AbortController();
@@ -56,8 +56,8 @@ async function ask(dependencies: PaymentDependencies, purchaseId: string): Promi
   }
 }
 
-/** Claimed by moving `checked_at`, so that a list that is loaded again and again asks once. */
-async function claimNewest(
+/** Clawbacked by moving `checked_at`, so that a list that is loaded again and again asks once. */
+async function clawbackNewest(
   { pool, clock }: PaymentDependencies,
   userId: string,
 ): Promise<string[]> {
@@ -127,7 +127,7 @@ async function purchaseOf(
     checkout_url: lot === null && row.status === 'open' ? row.checkout_url : null,
     lot_id: lot?.lotId ?? null,
     unused_credits: lot?.available ?? 0,
-    taken_back: lot?.claims.some(({ wanted }) => wanted > 0) ?? false,
+    taken_back: lot?.clawbacks.some(({ wanted }) => wanted > 0) ?? false,
     ...(await offerOf(dependencies, state, lot)),
     refunds: lot === null ? [] : refundsOf(state, lot, banks),
   };

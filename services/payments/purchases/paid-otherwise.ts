@@ -23,8 +23,8 @@ export async function bookPaidOtherwise(
     );
   const { lot, credits, amountMinor } = owed;
   const ref = `paid:${purchaseId}`;
-  const before = lot.claims.find((claim) => claim.ref === ref)?.wanted ?? 0;
-  await paid.setClaim({
+  const before = lot.clawbacks.find((clawback) => clawback.ref === ref)?.wanted ?? 0;
+  await paid.setClawback({
     userId,
     lotId: lot.lotId,
     ref,

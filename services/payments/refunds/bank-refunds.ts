@@ -8,7 +8,7 @@ import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Refunds that the bank made, or somebody at the provider's own pages, as rows: how much money each was.
- * What they took of a lot together is a claim in the ledger.
+ * What they took of a lot together is a clawback in the ledger.
  */
 
 /**
@@ -68,7 +68,7 @@ export async function readBankRefunds(client: Queryable, userId: string): Promis
 
 /**
  * As people read them. The ledger rounds the credits of all of them together, so each one's are what it
- * added to those before it, and together they are what the claim wants.
+ * added to those before it, and together they are what the clawback wants.
  */
 export function bankRefundsOf(
   { refunds }: AccountState,
@@ -78,9 +78,9 @@ export function bankRefundsOf(
   const own = rows.filter((row) => row.lot_id === lot.lotId);
   const last = own.findLast(({ status }) => status !== 'failed');
   const of = { granted: lot.granted, paidMinor: lot.paidMinor ?? 0 };
-  const wanted = lot.claims
+  const wanted = lot.clawbacks
     .filter(({ cause, ref }) => cause === 'cash_refund' && refunds[ref] === undefined)
-    .reduce((total, claim) => total + claim.wanted, 0);
+    .reduce((total, clawback) => total + clawback.wanted, 0);
   let [money, told] = [0, 0];
   return own.map((row) => {
     if (row.status === 'failed') return reply(row, creditsFor(of, row.amount_minor));

@@ -77,8 +77,8 @@ function backOf(
   { lot, offer }: Standing,
   credits: number,
 ): { credits: number; until: string } | null {
-  const isClaimed = lot.claims.some(({ wanted }) => wanted > 0);
-  const back = isClaimed ? Math.min(credits, lot.available) : credits;
+  const isClawedBack = lot.clawbacks.some(({ wanted }) => wanted > 0);
+  const back = isClawedBack ? Math.min(credits, lot.available) : credits;
   const isTaken = 'refusal' in offer && offer.refusal === 'taken_back';
   return isTaken || back === 0 || lot.refundableUntil === null
     ? null

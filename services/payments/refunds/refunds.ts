@@ -172,7 +172,7 @@ async function end(
 // --- refunds that the bank made, or somebody at the provider's own pages ---
 
 /**
- * Brings the ledger's claim on a lot to what was refunded of its payment without us: of the credits
+ * Brings the ledger's clawback on a lot to what was refunded of its payment without us: of the credits
  * that all refunds paid for, those that are not on their way out already. It is computed anew from all
  * of them each time, until what has been written is what is read, so it comes to the same in any order.
  * A plan whose present period was paid by what has all gone back ends, and an account to which a payment
@@ -183,9 +183,9 @@ async function end(
 export async function bookBankRefunds(
   dependencies: PaymentDependencies,
   payment: GrantedPayment,
-): Promise<'claimed' | 'unchanged'> {
+): Promise<'clawed_back' | 'unchanged'> {
   const { pool, clock } = dependencies;
-  const outcome = await claimBankRefunds(dependencies, payment, async (banks) =>
+  const outcome = await clawbackBankRefunds(dependencies, payment, async (banks) =>
     keepBankRefunds(pool, payment, banks, new Date(clock())),
   );
   await endPlanTakenBack(dependencies, payment);
@@ -193,44 +193,44 @@ export async function bookBankRefunds(
   return outcome;
 }
 
-/** The part of it that is about credits. What is shown of the bank's is handed to `keep` before each claim. */
-export async function claimBankRefunds(
+/** The part of it that is about credits. What is shown of the bank's is handed to `keep` before each clawback. */
+export async function clawbackBankRefunds(
   dependencies: {
     provider: Pick<PaymentProvider, 'listRefunds'>;
-    paid: Pick<PaidCredits, 'readAccount' | 'setClaim'>;
+    paid: Pick<PaidCredits, 'readAccount' | 'setClawback'>;
   },
   payment: GrantedPayment,
   keep: (banks: readonly RefundView[]) => Promise<void> = async () => undefined,
-): Promise<'claimed' | 'unchanged'> {
+): Promise<'clawed_back' | 'unchanged'> {
   const { provider, paid } = dependencies;
   const { userId, lotId, intentId } = payment;
   let written: number | null = null;
   for (let count = 0; count < rereadsAtMost; count += 1) {
     const shown = await provider.listRefunds(intentId);
     const state = await paid.readAccount(userId);
-    const { wanted, chargeId, banks } = bankClaim(state, payment, shown);
+    const { wanted, chargeId, banks } = bankClawback(state, payment, shown);
     await keep(banks);
-    const ref = chargeId ?? claimOf(state, lotId)?.ref ?? null;
-    if (ref === null || wanted === (written ?? claimOf(state, lotId)?.wanted ?? 0))
-      return written === null ? 'unchanged' : 'claimed';
+    const ref = chargeId ?? clawbackOf(state, lotId)?.ref ?? null;
+    if (ref === null || wanted === (written ?? clawbackOf(state, lotId)?.wanted ?? 0))
+      return written === null ? 'unchanged' : 'clawed_back';
     const cause = 'cash_refund';
-    await paid.setClaim({ userId, lotId, ref, cause, wanted, owes: true, actor });
+    await paid.setClawback({ userId, lotId, ref, cause, wanted, owes: true, actor });
     written = wanted;
   }
   throw new Error('Refunds of a payment move faster than they can be written down');
 }
 
-function claimOf(state: AccountState, lotId: string) {
+function clawbackOf(state: AccountState, lotId: string) {
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
   return (
-    lot?.claims.find(
+    lot?.clawbacks.find(
       // One under the id of a refund of ours is of that refund, which was paid after it had failed.
       ({ cause, ref }) => cause === 'cash_refund' && state.refunds[ref] === undefined,
     ) ?? null
   );
 }
 
-function bankClaim(
+function bankClawback(
   { refunds }: AccountState,
   payment: GrantedPayment,
   shown: readonly RefundView[],

@@ -35,7 +35,7 @@ export function refundTasks(
 
 /**
  * Looks after what nobody told us: refunds that stay pending, refunds that were made and failed later,
- * disputes that moved, money that came free when nobody was left to ask for it. Called often and by several processes; what is due is claimed by the statement
+ * disputes that moved, money that came free when nobody was left to ask for it. Called often and by several processes; what is due is clawed back by the statement
  * that finds it, so each is asked about by one of them.
  */
 export async function sweepRefunds(dependencies: PaymentDependencies): Promise<void> {

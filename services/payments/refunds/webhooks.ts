@@ -68,8 +68,8 @@ export async function recordRefundNotices(
   if (view === null) return 'ignored';
   const own = view.refundId === null ? null : await findNamedRefund(dependencies, view.refundId);
   const outcome = own === null ? null : await bookRefund(dependencies, own, view);
-  const claimed = await bankRefundsOf(dependencies, view);
-  return outcome === null ? claimed : `refund-${outcome}`;
+  const clawedBack = await bankRefundsOf(dependencies, view);
+  return outcome === null ? clawedBack : `refund-${outcome}`;
 }
 
 /** Told for every refund of a charge, so it also covers one whose own news got lost. */

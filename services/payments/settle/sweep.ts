@@ -11,7 +11,7 @@ import { acceptWebhookEvent } from '#services/payments/webhooks.ts';
 
 /**
  * Looks after what nobody told us: purchases that stay open, deliveries whose job is gone, deliveries
- * that never came. Called often and by several processes; what is due is claimed by the statement that
+ * that never came. Called often and by several processes; what is due is taken by the statement that
  * finds it.
  */
 export async function sweepPurchases(dependencies: PaymentDependencies): Promise<void> {
@@ -44,7 +44,7 @@ async function askAboutPurchases(dependencies: PaymentDependencies): Promise<voi
   }
 }
 
-/** Each is claimed by moving `checked_at`. A bank may take two weeks, and is asked less and less often. */
+/** Each is clawed back by moving `checked_at`. A bank may take two weeks, and is asked less and less often. */
 async function duePurchases({ pool, clock }: PaymentDependencies): Promise<PurchaseRow[]> {
   const now = clock();
   const { rows } = await pool.query<PurchaseRow>(

@@ -72,7 +72,7 @@ describe('what is a picture and something else is none', () => {
   test.each([
     ['a PNG', Buffer.concat([pngSignature, pngHeader(20_000, 20_000), pngPixels, pngEnd])],
     ['a JPEG', withSides(jpeg, 20_000)],
-  ])('%s that claims more pixels than a browser should hold', (_what, bytes) =>
+  ])('%s that clawbacks more pixels than a browser should hold', (_what, bytes) =>
     expect(pictureType(bytes)).toBeNull(),
   );
 });

@@ -361,7 +361,7 @@ export function createAuditor(): Auditor {
         run.released = credits;
         return;
       case 'CreditsGranted':
-      case 'LotClaimed':
+      case 'ClawbackSet':
       case 'LotRevoked':
       case 'RevocationDeferred':
       case 'DebtIncurred':

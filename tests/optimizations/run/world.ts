@@ -587,7 +587,7 @@ export function live(options: WorldOptions): World {
         const { lotId, credits: amount } = command;
         const taken = 1 + chance.below(amount);
         const claim = {
-          type: 'SetClaim',
+          type: 'SetClawback',
           lotId,
           ref: `dp_${lotId}`,
           cause: 'dispute',

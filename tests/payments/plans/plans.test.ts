@@ -785,7 +785,7 @@ test('the monthly limit is that of the tier, from the moment on that the tier ch
   );
   const { lots } = await shop.core.paid.readAccount(person.userId);
   const lot = lots.find(({ purchaseId }) => purchaseId === rows[0]?.id);
-  await shop.core.paid.setClaim({
+  await shop.core.paid.setClawback({
     userId: person.userId,
     lotId: lot?.lotId ?? '',
     ref: 'dp_1',

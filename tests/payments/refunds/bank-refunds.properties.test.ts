@@ -5,7 +5,7 @@ import { decide } from '#services/credits/account/account.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { RefundView } from '#services/payments/provider.ts';
-import { claimBankRefunds } from '#services/payments/refunds/refunds.ts';
+import { clawbackBankRefunds } from '#services/payments/refunds/refunds.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
@@ -105,13 +105,13 @@ class World {
   }
 
   async hear(): Promise<void> {
-    await claimBankRefunds(
+    await clawbackBankRefunds(
       {
         provider: { listRefunds: async () => this.refunds },
         paid: {
           readAccount: async () => this.state,
-          setClaim: async ({ lotId, ref, cause, wanted, owes }) => {
-            while (this.send({ type: 'SetClaim', lotId, ref, cause, wanted, owes }));
+          setClawback: async ({ lotId, ref, cause, wanted, owes }) => {
+            while (this.send({ type: 'SetClawback', lotId, ref, cause, wanted, owes }));
             return this.state;
           },
         },

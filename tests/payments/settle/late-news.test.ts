@@ -49,10 +49,10 @@ async function paidPlan(): Promise<{ sessionId: string; intentId: string }> {
   return { sessionId, intentId: invoice?.intentId ?? '' };
 }
 
-/** How many credits claims want of what this person bought. */
-async function claimed(): Promise<number[]> {
+/** How many credits clawbacks want of what this person bought. */
+async function clawedBack(): Promise<number[]> {
   const { lots } = await accountOf(shop, ann);
-  return lots.flatMap(({ claims }) => claims.map(({ wanted }) => wanted));
+  return lots.flatMap(({ clawbacks }) => clawbacks.map(({ wanted }) => wanted));
 }
 
 describe('of a payment that is not known yet', () => {
@@ -61,7 +61,7 @@ describe('of a payment that is not known yet', () => {
     shop.stripe.openDispute(intentId);
     now += 4 * day;
     await shop.deliver({ order: 'reversed' });
-    expect(await claimed()).toEqual([50]);
+    expect(await clawedBack()).toEqual([50]);
     expect(await query('select stage from dispute where user_id = $1', [ann.userId])).toEqual([
       { stage: 'withdrawn' },
     ]);
@@ -103,7 +103,7 @@ describe('of a payment that is not known yet', () => {
         provider: { ...shop.payments.provider, async *listEvents() {} },
       });
       await shop.runJobs();
-      expect(await claimed()).toEqual([what === 'dispute' ? 50 : 20]);
+      expect(await clawedBack()).toEqual([what === 'dispute' ? 50 : 20]);
     },
   );
 });
@@ -137,7 +137,7 @@ describe('that the books show', () => {
       ]),
     );
     for (const { repairs } of found) expect(repairs).toContain('a worker reads it again');
-    expect((await claimed()).toSorted((a, b) => a - b)).toEqual([10, 20]);
+    expect((await clawedBack()).toSorted((a, b) => a - b)).toEqual([10, 20]);
   });
 
   test('is repaired: a dispute that was over and moved once more', async () => {
@@ -146,11 +146,11 @@ describe('that the books show', () => {
     await shop.deliver();
     shop.stripe.moveDispute(id, 'won');
     await shop.deliver();
-    expect(await claimed()).toEqual([]);
+    expect(await clawedBack()).toEqual([]);
     const { world } = shop.stripe;
     world.store.put('dispute', id, { ...world.store.get('dispute', id)!, status: 'lost' });
     await repaired();
-    expect(await claimed()).toEqual([20]);
+    expect(await clawedBack()).toEqual([20]);
   });
 
   test('is repaired: a payment that came after its purchase had ended, and one of a plan', async () => {

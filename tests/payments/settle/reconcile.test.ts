@@ -421,11 +421,11 @@ describe('a refund', () => {
     ]);
     await shop.deliver();
     expect(await found()).toEqual([]);
-    // A claim that no refund stands behind.
+    // A clawback that no refund stands behind.
     const bob = await shop.signUp();
     const other = await bought(shop, 'boost-20', bob);
     const { lotId } = await lotOf(shop, other);
-    await shop.payments.paid.setClaim({
+    await shop.payments.paid.setClawback({
       userId: bob.userId,
       lotId,
       ref: chargeOf(other.intentId),
@@ -452,7 +452,7 @@ describe('a dispute', () => {
       expect(new Set(await found())).toEqual(
         new Set([
           { kind: 'dispute-stage', object: id },
-          { kind: 'dispute-claim', object: id },
+          { kind: 'dispute-clawback', object: id },
         ]),
       );
       await shop.deliver();
@@ -463,7 +463,7 @@ describe('a dispute', () => {
   test('that only the ledger knows is found', async () => {
     const of = await bought(shop, 'boost-20', ann);
     const { lotId } = await lotOf(shop, of);
-    await shop.payments.paid.setClaim({
+    await shop.payments.paid.setClawback({
       userId: ann.userId,
       lotId,
       ref: 'dp_none',

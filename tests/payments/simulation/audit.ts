@@ -10,7 +10,7 @@ import type { Difference } from '#services/payments/settle/reconcile/difference.
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
 import { requireThat, SimulationFault } from './fault.ts';
 import type { WatchedAccount, WatchedLot } from './ledger-watch.ts';
-import { claimOf, isLive } from './truth.ts';
+import { clawbackOf, isLive } from './truth.ts';
 import type { World } from './world.ts';
 
 const minute = 60_000;
@@ -146,25 +146,25 @@ function requireRefunds({ truth, watch }: World): void {
   }
 }
 
-/** What banks have taken back is what claims take. */
+/** What banks have taken back is what clawbacks take. */
 function requireClaims({ truth, watch }: World): void {
   for (const account of watch.accounts.values())
     for (const lot of account.lots.values()) {
       const payment = lot.paymentKey === null ? null : truth.paymentByKey(lot.paymentKey);
-      const refs = new Set(lot.claims.keys());
+      const refs = new Set(lot.clawbacks.keys());
       if (payment !== null) {
         refs.add(payment.chargeId);
         for (const { id, charge } of truth.disputes())
           if (truth.idOf(charge) === payment.chargeId) refs.add(id);
       }
       for (const ref of refs) {
-        const claim = lot.claims.get(ref);
-        const expected = watch.expectedClaim(account, lot, ref);
+        const clawback = lot.clawbacks.get(ref);
+        const expected = watch.expectedClawback(account, lot, ref);
         requireThat(
-          expected?.wanted === (claim?.wanted ?? 0) &&
-            (expected.wanted === 0 || expected.owes === claim?.owes),
-          'A claim is not what the provider shows',
-          { lotId: lot.lotId, ref, claim, expected },
+          expected?.wanted === (clawback?.wanted ?? 0) &&
+            (expected.wanted === 0 || expected.owes === clawback?.owes),
+          'A clawback is not what the provider shows',
+          { lotId: lot.lotId, ref, clawback, expected },
         );
       }
     }
@@ -235,7 +235,7 @@ function requirePaidPeriod(world: World, subscriptionId: string): void {
     .some(
       (one) =>
         truth.idOf(one.charge) === last.chargeId &&
-        claimOf(one).owes &&
+        clawbackOf(one).owes &&
         one.amount === last.paidMinor,
     );
   requireThat(!isAskedBack && !isTakenBack, 'A plan goes on whose period nobody pays for', {
@@ -326,10 +326,10 @@ function isForSomebody(world: World, { kind, object, userId }: Difference): bool
     world.count('refunds that no bank takes');
     return account.closed !== null && account.refunds.get(object)?.status === 'failed';
   }
-  if (kind !== 'claim-unfilled') return false;
+  if (kind !== 'clawback-unfilled') return false;
   world.count('money that went back twice');
   return [...account.lots.values()].some(
-    (lot) => lot.claims.has(object) && wentBack(world, lot) > lot.paidMinor,
+    (lot) => lot.clawbacks.has(object) && wentBack(world, lot) > lot.paidMinor,
   );
 }
 
@@ -362,7 +362,7 @@ function wentBack({ truth }: World, { paymentKey }: WatchedLot): number {
     .reduce((sum, { amount }) => sum + amount, 0);
   return truth
     .disputes()
-    .filter((one) => truth.idOf(one.charge) === payment.chargeId && claimOf(one).owes)
+    .filter((one) => truth.idOf(one.charge) === payment.chargeId && clawbackOf(one).owes)
     .reduce((sum, { amount }) => sum + amount, refunded);
 }
 

@@ -31,13 +31,13 @@ async function compare(world: World): Promise<string | null> {
     { kinds: ['payment-without-lot'], objects: ungranted(world) },
     { kinds: ['refund-not-booked', 'refund-contradicts'], objects: unbooked(world) },
     { kinds: ['refund-not-sent'], objects: unsent(world) },
-    { kinds: ['bank-refund'], objects: unclaimedOfBanks(world) },
+    { kinds: ['bank-refund'], objects: notClawedBackOfBanks(world) },
   ] satisfies { kinds: DifferenceKind[]; objects: string[] }[];
   for (const { kinds, objects } of expected)
     requireSame(namedAs(all, kinds), objects, `The books differ otherwise: ${kinds.join(', ')}`);
-  // A row may be behind where the claim stands right, so here more may be named.
-  const named = namedAs(all, ['dispute-missing', 'dispute-stage', 'dispute-claim']);
-  const missed = unclaimedDisputes(world).filter((id) => !named.includes(id));
+  // A row may be behind where the clawback stands right, so here more may be named.
+  const named = namedAs(all, ['dispute-missing', 'dispute-stage', 'dispute-clawback']);
+  const missed = notClawedBackDisputes(world).filter((id) => !named.includes(id));
   requireThat(missed.length === 0, 'The books do not show a dispute that is not booked', missed);
   const differing = expected.reduce((sum, { objects }) => sum + objects.length, 0);
   world.count('differences found on the way', differing);
@@ -95,29 +95,29 @@ function unsent({ truth, watch }: World): string[] {
     .map(({ refundId }) => refundId);
 }
 
-/** Payments of which a bank has sent back what no claim stands for, or of which one stands for more. */
-function unclaimedOfBanks(world: World): string[] {
+/** Payments of which a bank has sent back what no clawback stands for, or of which one stands for more. */
+function notClawedBackOfBanks(world: World): string[] {
   return lotsOf(world).flatMap(({ account, lot }) => {
     const payment = lot.paymentKey === null ? null : world.truth.paymentByKey(lot.paymentKey);
     if (payment === null) return [];
     const { chargeId, intentId } = payment;
-    const wanted = world.watch.expectedClaim(account, lot, chargeId)?.wanted ?? 0;
-    return wanted === (lot.claims.get(chargeId)?.wanted ?? 0) ? [] : [intentId];
+    const wanted = world.watch.expectedClawback(account, lot, chargeId)?.wanted ?? 0;
+    return wanted === (lot.clawbacks.get(chargeId)?.wanted ?? 0) ? [] : [intentId];
   });
 }
 
-/** Disputes of what was granted whose claim is not where it should stand. */
-function unclaimedDisputes(world: World): string[] {
+/** Disputes of what was granted whose clawback is not where it should stand. */
+function notClawedBackDisputes(world: World): string[] {
   const { truth, watch } = world;
   return lotsOf(world).flatMap(({ account, lot }) => {
     const payment = lot.paymentKey === null ? null : truth.paymentByKey(lot.paymentKey);
     return truth.disputes().flatMap(({ id, charge }) => {
       if (payment === null || truth.idOf(charge) !== payment.chargeId) return [];
-      const expected = watch.expectedClaim(account, lot, id);
-      const claim = lot.claims.get(id);
+      const expected = watch.expectedClawback(account, lot, id);
+      const clawback = lot.clawbacks.get(id);
       const wanted = expected?.wanted ?? 0;
       const stands =
-        wanted === (claim?.wanted ?? 0) && (wanted === 0 || expected?.owes === claim?.owes);
+        wanted === (clawback?.wanted ?? 0) && (wanted === 0 || expected?.owes === clawback?.owes);
       return stands ? [] : [id];
     });
   });

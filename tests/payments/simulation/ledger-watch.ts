@@ -1,7 +1,7 @@
 import type { Stripe } from 'stripe';
 import type { Settlement } from '#services/optimizations/run/events.ts';
 import { requireThat, SimulationFault } from './fault.ts';
-import { amountFor, claimOf, creditsBought } from './truth.ts';
+import { amountFor, clawbackOf, creditsBought } from './truth.ts';
 import type { Truth } from './truth.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import type {
@@ -33,7 +33,7 @@ export type WatchedLot = {
   /** Of what was consumed, what is owed. */
   owed: number;
   refundableUntil: string | null;
-  claims: Map<string, { wanted: number; taken: number; owes: boolean }>;
+  clawbacks: Map<string, { wanted: number; taken: number; owes: boolean }>;
 };
 
 export type WatchedRefund = {
@@ -165,8 +165,8 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       case 'CreditsConsumed':
         requireSpending(account, event.data.byLot, event.data.credits);
         return move(account, event.data.byLot, 'available', 'consumed');
-      case 'LotClaimed':
-        return claimed(account, event.data);
+      case 'ClawbackSet':
+        return clawedBack(account, event.data);
       case 'LotRevoked':
         move(account, [event.data], 'available', 'revoked');
         return countTaken(account, event.data, event.data.credits);
@@ -175,8 +175,8 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
         return countTaken(account, event.data, -event.data.credits);
       case 'DebtIncurred': {
         const { debt = '', lotId, credits } = event.data;
-        const claim = lotOf(account, lotId).claims.get(event.data.ref ?? '');
-        requireThat(claim?.owes === true, 'A debt comes of a claim that only freezes', event);
+        const clawback = lotOf(account, lotId).clawbacks.get(event.data.ref ?? '');
+        requireThat(clawback?.owes === true, 'A debt comes of a clawback that only freezes', event);
         owe(account, debt, credits);
         return countTaken(account, event.data, credits);
       }
@@ -296,7 +296,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       revoked: 0,
       owed: 0,
       refundableUntil: null,
-      claims: new Map(),
+      clawbacks: new Map(),
     });
   }
 
@@ -382,25 +382,25 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     return hold;
   }
 
-  // --- claims ---
+  // --- clawbacks ---
 
-  function claimed(
+  function clawedBack(
     account: WatchedAccount,
-    data: Extract<CreditEvent, { type: 'LotClaimed' }>['data'],
+    data: Extract<CreditEvent, { type: 'ClawbackSet' }>['data'],
   ): void {
     const { lotId, ref, credits: wanted, owes } = data;
     const lot = lotOf(account, lotId);
     if (!several) {
-      const expected = expectedClaim(account, lot, ref);
+      const expected = expectedClawback(account, lot, ref);
       requireThat(
         expected !== null && expected.wanted === wanted && (wanted === 0 || expected.owes === owes),
-        'A claim is not what the provider shows',
+        'A clawback is not what the provider shows',
         { data, expected },
       );
     }
-    const taken = lot.claims.get(ref)?.taken ?? 0;
-    if (wanted === 0 && taken === 0) lot.claims.delete(ref);
-    else lot.claims.set(ref, { wanted, taken, owes });
+    const taken = lot.clawbacks.get(ref)?.taken ?? 0;
+    if (wanted === 0 && taken === 0) lot.clawbacks.delete(ref);
+    else lot.clawbacks.set(ref, { wanted, taken, owes });
   }
 
   function countTaken(
@@ -408,16 +408,16 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     { lotId, ref = '' }: { lotId: string; ref?: string },
     credits: number,
   ): void {
-    const { claims } = lotOf(account, lotId);
-    const claim = claims.get(ref);
-    requireThat(claim !== undefined, 'Something is taken for no claim', { lotId, ref });
-    claim.taken += credits;
-    requireThat(claim.taken >= 0, 'A claim gives back more than it took', { lotId, ref });
-    if (claim.taken === 0 && claim.wanted === 0) claims.delete(ref);
+    const { clawbacks } = lotOf(account, lotId);
+    const clawback = clawbacks.get(ref);
+    requireThat(clawback !== undefined, 'Something is taken for no clawback', { lotId, ref });
+    clawback.taken += credits;
+    requireThat(clawback.taken >= 0, 'A clawback gives back more than it took', { lotId, ref });
+    if (clawback.taken === 0 && clawback.wanted === 0) clawbacks.delete(ref);
   }
 
-  /** Where a claim should stand now; null for one that nobody makes. */
-  function expectedClaim(
+  /** Where a clawback should stand now; null for one that nobody makes. */
+  function expectedClawback(
     account: WatchedAccount,
     lot: WatchedLot,
     ref: string,
@@ -425,26 +425,26 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     if (lot.paymentKey === null) return null;
     const payment = truth.paymentByKey(lot.paymentKey);
     if (payment === null) return null;
-    if (ref.startsWith('ref_')) return claimOfLateRefund(account, lot, ref);
-    if (ref.startsWith('paid:')) return claimOfPaidOtherwise(account, lot, ref);
+    if (ref.startsWith('ref_')) return clawbackOfLateRefund(account, lot, ref);
+    if (ref.startsWith('paid:')) return clawbackOfPaidOtherwise(account, lot, ref);
     if (ref.startsWith('ch_'))
-      return ref === payment.chargeId ? { wanted: bankClaim(account, lot), owes: true } : null;
+      return ref === payment.chargeId ? { wanted: bankClawback(account, lot), owes: true } : null;
     const dispute = truth.dispute(ref);
     if (dispute === null || truth.idOf(dispute.charge) !== payment.chargeId) return null;
-    const { takes, owes } = claimOf(dispute);
+    const { takes, owes } = clawbackOf(dispute);
     return { wanted: takes ? creditsBought(lot, dispute.amount) : 0, owes };
   }
 
   /** Only of one that had failed and was paid after all. */
-  function claimOfLateRefund(account: WatchedAccount, lot: WatchedLot, refundId: string) {
+  function clawbackOfLateRefund(account: WatchedAccount, lot: WatchedLot, refundId: string) {
     const refund = account.refunds.get(refundId);
     if (refund?.lotId !== lot.lotId) return null;
     return { wanted: refund.status === 'confirmed' ? refund.credits : 0, owes: true };
   }
 
   /** Of somebody who is gone: an operator has paid out what no bank took. */
-  function claimOfPaidOtherwise(account: WatchedAccount, lot: WatchedLot, ref: string) {
-    const wanted = (lot.claims.get(ref)?.taken ?? 0) + lot.available;
+  function clawbackOfPaidOtherwise(account: WatchedAccount, lot: WatchedLot, ref: string) {
+    const wanted = (lot.clawbacks.get(ref)?.taken ?? 0) + lot.available;
     return account.closed === null ? null : { wanted, owes: false };
   }
 
@@ -461,7 +461,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       .reduce((sum, { amount }) => sum + amount, 0);
   }
 
-  function bankClaim(account: WatchedAccount, lot: WatchedLot): number {
+  function bankClawback(account: WatchedAccount, lot: WatchedLot): number {
     const byBank = byBanks(account, lot);
     if (byBank === 0) return 0;
     const gone = [...account.refunds.values()].filter(
@@ -515,8 +515,8 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
   }
 
   /** A dispute is about all of a payment; a refund by the bank is over once it has its credits. */
-  function isTakenBack({ claims }: WatchedLot): boolean {
-    return [...claims].some(
+  function isTakenBack({ clawbacks }: WatchedLot): boolean {
+    return [...clawbacks].some(
       ([ref, { wanted, taken: took }]) => ref.startsWith('dp_') || wanted !== took,
     );
   }
@@ -549,7 +549,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     requireThat(
       expected?.credits === credits && expected.amountMinor === amountMinor,
       'A refund is asked for that is not possible, or of another amount',
-      { data, expected, lot: { ...lot, claims: [...lot.claims] } },
+      { data, expected, lot: { ...lot, clawbacks: [...lot.clawbacks] } },
     );
     requireThat(
       Math.abs(Date.parse(requestedAt) - now()) < 1_000,
@@ -678,30 +678,37 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     account.balance = balance;
   }
 
-  /** Nothing is due between two commands: claims have taken what they can, and given back what they must. */
-  function requireClaimsStand(account: WatchedAccount): void {
+  /** Nothing is due between two commands: clawbacks have taken what they can, and given back what they must. */
+  function requireClawbacksStand(account: WatchedAccount): void {
     for (const lot of account.lots.values()) {
-      const claims = [...lot.claims.values()];
-      const open = claims.reduce((sum, { wanted, taken }) => sum + Math.max(0, wanted - taken), 0);
-      const owing = claims
+      const clawbacks = [...lot.clawbacks.values()];
+      const open = clawbacks.reduce(
+        (sum, { wanted, taken }) => sum + Math.max(0, wanted - taken),
+        0,
+      );
+      const owing = clawbacks
         .filter(({ owes }) => owes)
         .reduce((sum, { wanted, taken }) => sum + Math.max(0, wanted - taken), 0);
-      const details = { ...lot, claims: [...lot.claims] };
-      const took = claims.reduce((sum, claim) => sum + claim.taken, 0);
+      const details = { ...lot, clawbacks: [...lot.clawbacks] };
+      const took = clawbacks.reduce((sum, clawback) => sum + clawback.taken, 0);
       requireThat(
         took === lot.revoked + lot.owed,
-        'What was taken is not what claims took',
+        'What was taken is not what clawbacks took',
         details,
       );
-      requireThat(open === 0 || lot.available === 0, 'A claim leaves what it could take', details);
       requireThat(
-        claims.every(({ wanted, taken }) => taken <= wanted),
-        'A claim keeps what it has to give back',
+        open === 0 || lot.available === 0,
+        'A clawback leaves what it could take',
+        details,
+      );
+      requireThat(
+        clawbacks.every(({ wanted, taken }) => taken <= wanted),
+        'A clawback keeps what it has to give back',
         details,
       );
       requireThat(
         owing <= lot.held || lot.owed === lot.consumed,
-        'A claim leaves what could be owed',
+        'A clawback leaves what could be owed',
         details,
       );
       requireThat(lot.owed <= lot.consumed, 'More is owed than was used', details);
@@ -729,7 +736,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     debtOf,
     overpaidOf,
     refundable,
-    expectedClaim,
+    expectedClawback,
     byBanks,
     stuck,
     /** Whether several things happen at once from now on. */
@@ -756,7 +763,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
         if (event.type === 'CreditsGranted' && event.data.source === 'purchase')
           bought.set(account, lotOf(account, event.data.lotId));
       }
-      for (const account of changed) requireClaimsStand(account);
+      for (const account of changed) requireClawbacksStand(account);
       for (const account of bought.keys()) requireDebtsSettled(bought, account);
       return [...changed];
     },

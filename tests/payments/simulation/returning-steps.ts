@@ -246,7 +246,7 @@ async function askBack(world: World, { someone, lot }: Found): Promise<string> {
     requireThat(
       status === 409 && code === 'refund-not-possible',
       'A refund is promised that is not possible',
-      { answer, lot: { ...lot, claims: [...lot.claims] }, now: world.now() },
+      { answer, lot: { ...lot, clawbacks: [...lot.clawbacks] }, now: world.now() },
     );
   else if (body !== undefined && body.credits !== expected.credits)
     requireThat(status === 409 && code === 'refund-changed', 'Another refund is promised', answer);
@@ -363,7 +363,7 @@ async function lookAtPurchases(world: World): Promise<string | null> {
         (refundable?.credits ?? null) === (expected?.credits ?? null) &&
         (refundable?.amount_cents ?? null) === (expected?.amountMinor ?? null),
       'The list offers another refund',
-      { refundable, expected, unused, lot: { ...lot, claims: [...lot.claims] } },
+      { refundable, expected, unused, lot: { ...lot, clawbacks: [...lot.clawbacks] } },
     );
   }
   return `${someone.name} ${rows.length}`;

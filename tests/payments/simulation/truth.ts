@@ -122,7 +122,7 @@ export function createTruth({ world }: TestStripe) {
 }
 
 /** What a dispute means: whether it takes, and whether what was used of it is owed. */
-export function claimOf(dispute: Stripe.Dispute): { takes: boolean; owes: boolean } {
+export function clawbackOf(dispute: Stripe.Dispute): { takes: boolean; owes: boolean } {
   switch (dispute.status) {
     case 'warning_needs_response':
     case 'warning_under_review':

@@ -137,7 +137,7 @@ const points: readonly { weight: number; at: RegExp; most: number }[] = [
   { weight: 3, at: /(after|before) provider\.createRefund/, most: 1 },
   { weight: 3, at: /(after|before) paid\.endRefund/, most: 1 },
   { weight: 3, at: /after paid\.requestRefund/, most: 1 },
-  { weight: 3, at: /(after|before) paid\.setClaim/, most: 2 },
+  { weight: 3, at: /(after|before) paid\.setClawback/, most: 2 },
   { weight: 2, at: /provider\.(cancel|change|expire|delete|setCancel)/, most: 2 },
   { weight: 2, at: /provider\.(retrieve|list)/, most: 8 },
   { weight: 2, at: /holds\./, most: 2 },

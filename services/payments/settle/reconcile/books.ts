@@ -143,15 +143,15 @@ export async function readRefundRows(
   return rows;
 }
 
-export type ClaimedLot = { userId: string; lotId: string; ref: string };
+export type ClawedBackLot = { userId: string; lotId: string; ref: string };
 
-/** Which claims the ledger moved in the window. */
-export async function readClaims(client: Queryable, since: number): Promise<ClaimedLot[]> {
-  const { rows } = await client.query<ClaimedLot>(
+/** Which clawbacks the ledger moved in the window. */
+export async function readClaims(client: Queryable, since: number): Promise<ClawedBackLot[]> {
+  const { rows } = await client.query<ClawedBackLot>(
     `select distinct substr(stream_id, 9) as "userId", message_data ->> 'lotId' as "lotId",
        message_data ->> 'ref' as ref
      from emt_messages
-     where message_type = 'LotClaimed' and message_metadata ->> 'occurredAt' >= $1
+     where message_type = 'ClawbackSet' and message_metadata ->> 'occurredAt' >= $1
      order by 1, 2, 3`,
     [new Date(since).toISOString()],
   );

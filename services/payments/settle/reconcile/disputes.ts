@@ -20,18 +20,18 @@ type DisputeRow = {
   stage: DisputeView['stage'];
 };
 
-/** Where a dispute stands is what its row says and what its claim takes, and the other way round. */
+/** Where a dispute stands is what its row says and what its clawback takes, and the other way round. */
 export async function compareDisputes(
   { pool, provider }: Dependencies,
   books: Books,
 ): Promise<Difference[]> {
   const rows = new Map((await readRows(pool, books.since)).map((row) => [row.id, row]));
-  const claims = await readClaims(pool, books.since);
-  const claimed = claims.flatMap(({ ref }) => (/^(dp|du|pdp)_/.test(ref) ? [ref] : []));
+  const clawbacks = await readClaims(pool, books.since);
+  const clawedBack = clawbacks.flatMap(({ ref }) => (/^(dp|du|pdp)_/.test(ref) ? [ref] : []));
   const moved = await movedDisputes(pool, books.since);
   const listed = new Map(books.disputes.map((view) => [view.disputeId, view]));
   const found: Difference[] = [];
-  for (const id of new Set([...listed.keys(), ...rows.keys(), ...claimed, ...moved])) {
+  for (const id of new Set([...listed.keys(), ...rows.keys(), ...clawedBack, ...moved])) {
     const view = listed.get(id) ?? (await provider.retrieveDispute(id));
     const row = rows.get(id) ?? (await readRow(pool, id));
     found.push(...(view === null ? onlyHere(id, row) : await compareView(pool, books, view, row)));
@@ -74,7 +74,7 @@ function onlyHere(id: string, row: DisputeRow | null): Difference[] {
       userId: row?.user_id ?? null,
       expected: 'a dispute at the provider',
       found: 'none',
-      cause: 'the ledger has a claim of a dispute that the provider does not know',
+      cause: 'the ledger has a clawback of a dispute that the provider does not know',
       repairs: repairers.nobody,
       isSettling: false,
     },
@@ -122,38 +122,38 @@ async function compareView(
             found: `${row.stage} (${row.status}), ${amountText(row.amount_minor, currency)}`,
           },
         ]),
-    ...(lot === null ? [] : await compareClaim(books, view, lot, common)),
+    ...(lot === null ? [] : await compareClawback(books, view, lot, common)),
   ];
 }
 
 /** An inquiry only freezes; what is won or closed gives everything back. */
-async function compareClaim(
+async function compareClawback(
   { account }: Books,
   { disputeId, stage, amountMinor }: DisputeView,
   lot: PaidLot,
   common: Pick<Difference, 'object' | 'userId' | 'cause' | 'repairs' | 'isSettling'>,
 ): Promise<Difference[]> {
   const { lots } = await account(lot.userId);
-  const claims = lots.find(({ lotId }) => lotId === lot.lotId)?.claims ?? [];
-  const claim = claims.find(({ ref }) => ref === disputeId);
+  const clawbacks = lots.find(({ lotId }) => lotId === lot.lotId)?.clawbacks ?? [];
+  const clawback = clawbacks.find(({ ref }) => ref === disputeId);
   const isOver = stage === 'won' || stage === 'closed';
   const wanted = isOver
     ? 0
     : creditsFor({ granted: lot.credits, paidMinor: lot.paidMinor }, amountMinor);
   const owes = stage === 'withdrawn' || stage === 'lost';
-  const stands = claim?.wanted ?? 0;
-  if (stands === wanted && (wanted === 0 || claim?.owes === owes)) return [];
+  const stands = clawback?.wanted ?? 0;
+  if (stands === wanted && (wanted === 0 || clawback?.owes === owes)) return [];
   return [
     {
       ...common,
-      kind: 'dispute-claim',
-      expected: claimText(wanted, owes, lot.lotId),
-      found: claimText(stands, claim?.owes ?? false, lot.lotId),
+      kind: 'dispute-clawback',
+      expected: clawbackText(wanted, owes, lot.lotId),
+      found: clawbackText(stands, clawback?.owes ?? false, lot.lotId),
     },
   ];
 }
 
-function claimText(wanted: number, owes: boolean, lotId: string): string {
+function clawbackText(wanted: number, owes: boolean, lotId: string): string {
   if (wanted === 0) return `nothing taken of ${lotId}`;
   return `${wanted} credits of ${lotId} ${owes ? 'taken or owed' : 'frozen'}`;
 }

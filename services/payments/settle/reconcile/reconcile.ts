@@ -5,7 +5,7 @@ import type { Difference } from './difference.ts';
 import { readBooks } from './books.ts';
 import { compareClosed } from './closed.ts';
 import type { Books, BooksDependencies } from './books.ts';
-import { compareClaims } from './claims.ts';
+import { compareClawbacks } from './clawbacks.ts';
 import { compareDisputes } from './disputes.ts';
 import { comparePayments } from './payments.ts';
 import { compareRefunds } from './refunds.ts';
@@ -51,7 +51,7 @@ export async function reconcile(
     ...(await comparePayments(dependencies, books)),
     ...(await compareRefunds(dependencies, books)),
     ...(await compareDisputes(dependencies, books)),
-    ...(await compareClaims(dependencies, books)),
+    ...(await compareClawbacks(dependencies, books)),
     ...(await compareClosed(dependencies)),
     ...(await comparePlans(dependencies, books)),
     ...(await compareRows(pool, books)),

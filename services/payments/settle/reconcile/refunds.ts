@@ -171,7 +171,7 @@ async function compareBankRefunds(
     const lot = isOurs ? null : lotOfIntent(books, intentId);
     if (lot !== null && intentId !== null) lots.set(lot.lotId, { lot, intentId });
   }
-  // The other way: what a claim has taken must have been given back.
+  // The other way: what a clawback has taken must have been given back.
   for (const { lotId, ref } of await readClaims(dependencies.pool, books.since)) {
     if (!/^(ch|py)_/.test(ref) || lots.has(lotId)) continue;
     const lot = await findPaidLot(dependencies.pool, { lotId });
@@ -203,11 +203,11 @@ async function compareBankRefund(
   const target = creditsFor({ granted: lot.credits, paidMinor: lot.paidMinor }, all);
   const wanted =
     bankMinor === 0 ? 0 : Math.max(0, target - sum(gone.map(({ credits }) => credits)));
-  const claims = account.lots.find(({ lotId }) => lotId === lot.lotId)?.claims ?? [];
-  const claimed = sum(
-    claims.filter(({ ref }) => /^(ch|py)_/.test(ref)).map((claim) => claim.wanted),
+  const clawbacks = account.lots.find(({ lotId }) => lotId === lot.lotId)?.clawbacks ?? [];
+  const clawedBack = sum(
+    clawbacks.filter(({ ref }) => /^(ch|py)_/.test(ref)).map((clawback) => clawback.wanted),
   );
-  if (claimed === wanted) return [];
+  if (clawedBack === wanted) return [];
   const newest = Math.max(0, ...shown.map(({ createdAt }) => createdAt));
   return [
     {
@@ -215,7 +215,7 @@ async function compareBankRefund(
       object: intentId,
       userId: lot.userId,
       expected: `${wanted} credits of ${lot.lotId} taken back for ${amountText(bankMinor, lot.currency)}`,
-      found: `${claimed} credits`,
+      found: `${clawedBack} credits`,
       cause: 'it was refunded without us, and the delivery of that was lost or is still on its way',
       repairs: repairers.reading,
       isSettling: isYoung(books, newest),

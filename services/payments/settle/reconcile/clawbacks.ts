@@ -3,7 +3,7 @@ import type { Queryable } from '#db/connect.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
-import type { Claim } from '#services/credits/account/lots.ts';
+import type { Clawback } from '#services/credits/account/lots.ts';
 import { amountText, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
@@ -16,36 +16,37 @@ type Dependencies = { pool: pg.Pool; provider: PaymentProvider };
 /**
  * Money that went back twice, where the ledger has credits for once: a refund that failed, whose
  * credits were refunded again, and that was paid after all, or a dispute of what had been refunded. No
- * debt covers it, since nobody used these credits; the claim waits for ever, and somebody has to know.
+ * debt covers it, since nobody used these credits; the clawback waits for ever, and somebody has to know.
  */
-export async function compareClaims(
+export async function compareClawbacks(
   dependencies: Dependencies,
   books: Books,
 ): Promise<Difference[]> {
   const { pool } = dependencies;
   const moved = [
     ...(await readClaims(pool, books.since)),
-    // A claim that waited for a refund can be filled by nothing once that is paid.
+    // A clawback that waited for a refund can be filled by nothing once that is paid.
     ...(await readRefundRows(pool, books.since, [])),
   ];
   const found: Difference[] = [];
   for (const [lotId, userId] of new Map(moved.map((one) => [one.lotId, one.userId]))) {
-    const claims = unfilled(await books.account(userId), lotId);
-    const lot = claims.length === 0 ? null : await findPaidLot(pool, { lotId });
+    const clawbacks = unfilled(await books.account(userId), lotId);
+    const lot = clawbacks.length === 0 ? null : await findPaidLot(pool, { lotId });
     const twice = lot === null ? 0 : (await goneOf(dependencies, lot)) - lot.paidMinor;
-    // Each claim is rounded up to whole credits, so the last one may want more than there ever was.
-    if (lot !== null && twice > 0) found.push(...claims.map((claim) => lost(claim, lot, twice)));
+    // Each clawback is rounded up to whole credits, so the last one may want more than there ever was.
+    if (lot !== null && twice > 0)
+      found.push(...clawbacks.map((clawback) => lost(clawback, lot, twice)));
   }
   return found;
 }
 
 /** Those that owe and want more than holds and refunds that are under way could bring back. */
-function unfilled({ lots }: AccountState, lotId: string): Claim[] {
+function unfilled({ lots }: AccountState, lotId: string): Clawback[] {
   const lot = lots.find((candidate) => candidate.lotId === lotId);
   if (!lot) return [];
-  const claims = lot.claims.filter(({ owes, wanted, taken }) => owes && wanted > taken);
-  const missing = claims.reduce((sum, { wanted, taken }) => sum + wanted - taken, 0);
-  return missing > lot.held + lot.cashPending ? claims : [];
+  const clawbacks = lot.clawbacks.filter(({ owes, wanted, taken }) => owes && wanted > taken);
+  const missing = clawbacks.reduce((sum, { wanted, taken }) => sum + wanted - taken, 0);
+  return missing > lot.held + lot.cashPending ? clawbacks : [];
 }
 
 /** All money of a payment that went back, by whomever. */
@@ -66,9 +67,9 @@ async function disputedOf(client: Queryable, { lotId }: PaidLot): Promise<number
   return rows[0]?.minor ?? 0;
 }
 
-function lost({ ref, wanted, taken }: Claim, lot: PaidLot, twice: number): Difference {
+function lost({ ref, wanted, taken }: Clawback, lot: PaidLot, twice: number): Difference {
   return {
-    kind: 'claim-unfilled',
+    kind: 'clawback-unfilled',
     object: ref,
     userId: lot.userId,
     expected: `${wanted} credits of ${lot.lotId} taken back`,

@@ -28,7 +28,7 @@ async function unfilled(
   now += hour;
   const { differences } = await reconcile(dependencies);
   return differences.filter(
-    ({ kind, userId }) => kind === 'claim-unfilled' && userId === one.person.userId,
+    ({ kind, userId }) => kind === 'clawback-unfilled' && userId === one.person.userId,
   );
 }
 
@@ -91,7 +91,7 @@ test('what a refund on its way may bring back is waited for, and no rounding is 
   const { id } = shop.stripe.openDispute(one.intentId, { amountMinor: 999 });
   await shop.deliver();
   // 0.02 and 19.98 credits, each a whole more.
-  expect((await lotOf(shop, one)).claims).toMatchObject([
+  expect((await lotOf(shop, one)).clawbacks).toMatchObject([
     { wanted: 1, taken: 1 },
     { ref: id, wanted: 20, taken: 19 },
   ]);

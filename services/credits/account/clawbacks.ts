@@ -1,10 +1,10 @@
 import type { AccountState, Debt, Settled } from './state.ts';
 import { gapOf, sumOf, takeFrom, without } from './lots.ts';
-import type { Claim, Lot } from './lots.ts';
+import type { Clawback, Lot } from './lots.ts';
 import type { CreditFact } from './events.ts';
 
 /**
- * What claims on lots take and give back. A claim says where it should stand and not by how much it
+ * What clawbacks on lots take and give back. A clawback says where it should stand and not by how much it
  * moves, so that news of it may come twice and in any order: whatever an account looks like, the facts
  * named here bring it nearer, and when there are none it stands right.
  *
@@ -16,21 +16,21 @@ import type { CreditFact } from './events.ts';
 /** A chain of settlements that is longer is undone from its far end, in several commands. */
 const longestChain = 8;
 
-/** What claims could take or call a debt and have not; nothing is due between two commands. */
-export function claimsDue(state: AccountState): CreditFact[] {
+/** What clawbacks could take or call a debt and have not; nothing is due between two commands. */
+export function clawbacksDue(state: AccountState): CreditFact[] {
   return state.lots.flatMap((lot) => dueIn(lot, debtsOf(state, lot.lotId)));
 }
 
 /** What a revocation could take or call a debt and has not; nothing after a whole command. */
-export function unpaidClaims(state: AccountState): string[] {
-  return claimsDue(state).map((fact) => `${fact.type} is due`);
+export function unpaidClawbacks(state: AccountState): string[] {
+  return clawbacksDue(state).map((fact) => `${fact.type} is due`);
 }
 
 /**
  * What is available goes first to what the lot owes of credits that are no longer consumed, then to
- * what claims want, then to the rest of what it owes, and last to what is only to be frozen. Nobody is
+ * what clawbacks want, then to the rest of what it owes, and last to what is only to be frozen. Nobody is
  * to owe credits and get them back minutes later: what a hold may still bring is waited for, by the
- * oldest claims, and is owed no more.
+ * oldest clawbacks, and is owed no more.
  */
 function dueIn(lot: Lot, debts: readonly Debt[]): CreditFact[] {
   const { lotId, available, held, consumed } = lot;
@@ -66,19 +66,21 @@ function dueIn(lot: Lot, debts: readonly Debt[]): CreditFact[] {
   ];
 }
 
-/** Debts that would be waited for instead; the others' claims are about to give them back. */
-function stillWanted({ claims }: Lot, debts: readonly Debt[]): Debt[] {
+/** Debts that would be waited for instead; the others' clawbacks are about to give them back. */
+function stillWanted({ clawbacks }: Lot, debts: readonly Debt[]): Debt[] {
   return debts.filter((debt) =>
-    claims.some((claim) => claim.ref === debt.ref && claim.owes && gapOf(claim) >= 0),
+    clawbacks.some(
+      (clawback) => clawback.ref === debt.ref && clawback.owes && gapOf(clawback) >= 0,
+    ),
   );
 }
 
-type Gap = Pick<Claim, 'ref' | 'cause'> & { credits: number };
+type Gap = Pick<Clawback, 'ref' | 'cause'> & { credits: number };
 
-function gapsOf({ claims }: Lot, owes: boolean): Gap[] {
-  return claims.flatMap((claim) =>
-    claim.owes === owes && gapOf(claim) > 0
-      ? [{ ref: claim.ref, cause: claim.cause, credits: gapOf(claim) }]
+function gapsOf({ clawbacks }: Lot, owes: boolean): Gap[] {
+  return clawbacks.flatMap((clawback) =>
+    clawback.owes === owes && gapOf(clawback) > 0
+      ? [{ ref: clawback.ref, cause: clawback.cause, credits: gapOf(clawback) }]
       : [],
   );
 }
@@ -87,7 +89,7 @@ function revocation(lotId: string, { ref, cause, credits }: Gap): CreditFact {
   return { type: 'LotRevoked', data: { lotId, credits, cause, ref } };
 }
 
-/** One open debt for each claim: what is owed later adds to it, so that there are never many. */
+/** One open debt for each clawback: what is owed later adds to it, so that there are never many. */
 function namedDebts(
   { lotId, debts: named }: Lot,
   open: readonly Debt[],
@@ -103,17 +105,17 @@ function namedDebts(
 }
 
 /**
- * The next step of giving back what a claim has beyond what it wants, and what a claim that no longer
+ * The next step of giving back what a clawback has beyond what it wants, and what a clawback that no longer
  * owes had made a debt of; nothing when it stands right. Usually one fact, more when lots that settled
- * debts have been claimed themselves.
+ * debts have been clawed back themselves.
  */
 export function nextGivenBack(state: AccountState, lotId: string, ref: string): CreditFact[] {
-  const claim = state.lots
+  const clawback = state.lots
     .find((lot) => lot.lotId === lotId)
-    ?.claims.find((candidate) => candidate.ref === ref);
-  if (!claim) return [];
-  const excess = -gapOf(claim);
-  const most = claim.owes ? excess : Number.MAX_SAFE_INTEGER;
+    ?.clawbacks.find((candidate) => candidate.ref === ref);
+  if (!clawback) return [];
+  const excess = -gapOf(clawback);
+  const most = clawback.owes ? excess : Number.MAX_SAFE_INTEGER;
   if (most <= 0) return [];
   const debt = debtsOf(state, lotId).findLast((candidate) => candidate.ref === ref);
   if (debt) {
@@ -125,18 +127,18 @@ export function nextGivenBack(state: AccountState, lotId: string, ref: string): 
   );
   if (settled) return undone(state, settled, Math.min(most, settled.credits));
   return excess > 0
-    ? [{ type: 'LotReinstated', data: { lotId, credits: excess, cause: claim.cause, ref } }]
+    ? [{ type: 'LotReinstated', data: { lotId, credits: excess, cause: clawback.cause, ref } }]
     : [];
 }
 
-/** Whether a claim has given back all that it has to; what it waits for comes by itself. */
+/** Whether a clawback has given back all that it has to; what it waits for comes by itself. */
 export function isConsistent(state: AccountState, lotId: string, ref: string): boolean {
   return nextGivenBack(state, lotId, ref).length === 0;
 }
 
 /**
  * Undoes a settlement: its credits are available again in the lot that had settled. When that lot has
- * been claimed since, and another one pays for what it consumed, the other one's is undone before.
+ * been clawed back since, and another one pays for what it consumed, the other one's is undone before.
  */
 function undone(state: AccountState, settled: Settled, credits: number): CreditFact[] {
   const { debtLotId, lotId } = settled;
@@ -161,14 +163,14 @@ function debtsOf({ debts }: AccountState, lotId: string): Debt[] {
   return debts.filter((debt) => debt.lotId === lotId);
 }
 
-/** The most events that the settling of a run can cause beside its own, were all its lots claimed. */
+/** The most events that the settling of a run can cause beside its own, were all its lots clawed back. */
 export function eventsWaiting(state: AccountState): number {
   return state.lots
     .filter((lot) => lot.held > 0)
     .map((lot) => {
       const gaps = gapsOf(lot, true).length + gapsOf(lot, false).length;
       const debts = debtsOf(state, lot.lotId).length;
-      // One claim can be filled in part by what came back and in part by debt.
+      // One clawback can be filled in part by what came back and in part by debt.
       return gaps + debts === 0 ? 0 : gaps + debts + 1;
     })
     .reduce((sum, events) => sum + events, 0);
