@@ -12,7 +12,7 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import type { CouncilModel, Plan, Seat } from './run/events.ts';
+import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { streamOf } from './run/events.ts';
 
@@ -131,7 +131,7 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion,
       seats,
-      plan: planOf(registry, strategy, createdAt),
+      schedule: scheduleOf(registry, strategy, createdAt),
       seed: seats.every((seat) => seat.simulated)
         ? sandboxRunSeed(sandboxSeed, request)
         : randomBytes(16).toString('hex'),
@@ -166,7 +166,7 @@ export function knownStrategy(id: string): Strategy {
   return found;
 }
 
-function planOf(registry: ModelRegistry, strategy: Strategy, at: string): Plan {
+function scheduleOf(registry: ModelRegistry, strategy: Strategy, at: string): Schedule {
   const use = (model: ModelUse) => councilModel(registry, model);
   const { deadlines } = strategy;
   return {

@@ -263,8 +263,8 @@ async function rearmed(
 ): Promise<boolean> {
   if (payload.rearmed || !isLate(payload.dueAt, dependencies.clock())) return false;
   const state = await dependencies.readState(payload.runId);
-  if (!('plan' in state)) return false;
-  const lengthMs = deadlineLength(state.plan.deadlinesMs, payload);
+  if (!('schedule' in state)) return false;
+  const lengthMs = deadlineLength(state.schedule.deadlinesMs, payload);
   const dueAt = new Date(dependencies.clock() + lengthMs).toISOString();
   await addJob(dependencies.pool, {
     task,

@@ -106,9 +106,9 @@ function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
 function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
   const started = view.startedAt === null ? null : Date.parse(view.startedAt);
   const left =
-    started === null || !isUnderway(view) || view.plan.typicalSeconds === 0
+    started === null || !isUnderway(view) || view.schedule.typicalSeconds === 0
       ? null
-      : Math.round(view.plan.typicalSeconds - (now - started) / 1000);
+      : Math.round(view.schedule.typicalSeconds - (now - started) / 1000);
   return {
     id: view.id,
     current_step: stepOf(view),

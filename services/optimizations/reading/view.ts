@@ -5,7 +5,7 @@ import type {
   LedgerTexts,
   MissingSeat,
   OptimizationEvent,
-  Plan,
+  Schedule,
   Scores,
   Seat,
   Slot,
@@ -95,7 +95,7 @@ export type RunView = {
   objectives: readonly string[];
   constraints: readonly string[];
   seats: readonly Seat[];
-  plan: Plan;
+  schedule: Schedule;
   calls: Readonly<Record<Slot, CallView>>;
   accepted: readonly string[] | null;
   missing: readonly MissingSeat[];
@@ -138,7 +138,7 @@ export function patchOf(
 ): RunPatch {
   switch (event.type) {
     case 'OptimizationCreated': {
-      const { challengeType, strategy, price, priceUntil, seats, plan, createdAt } = event.data;
+      const { challengeType, strategy, price, priceUntil, seats, schedule, createdAt } = event.data;
       return {
         ...emptyView,
         id: runId,
@@ -147,7 +147,7 @@ export function patchOf(
         price,
         priceUntil,
         seats,
-        plan,
+        schedule,
         createdAt,
         retryOf: event.data.retryOf ?? null,
         title: texts['title'] ?? null,
@@ -297,7 +297,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const emptyPlan: Plan = {
+const emptySchedule: Schedule = {
   reviewsPerSeat: 0,
   extractors: [],
   synthesizers: [],
@@ -333,7 +333,7 @@ const emptyView: RunView = {
   objectives: [],
   constraints: [],
   seats: [],
-  plan: emptyPlan,
+  schedule: emptySchedule,
   calls: {},
   accepted: null,
   missing: [],

@@ -1,4 +1,4 @@
-import type { Plan } from './events.ts';
+import type { Schedule } from './events.ts';
 import type { OpenState, RunState } from './state.ts';
 
 /**
@@ -11,7 +11,7 @@ export function isLate(dueAt: string, now: number): boolean {
 
 /** Milliseconds of a stage's deadline, or of the run's when no stage is named. */
 export function deadlineLength(
-  lengths: Plan['deadlinesMs'],
+  lengths: Schedule['deadlinesMs'],
   of: { stage?: string; kind?: string },
 ): number {
   switch (of.stage) {
@@ -40,7 +40,7 @@ export function timeLeft(state: RunState, now: number): number {
  */
 export function untilClosed(state: OpenState, now: number): number {
   return isLate(state.hardAt, now)
-    ? deadlineLength(state.plan.deadlinesMs, { stage: state.stage, kind: 'hard' })
+    ? deadlineLength(state.schedule.deadlinesMs, { stage: state.stage, kind: 'hard' })
     : Date.parse(state.hardAt) - now;
 }
 

@@ -33,7 +33,7 @@ export type CouncilModel = {
 export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
 
 /** Everything besides the panel that a run's decisions depend on, fixed when it is created. */
-export type Plan = {
+export type Schedule = {
   reviewsPerSeat: number;
   /** First and second. */
   extractors: readonly CouncilModel[];
@@ -257,7 +257,7 @@ export type OptimizationEvent =
         priceUntil: string;
         catalogueVersion: string;
         seats: readonly Seat[];
-        plan: Plan;
+        schedule: Schedule;
         /** 32 hex characters; everything random in the run is derived from it. */
         seed: string;
         retryOf?: string;

@@ -111,7 +111,7 @@ type CommandOf<Type extends OptimizationCommand['type']> = Extract<
 function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
   if (state.stage !== 'draft') return [];
   if (!command.seatable) return [conclude(state, 'not_started', null, 'not_seatable')];
-  const { deadlinesMs } = state.plan;
+  const { deadlinesMs } = state.schedule;
   return [
     {
       type: 'ProcessingStarted',
@@ -231,7 +231,7 @@ function consequences(
         notes: outcome.notes,
         source: command.slot === claimsSlot(1) ? 'extractor' : 'second_extractor',
         scored: true,
-        ...reviewDeadlines(state.plan, command.now),
+        ...reviewDeadlines(state.schedule, command.now),
         ...(text === undefined ? {} : { sealed: { ledger: text } }),
       },
     },

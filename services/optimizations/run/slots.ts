@@ -1,4 +1,4 @@
-import type { CouncilModel, Plan, Seat, Slot } from './events.ts';
+import type { CouncilModel, Schedule, Seat, Slot } from './events.ts';
 
 /** Reading and writing the names of slots; the grammar stands at `Slot` in `events.ts`. */
 export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
@@ -46,7 +46,7 @@ export function stageOf(slot: Slot): Stage {
 /** The model that a slot calls. `synthesizers` says which synthesiser (0 or 1) wrote each round. */
 export function modelOf(
   slot: Slot,
-  run: { seats: readonly Seat[]; plan: Plan; synthesizers?: readonly number[] },
+  run: { seats: readonly Seat[]; schedule: Schedule; synthesizers?: readonly number[] },
 ): CouncilModel {
   const parts = parseSlot(slot);
   const synthesizers = run.synthesizers ?? [];
@@ -59,12 +59,12 @@ export function modelOf(
         slot,
       );
     case 'claims':
-      return modelAt(run.plan.extractors, parts.round - 1, slot);
+      return modelAt(run.schedule.extractors, parts.round - 1, slot);
     case 'draft':
-      return modelAt(run.plan.synthesizers, synthesizers[parts.round - 1] ?? -1, slot);
+      return modelAt(run.schedule.synthesizers, synthesizers[parts.round - 1] ?? -1, slot);
     case 'verify':
       return modelAt(
-        run.plan.verifiers[synthesizers[parts.round - 1] ?? -1] ?? [],
+        run.schedule.verifiers[synthesizers[parts.round - 1] ?? -1] ?? [],
         parts.verifier - 1,
         slot,
       );

@@ -5,7 +5,7 @@ import type {
   Heading,
   MissingSeat,
   OptimizationEvent,
-  Plan,
+  Schedule,
   Seat,
   Slot,
 } from './events.ts';
@@ -56,8 +56,8 @@ function stepOpinions(state: At<'opinions'>, now: string): OptimizationEvent[] {
   if (waiting.length === 0)
     return [met ? closeOpinions(state, 'all', now) : conclude(state, 'failed', null, 'quorum')];
   if (met) return state.softPassed ? [closeOpinions(state, 'quorum', now)] : [];
-  const { plan, seats } = state;
-  return answersReachable(seats.length, plan.minFamilies, answeredSeats(state), waiting)
+  const { schedule, seats } = state;
+  return answersReachable(seats.length, schedule.minFamilies, answeredSeats(state), waiting)
     ? []
     : [conclude(state, 'failed', null, 'quorum')];
 }
@@ -69,7 +69,7 @@ export function closeOpinions(
 ): OptimizationEvent {
   const accepted = answeredSeats(state).map((seat) => seat.seat);
   const order = seededOrder(state.seed, 'order', accepted);
-  const offsets = reviewOffsets(accepted.length, state.plan.reviewsPerSeat);
+  const offsets = reviewOffsets(accepted.length, state.schedule.reviewsPerSeat);
   const schedule = reviewSchedule(order, offsets);
   const labels = Object.fromEntries(
     Object.entries(schedule).map(([reviewer, shown]) => [
@@ -90,7 +90,7 @@ export function closeOpinions(
       order,
       offsets,
       labels,
-      claimsHardAt: later(now, state.plan.deadlinesMs.claims),
+      claimsHardAt: later(now, state.schedule.deadlinesMs.claims),
     },
   };
 }
@@ -121,7 +121,7 @@ export function fallbackLedger(state: At<'claims'>, now: string): OptimizationEv
       notes: [],
       source: 'fallback',
       scored: false,
-      ...reviewDeadlines(state.plan, now),
+      ...reviewDeadlines(state.schedule, now),
     },
   };
 }
@@ -159,7 +159,7 @@ export function closeReviews(
       data: {
         ...scores,
         inputs,
-        synthesisHardAt: later(now, state.plan.deadlinesMs.synthesis),
+        synthesisHardAt: later(now, state.schedule.deadlinesMs.synthesis),
       },
     },
   ];
@@ -187,13 +187,13 @@ export function countReviews(state: At<'reviews'>) {
       }),
     ),
     reviewOrder: { order: state.order, offsets: state.offsets },
-    minFamilies: state.plan.minFamilies,
+    minFamilies: state.schedule.minFamilies,
     process: [
       ...(state.missing.length > 0 ? ['seats_missing'] : []),
-      ...(state.missing.some(({ seat }) => seat === state.plan.strongest)
+      ...(state.missing.some(({ seat }) => seat === state.schedule.strongest)
         ? ['strongest_seat_missing']
         : []),
-      ...(state.plan.pricesStale === true ? ['price_table_stale'] : []),
+      ...(state.schedule.pricesStale === true ? ['price_table_stale'] : []),
       ...(missing.length > 0 ? ['reviews_missing'] : []),
       ...(state.scored ? [] : ['no_claim_ledger']),
       ...(excluded ? ['seat_excluded'] : []),
@@ -224,7 +224,7 @@ function excludedSeat(
   const left = state.seats.filter(
     (seat) => state.accepted.includes(seat.seat) && seat.seat !== worst.seat,
   );
-  if (!answersQuorum(state.seats.length, state.plan.minFamilies, left)) return null;
+  if (!answersQuorum(state.seats.length, state.schedule.minFamilies, left)) return null;
   return { seat: worst.seat, why: 'injection', flags: worst.flags };
 }
 
@@ -335,7 +335,7 @@ function answeredSeats(state: At<'opinions'>): Seat[] {
 }
 
 export function opinionsQuorumMet(state: At<'opinions'>): boolean {
-  return answersQuorum(state.seats.length, state.plan.minFamilies, answeredSeats(state));
+  return answersQuorum(state.seats.length, state.schedule.minFamilies, answeredSeats(state));
 }
 
 export function reviewsQuorumMet(state: At<'reviews'>): boolean {
@@ -380,12 +380,12 @@ function missingSeats(
 }
 
 export function reviewDeadlines(
-  plan: Plan,
+  schedule: Schedule,
   now: string,
 ): { reviewsSoftAt: string; reviewsHardAt: string } {
   return {
-    reviewsSoftAt: later(now, plan.deadlinesMs.reviewsSoft),
-    reviewsHardAt: later(now, plan.deadlinesMs.reviewsHard),
+    reviewsSoftAt: later(now, schedule.deadlinesMs.reviewsSoft),
+    reviewsHardAt: later(now, schedule.deadlinesMs.reviewsHard),
   };
 }
 export function later(iso: string, milliseconds: number): string {

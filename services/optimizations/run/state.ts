@@ -4,7 +4,7 @@ import type {
   Ledger,
   MissingSeat,
   OptimizationEvent,
-  Plan,
+  Schedule,
   Seat,
   Slot,
 } from './events.ts';
@@ -42,7 +42,7 @@ type Created = {
   priceUntil: string;
   catalogueVersion: string;
   seats: readonly Seat[];
-  plan: Plan;
+  schedule: Schedule;
   seed: string;
   /** Since when the run is out of sight, ISO 8601 UTC; null while it is in the lists. */
   hiddenAt: string | null;
@@ -128,7 +128,7 @@ export function endedBy(failure: FailureClass): EndedBy | null {
 export function evolve(state: RunState, event: OptimizationEvent): RunState {
   if (event.type === 'OptimizationCreated') {
     const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = event.data;
-    const { seats, plan, seed } = event.data;
+    const { seats, schedule, seed } = event.data;
     return {
       stage: 'draft',
       userId,
@@ -138,7 +138,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       priceUntil,
       catalogueVersion,
       seats,
-      plan,
+      schedule,
       seed,
       hiddenAt: null,
       renames: 0,
@@ -272,7 +272,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
 
 function createdPart(state: Known): Created {
   const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = state;
-  const { seats, plan, seed, hiddenAt, renames, restores } = state;
+  const { seats, schedule, seed, hiddenAt, renames, restores } = state;
   return {
     userId,
     challengeType,
@@ -281,7 +281,7 @@ function createdPart(state: Known): Created {
     priceUntil,
     catalogueVersion,
     seats,
-    plan,
+    schedule,
     seed,
     hiddenAt,
     renames,

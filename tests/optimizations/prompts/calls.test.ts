@@ -6,7 +6,12 @@ import type { ModelUse } from '#services/models/strategies.ts';
 import { normalizeSpace } from '#services/optimizations/prompts/scrub.ts';
 import { prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
-import type { CouncilModel, LedgerTexts, Plan, Slot } from '#services/optimizations/run/events.ts';
+import type {
+  CouncilModel,
+  LedgerTexts,
+  Schedule,
+  Slot,
+} from '#services/optimizations/run/events.ts';
 import { decide } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
@@ -26,7 +31,7 @@ import {
   deadline,
   fails,
   noon,
-  plan,
+  schedule,
   runId,
   start,
 } from '#tests/optimizations/run/run-script.ts';
@@ -108,8 +113,8 @@ function councilModel({ model, effort }: ModelUse): CouncilModel {
 function begun(asked: Challenge, strategyId = 'balanced', seed = 'c0ffee'.repeat(5)): Told {
   const strategy = strategies.find(({ id }) => id === strategyId);
   if (!strategy) throw new Error(`No strategy ${strategyId}`);
-  const ofStrategy: Plan = {
-    ...plan,
+  const ofStrategy: Schedule = {
+    ...schedule,
     reviewsPerSeat: strategy.reviewsPerSeat,
     extractors: strategy.extractors.map(councilModel),
     synthesizers: strategy.synthesizers.map(councilModel),
@@ -119,7 +124,7 @@ function begun(asked: Challenge, strategyId = 'balanced', seed = 'c0ffee'.repeat
     challengeType: asked.type,
     strategy: strategy.id,
     seed,
-    plan: ofStrategy,
+    schedule: ofStrategy,
     seats: strategy.panel.map((seat) => ({
       ...councilModel(seat),
       seat: seat.seat,
@@ -169,9 +174,9 @@ function answered(told: Told, slot: Slot, reply: Reply = sandbox): Told {
 }
 
 function modelOfSlot({ state }: OpenRun, slot: Slot): CouncilModel {
-  if (!('plan' in state)) throw new Error('The run has not begun');
+  if (!('schedule' in state)) throw new Error('The run has not begun');
   const synthesizers = 'synthesizers' in state ? state.synthesizers : [];
-  return modelOf(slot, { seats: state.seats, plan: state.plan, synthesizers });
+  return modelOf(slot, { seats: state.seats, schedule: state.schedule, synthesizers });
 }
 
 function failed(told: Told, slot: Slot): Told {
@@ -297,9 +302,9 @@ describe('what a reviewer is shown', () => {
     const { view } = finalRun;
     const council = [
       ...view.seats,
-      ...view.plan.extractors,
-      ...view.plan.synthesizers,
-      ...view.plan.verifiers.flat(),
+      ...view.schedule.extractors,
+      ...view.schedule.synthesizers,
+      ...view.schedule.verifiers.flat(),
     ];
     const names = new Set(council.flatMap(({ model, provider }) => [model, provider]));
     for (const { prepared } of balanced.asked) {

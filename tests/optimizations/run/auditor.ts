@@ -4,7 +4,7 @@ import type { AccountState } from '#services/credits/account/state.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import type {
   OptimizationEvent,
-  Plan,
+  Schedule,
   Seat,
   Settlement,
 } from '#services/optimizations/run/events.ts';
@@ -64,7 +64,7 @@ export type RunAudit = {
   stage: OpenStage;
   price: number;
   seats: readonly Seat[];
-  plan: Plan;
+  schedule: Schedule;
   slots: Map<string, SlotAudit>;
   accepted: readonly string[] | null;
   reviewsClosed: boolean;
@@ -159,7 +159,7 @@ export function createAuditor(): Auditor {
         requireThat(run.price === 0, 'a run created twice', of);
         run.price = event.data.price;
         run.seats = event.data.seats;
-        run.plan = event.data.plan;
+        run.schedule = event.data.schedule;
         return;
       case 'ProcessingStarted':
         requireThat(run.reserved !== null, 'a run started without a hold', of);
@@ -434,7 +434,7 @@ function emptyRun(): RunAudit {
     stage: 'draft',
     price: 0,
     seats: [],
-    plan: {
+    schedule: {
       reviewsPerSeat: 0,
       extractors: [],
       synthesizers: [],

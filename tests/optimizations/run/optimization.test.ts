@@ -29,7 +29,7 @@ import {
   opinion,
   opinionsOf,
   passedChecks,
-  plan,
+  schedule,
   price,
   reviewBy,
   reviewsOf,
@@ -87,7 +87,7 @@ describe('creating', () => {
 });
 
 describe('a draft', () => {
-  test('starts with the deadlines of its plan', () => {
+  test('starts with the deadlines of its schedule', () => {
     expect(created().when(start())).toEqual([
       {
         type: 'ProcessingStarted',
@@ -528,7 +528,7 @@ describe('the opinions', () => {
     });
     const third = five.given(deadline('opinions', 'soft')).answered(['opinion.R1']);
     expect(stageOf(third)).toBe('claims');
-    const dual = started({ plan: { ...plan, minFamilies: 2 } })
+    const dual = started({ schedule: { ...schedule, minFamilies: 2 } })
       .answered(opinionsOf(['S1', 'S2', 'R2', 'I2']))
       .died(opinionsOf(['S3', 'I1']))
       .answered(['opinion.R1']);
@@ -766,7 +766,7 @@ describe('the reviews', () => {
   test('need at least one reader of every answer', () => {
     // One review each: three reviewers are enough in number, but read three answers only.
     const told = started({
-      plan: { ...plan, reviewsPerSeat: 1 },
+      schedule: { ...schedule, reviewsPerSeat: 1 },
       seats: sevenSeats.slice(0, 5),
     });
     const reviewing = told
@@ -790,7 +790,7 @@ describe('the reviews', () => {
   });
 
   test('fail at once when an answer has lost all its readers', () => {
-    const told = started({ plan: { ...plan, reviewsPerSeat: 1 } });
+    const told = started({ schedule: { ...schedule, reviewsPerSeat: 1 } });
     const reviewing = told.answered(owedSlots(told.state)).answered(['claims.1']);
     expect(ending(reviewing.died(['review.S1']).events)).toMatchObject({
       outcome: 'failed',

@@ -7,7 +7,7 @@ import type {
   CouncilModel,
   DraftChecks,
   OptimizationEvent,
-  Plan,
+  Schedule,
   Seat,
   Slot,
   Stance,
@@ -55,7 +55,7 @@ function model(name: string, provider: string): CouncilModel {
   return { model: name, provider, effort: null, simulated: true };
 }
 
-export const plan: Plan = {
+export const schedule: Schedule = {
   reviewsPerSeat: 6,
   extractors: [model('extractor-one', 'openai'), model('extractor-two', 'google')],
   synthesizers: [model('writer-one', 'anthropic'), model('writer-two', 'openai')],
@@ -89,7 +89,7 @@ export function create(parts: Partial<CreatedData> = {}): OptimizationCommand {
       priceUntil: after(86_400_000),
       catalogueVersion: 'test',
       seats: sevenSeats,
-      plan,
+      schedule,
       seed,
       createdAt: noon,
       sealed: {

@@ -4,7 +4,7 @@ import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { FailureClass } from '#services/models/model.ts';
 import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
-import type { OptimizationEvent, Plan, Slot } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent, Schedule, Slot } from '#services/optimizations/run/events.ts';
 import { decide, optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
@@ -27,7 +27,7 @@ import {
   ledgerOf,
   noon,
   opinion,
-  plan as usualPlan,
+  schedule as usualSchedule,
   reviewBy,
   sevenSeats,
   verdict,
@@ -330,8 +330,8 @@ export function live(options: WorldOptions): World {
     if (payload.rearmed || !isLate(payload.dueAt, now)) return false;
     const state = stateOfRun(payload.runId);
     yield anytime;
-    if (!state || !('plan' in state)) return false;
-    const lengthMs = deadlineLength(state.plan.deadlinesMs, payload);
+    if (!state || !('schedule' in state)) return false;
+    const lengthMs = deadlineLength(state.schedule.deadlinesMs, payload);
     const dueAt = new Date(now + lengthMs).toISOString();
     queue.add({ task, payload: { ...payload, dueAt, rearmed: true }, key, runAt: dueAt });
     figures.rearmed += 1;
@@ -624,7 +624,7 @@ export function live(options: WorldOptions): World {
       userId: person.userId,
       price,
       seats,
-      plan: calm ? usualPlan : planOf(chance),
+      schedule: calm ? usualSchedule : scheduleOf(chance),
       seed: uuidV5('seed', seed, runId).replaceAll('-', ''),
     });
     plans.push({
@@ -762,9 +762,9 @@ const personas: readonly Persona[] = [
   'hang',
 ];
 
-function planOf(chance: Chance): Plan {
+function scheduleOf(chance: Chance): Schedule {
   return {
-    ...usualPlan,
+    ...usualSchedule,
     reviewsPerSeat: 1 + chance.below(6),
     minFamilies: 2 + chance.below(2),
     deadlinesMs: {

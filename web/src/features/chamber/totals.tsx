@@ -60,7 +60,7 @@ function totalsOf({ view }: RunState) {
     cost: run.cost,
     costIsMinimum: run.cost_is_minimum,
     credits: creditWords(run.credits),
-    typicalSeconds: view.plan.typicalSeconds,
+    typicalSeconds: view.schedule.typicalSeconds,
     isUnderway: run.status === 'processing',
   };
 }
