@@ -55,11 +55,15 @@ create table purchase (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   paid_at timestamptz,
-  -- When somebody last asked the provider about it, for the one who looks after open ones.
-  checked_at timestamptz
+  -- Counts what was settled of it: a reading from before another settlement is not applied.
+  version integer not null default 0,
+  -- When the provider was last asked about it, and when it is asked next; null when nothing is open.
+  checked_at timestamptz,
+  next_check_at timestamptz
 );
 create index purchase_user_id on purchase (user_id, created_at desc, id desc);
 create index purchase_open on purchase (created_at) where status in ('open', 'processing');
+create index purchase_next_check on purchase (next_check_at) where next_check_at is not null;
 -- Two plans at once would be paid twice, so a person begins one at a time.
 create unique index purchase_open_plan on purchase (user_id)
   where kind = 'plan_checkout' and status = 'open';
@@ -168,13 +172,6 @@ create table fraud_warning (
   settled_at timestamptz
 );
 create index fraud_warning_user_id on fraud_warning (user_id);
-
--- When somebody last asked the provider what became of a refund, so that one of several workers asks.
--- What became of it stands in the ledger.
-create table refund_check (
-  refund_id text primary key check (refund_id like 'ref\_%'),
-  checked_at timestamptz not null
-);
 
 -- How far somebody has looked whether an account that was closed has to be paid back: its version then,
 -- and when to look again though nothing has moved, because a bank has refused.

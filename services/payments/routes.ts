@@ -16,9 +16,9 @@ import { beginCheckout, beginIntent, requirePackage } from './purchases/checkout
 import type { CheckoutState } from './contract.ts';
 import { paymentEndpoints } from './endpoints.ts';
 import type { PaymentDependencies } from './dependencies.ts';
-import { fulfil } from './purchases/fulfil.ts';
-import { findPurchase } from './purchases/purchases.ts';
-import type { PurchaseRow } from './purchases/purchases.ts';
+import { fulfil } from './settle/fulfil.ts';
+import { findPurchase } from './purchases/rows.ts';
+import type { PurchaseRow } from './purchases/rows.ts';
 import { isReceiptMailed } from './purchases/receipts.ts';
 import { returnAddresses } from './purchases/return-address.ts';
 

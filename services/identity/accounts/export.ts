@@ -308,7 +308,6 @@ export const otherTables: Readonly<
   stripe_event: { leftOut: 'Ids of what the payment provider told; what came of it is exported' },
   webhook_poll: { leftOut: 'How far lost deliveries were looked for' },
   customer_introduction: { leftOut: 'That the payment provider is being told of somebody' },
-  refund_check: { leftOut: 'When the provider was last asked about a refund' },
   model_costs: { leftOut: 'What answers of models cost, of all people together' },
   closed_account_check: { leftOut: 'How far closed accounts were looked at; theirs is open' },
   balance_transaction: { leftOut: 'The provider’s own books of all payments; no person is named' },

@@ -6,8 +6,8 @@ import { Problem } from '#services/platform/problem.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { isLive, tierOf, tierUntil } from './tier.ts';
 import type { PlanRow, Tier } from './tier.ts';
+import { checkSoon } from '#services/payments/purchases/rows.ts';
 import type { SubscriptionView } from '#services/payments/provider.ts';
-import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Plans, as rows of `plan`: what was last read of a subscription, and what was paid of it. The provider
@@ -347,47 +347,6 @@ function lastMomentOf(periodEnd: Date): Date {
 }
 
 /**
- * Ends a plan when the payment of its period, as it is now, has been taken back in full, by disputes, by the
- * bank, or by some of each: nobody pays for its tier any more, and the next payment would be disputed as
- * well. A part of it, or the payment of an older period, leaves the plan. One that was ended stays so when the money
- * comes back: its credits do too, and who still wants the plan begins another.
- *
- * @throws as `endPlanOf`
- */
-export async function endPlanTakenBack(
-  dependencies: PaymentDependencies,
-  payment: GrantedPayment,
-): Promise<void> {
-  const { purchaseId, paidMinor } = payment;
-  if (paidMinor === 0 || (await goneBack(dependencies.pool, payment)) < paidMinor) return;
-  await endPlanOf(dependencies, purchaseId, now(dependencies).toISOString(), 'taken_back');
-}
-
-/**
- * How much of a payment is back where it came from, in minor units and at most what was paid: refunds that
- * are done, of ours and of the bank's, and disputes whose money is away from us. From the rows, which
- * whoever learns of a piece writes before it asks this: of two at once the later one sees both.
- */
-async function goneBack(
-  client: Queryable,
-  { userId, lotId, paidMinor }: GrantedPayment,
-): Promise<number> {
-  const { rows } = await client.query<{ minor: number }>(
-    `select coalesce(sum(amount_minor), 0)::float8 as minor from (
-       select amount_minor from bank_refund
-       where user_id = $1 and lot_id = $2 and status = 'succeeded'
-       union all
-       select amount_minor from cash_refund
-       where user_id = $1 and lot_id = $2 and status = 'confirmed'
-       union all
-       select amount_minor from dispute
-       where user_id = $1 and lot_id = $2 and stage in ('withdrawn', 'lost')) piece`,
-    [userId, lotId],
-  );
-  return Math.min(paidMinor, rows[0]?.minor ?? 0);
-}
-
-/**
  * Ends a plan of which nothing was ever paid, because its first payment has failed: whoever was told so and
  * buys another one is not to be asked for the money of this one again.
  */
@@ -512,6 +471,7 @@ async function returnPaidForNothing(
   );
   for (const { id, lot_id: lotId } of rows)
     try {
+      await checkSoon(pool, id, new Date(clock()));
       await paid.requestRefund({
         userId: plan.user_id,
         lotId,

@@ -6,10 +6,10 @@ import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { PurchaseStatus } from '#services/payments/contract.ts';
 import { paymentEndpoints } from '#services/payments/endpoints.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
-import { findPurchase } from './purchases.ts';
-import type { PurchaseRow } from './purchases.ts';
+import { findPurchase } from './rows.ts';
+import type { PurchaseRow } from './rows.ts';
 
 /** Giving up a purchase that was begun and never paid. Doing it again changes nothing. */
 export function forgetRoutes(

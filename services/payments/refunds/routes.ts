@@ -10,7 +10,7 @@ import { paymentEndpoints } from '#services/payments/endpoints.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { askForRefund } from './ask.ts';
 import { listPurchases } from '#services/payments/purchases/list.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
 
 export type RefundRouteDependencies = PaymentDependencies & { rateLimits: RateLimits };
 
