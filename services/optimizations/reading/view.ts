@@ -304,6 +304,8 @@ const emptySchedule: Schedule = {
   verifiers: [],
   minFamilies: 0,
   typicalSeconds: 0,
+  strongest: '',
+  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 0,
     opinionsHard: 0,
