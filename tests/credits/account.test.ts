@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { evolve, initialState } from '#services/credits/account/state.ts';
 import { decide } from '#services/credits/account/account.ts';
-import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
@@ -10,7 +9,7 @@ import type { Lot } from '#services/credits/account/lots.ts';
 import { reactions } from '#services/credits/account/reactions.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import { Problem } from '#services/platform/problem.ts';
-import type { CreditEvent, CreditFact } from '#services/credits/account/events.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
 
 function given(...commands: CreditCommand[]): AccountState {
   return then(initialState(), ...commands);
