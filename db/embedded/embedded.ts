@@ -172,6 +172,18 @@ export function foldersOf(dataDir: string): Folders {
   };
 }
 
+/** The folder of the database in a data folder. */
+export function clusterOf(dataDir: string): string {
+  return foldersOf(dataDir).cluster;
+}
+
+/** Whether a Postgres runs on the data folder. */
+export async function isServed(dataDir: string): Promise<boolean> {
+  const folders = foldersOf(dataDir);
+  const recorded = readPidFile(folders);
+  return recorded !== null && (await isOurPostmaster(recorded.pid, folders));
+}
+
 function prepareFolders(folders: Folders): void {
   try {
     mkdirSync(folders.data, { recursive: true });
