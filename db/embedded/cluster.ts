@@ -299,7 +299,7 @@ function readPidFile(folders: Folders): Server | null {
  * Removes the pid file of a killed server. `pg_ctl` and Postgres would take any program with its number
  * for a running server.
  */
-export async function removeLeftover(folders: Folders): Promise<void> {
+async function removeLeftover(folders: Folders): Promise<void> {
   const recorded = readPidFile(folders);
   if (recorded === null || (await isRunning(recorded, folders))) return;
   // A server that was started meanwhile has written a file of its own.

@@ -21,7 +21,7 @@ import {
 import { startGuard, type Guard } from './guard.ts';
 
 /**
- * Postgres 18 for one machine, in a data folder (docs/decisions/0033-one-postgres-for-a-folder.md).
+ * Postgres 18 for one machine, in a data folder (docs/decisions/0036-one-postgres-for-a-folder.md).
  *
  * One server serves a folder, for any number of our processes. The first process starts it, later ones
  * join, and the last one to leave stops it. Each holds a shared advisory lock on a session of its own.
