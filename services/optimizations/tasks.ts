@@ -1,4 +1,6 @@
 import type { Task } from 'graphile-worker';
+import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import type pg from 'pg';
 import * as v from 'valibot';
 import type { Holds } from '#services/credits/ledger/holds.ts';
@@ -16,8 +18,6 @@ import type { Log } from '#services/platform/process/log.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
-import type { Semaphore } from '#services/platform/process/semaphore.ts';
 import { prepareCall, TextErased } from './prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
 import { deadlineLength, forgottenFrom, isLate, timeLeft } from './run/deadlines.ts';
@@ -67,9 +67,9 @@ export function optimizationTasks(dependencies: OptimizationDependencies): {
   control: TaskList;
   calls: TaskList;
 } {
-  const caps = new Map<string, Semaphore>();
+  const caps = new Map<string, LimitFunction>();
   const capOf = (provider: string) => {
-    const cap = caps.get(provider) ?? createSemaphore(dependencies.callsPerProvider);
+    const cap = caps.get(provider) ?? pLimit(dependencies.callsPerProvider);
     caps.set(provider, cap);
     return cap;
   };
@@ -288,7 +288,7 @@ export async function addJob(pool: pg.Pool, job: JobSpec): Promise<void> {
 
 async function callModel(
   dependencies: OptimizationDependencies,
-  capOf: (provider: string) => Semaphore,
+  capOf: (provider: string) => LimitFunction,
   runId: string,
   slot: Slot,
 ): Promise<void> {
@@ -298,7 +298,7 @@ async function callModel(
   // A run that has ended since has nobody to call.
   if (!('runDeadlineAt' in state)) return;
   const { provider } = modelOf(slot, state);
-  await capOf(provider).run(async () => callOnce(dependencies, run, slot));
+  await capOf(provider)(async () => callOnce(dependencies, run, slot));
 }
 
 async function callOnce(

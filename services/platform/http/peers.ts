@@ -10,6 +10,7 @@ import type {
 import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { callerOfAddress } from './client-address.ts';
 import { healthLimits, httpLimits } from '#services/platform/limits.ts';
@@ -224,7 +225,7 @@ function isSame(told: string | string[] | undefined, proof: string): boolean {
 
 /** An address is never given to another id, so what was found stays true until its process is gone. */
 function createDirectory(pool: pg.Pool) {
-  const known = new Map<string, Place>();
+  const known = new LRUCache<string, Place>({ max: peerLimits.knownPeers });
   return {
     async placeOf(id: string): Promise<Place | null> {
       const cached = known.get(id);
@@ -235,8 +236,6 @@ function createDirectory(pool: pg.Pool) {
       );
       const place = rows[0] ?? null;
       if (place !== null) known.set(id, place);
-      const oldest = known.size > peerLimits.knownPeers ? known.keys().next().value : undefined;
-      if (oldest !== undefined) known.delete(oldest);
       return place;
     },
   };
