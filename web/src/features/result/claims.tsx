@@ -20,6 +20,7 @@ export function Claims({ view }: { view: RunView }): ReactNode {
       <section
         aria-label="Claims by seat"
         // `relative`: text for screen readers stays inside the frame, too.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="relative overflow-x-auto print:overflow-visible rounded-card border border-line bg-surface"
       >

@@ -16,12 +16,12 @@ export function NotificationsSection({ profile }: { profile: Profile }): ReactNo
   const { run, busy, done, failure } = useAction();
   /** The requested choice, until the server has replied. */
   const [wanted, setWanted] = useState<Choice>({});
-  const save = async (choice: Choice, done: string): Promise<string> => {
+  const save = async (choice: Choice, success: string): Promise<string> => {
     setWanted(choice);
     try {
       const next = await write('PATCH', '/users/me', choice, Profile);
       client.setQueryData(accountQuery.queryKey, next);
-      return done;
+      return success;
     } finally {
       setWanted({});
     }
