@@ -204,12 +204,11 @@ async function settleTier(
   const at = now(dependencies);
   const plans = await readPlans(client, userId);
   for (const plan of plans) {
-    const until = tierUntil(plan);
-    const due = until !== null && until > at.getTime() ? new Date(until) : null;
-    if (due?.getTime() !== plan.tier_due_at?.getTime())
-      await client.query('update plan set tier_due_at = $2 where subscription_id = $1', [
+    const next = nextCheckOf(plan, at.getTime());
+    if (next?.getTime() !== plan.next_check_at?.getTime())
+      await client.query('update plan set next_check_at = $2 where subscription_id = $1', [
         plan.subscription_id,
-        due,
+        next,
       ]);
   }
   const tier = tierOf(plans, at.getTime());
@@ -223,6 +222,22 @@ async function settleTier(
     { actor, action: 'tier.changed', subject: userId, userId, detail: { from: current, to: tier } },
     client,
   );
+}
+
+/**
+ * When its tier ends, and a day after the last reading while it may still change. One that we have ended
+ * is read again soon until the provider has ended it, too.
+ */
+function nextCheckOf(plan: PlanRow, now: number): Date | null {
+  const until = tierUntil(plan);
+  const readAt = plan.checked_at.getTime() + planLimits.readEveryMs;
+  const times = [
+    ...(until !== null && until > now ? [until] : []),
+    ...(plan.ended_at === null
+      ? [Math.max(now + planLimits.readAgainMs, plan.revoked_at === null ? readAt : now)]
+      : []),
+  ];
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }
 
 // --- rows ---
@@ -498,13 +513,13 @@ async function returnPaidForNothing(
  */
 export async function sweepPlans(dependencies: PaymentDependencies): Promise<number> {
   const { log } = dependencies;
-  const due = await clawbackDue(dependencies);
+  const due = await takeDue(dependencies);
   let isUnavailable = false;
   for (const { subscription_id: subscriptionId, user_id: userId } of due)
     try {
       // A tier that has run out does so also while the provider is away, which may be for good.
       if (isUnavailable) await withPerson(dependencies, userId, async () => undefined);
-      else await lookAt(dependencies, subscriptionId, userId);
+      else await check(dependencies, subscriptionId, userId);
     } catch (error) {
       isUnavailable = error instanceof Problem && error.status === 503;
       log.warn({ err: error, user_id: userId }, 'A plan could not be looked after');
@@ -513,27 +528,19 @@ export async function sweepPlans(dependencies: PaymentDependencies): Promise<num
   return due.length;
 }
 
-async function clawbackDue({ pool, clock }: PaymentDependencies): Promise<PlanRow[]> {
-  const unread = clock() - planLimits.readEveryMs;
+/** Taken by moving it, to where it is due again soon should the check fail. */
+async function takeDue({ pool, clock }: PaymentDependencies): Promise<PlanRow[]> {
   const { rows } = await pool.query<PlanRow>(
-    `update plan set checked_at = greatest(checked_at, $3) where subscription_id in (
-       select subscription_id from plan
-       where tier_due_at <= $1
-         or (ended_at is null and (checked_at <= $2 or revoked_at is not null))
-       order by tier_due_at nulls last, checked_at
-       limit $4 for update skip locked)
+    `update plan set next_check_at = $2 where subscription_id in (
+       select subscription_id from plan where next_check_at <= $1
+       order by next_check_at limit $3 for update skip locked)
      returning *`,
-    [
-      new Date(clock()),
-      new Date(unread),
-      new Date(unread + planLimits.readAgainMs),
-      planLimits.sweepPage,
-    ],
+    [new Date(clock()), new Date(clock() + planLimits.readAgainMs), planLimits.sweepPage],
   );
   return rows;
 }
 
-async function lookAt(
+async function check(
   dependencies: PaymentDependencies,
   subscriptionId: string,
   userId: string,

@@ -1,9 +1,9 @@
+import pLimit from 'p-limit';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /**
  * What was read of the provider is applied only while the payment is as it was before the reading, by
@@ -17,14 +17,14 @@ import { createSemaphore } from '#services/platform/process/semaphore.ts';
 export const triesAtMost = 3;
 
 /** Each holds a connection and needs another one, so all of them together must leave some free. */
-const locks = createSemaphore(2);
+const locks = pLimit(2);
 
 export async function unlessMoved<Result>(
   { pool }: Pick<PaymentDependencies, 'pool'>,
   { id, version }: Pick<PurchaseRow, 'id' | 'version'>,
   work: () => Promise<Result>,
 ): Promise<Result | 'moved'> {
-  return locks.run(async () =>
+  return locks(async () =>
     inTransaction(pool, async (client) => {
       await client.query(`select pg_advisory_xact_lock(hashtextextended('payment:' || $1, 0))`, [
         id,

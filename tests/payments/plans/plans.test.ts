@@ -48,7 +48,7 @@ afterEach(async () => {
   endSubscriptions(shop);
   await shop.stripe.deliverAll({ drop: () => true });
   await shop.core.pool.query(
-    'update plan set ended_at = now(), tier_due_at = null where ended_at is null',
+    'update plan set ended_at = now(), next_check_at = null where ended_at is null',
   );
 });
 
