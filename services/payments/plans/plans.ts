@@ -226,7 +226,7 @@ async function settleTier(
 
 /**
  * When its tier ends, and a day after the last reading while it may still change. One that we have ended
- * is read again soon until the provider has ended it, too.
+ * stays due until the provider has ended it, too.
  */
 function nextCheckOf(plan: PlanRow, now: number): Date | null {
   const until = tierUntil(plan);
@@ -234,7 +234,7 @@ function nextCheckOf(plan: PlanRow, now: number): Date | null {
   const times = [
     ...(until !== null && until > now ? [until] : []),
     ...(plan.ended_at === null
-      ? [Math.max(now + planLimits.readAgainMs, plan.revoked_at === null ? readAt : now)]
+      ? [plan.revoked_at === null ? Math.max(now + planLimits.readAgainMs, readAt) : now]
       : []),
   ];
   return times.length === 0 ? null : new Date(Math.min(...times));
