@@ -228,13 +228,13 @@ async function settleTier(
  * When its tier ends, and a day after the last reading while it may still change. One that we have ended
  * stays due until the provider has ended it, too.
  */
-function nextCheckOf(plan: PlanRow, now: number): Date | null {
+function nextCheckOf(plan: PlanRow, atMs: number): Date | null {
   const until = tierUntil(plan);
   const readAt = plan.checked_at.getTime() + planLimits.readEveryMs;
   const times = [
-    ...(until !== null && until > now ? [until] : []),
+    ...(until !== null && until > atMs ? [until] : []),
     ...(plan.ended_at === null
-      ? [plan.revoked_at === null ? Math.max(now + planLimits.readAgainMs, readAt) : now]
+      ? [plan.revoked_at === null ? Math.max(atMs + planLimits.readAgainMs, readAt) : atMs]
       : []),
   ];
   return times.length === 0 ? null : new Date(Math.min(...times));
