@@ -70,7 +70,7 @@ export function planMovedEmail(moved: MovedPlan): EmailContent {
       ],
     },
     'plan.resumed': {
-      subject: 'Your plan goes on',
+      subject: 'Your plan continues',
       paragraphs: [`Your plan at ${productName} is not cancelled any more. ${renews}`],
     },
   }[action];
