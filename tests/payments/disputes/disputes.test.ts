@@ -223,6 +223,7 @@ describe('a dispute', () => {
       });
     expect(await stateOf()).toMatchObject({ status: 'open', settled_credits: 0 });
     shop.stripe.pay(checkout.session_id, 'pay');
+    now += 2_000;
     expect(await stateOf()).toMatchObject({ status: 'paid', credits: 50, settled_credits: 20 });
     await shop.deliver();
     const later = { ...one, purchaseId: checkout.purchase_id };

@@ -430,7 +430,7 @@ describe('a refund', () => {
       await sweepPayments(shop.payments);
       expect(await statusOf(one, refundId)).toBe(status === 'pending' ? 'pending' : 'confirmed');
       const [made] = await refundsAt(shop, one);
-      // The bank decides, and nobody tells us.
+      // The bank decides, without a webhook event.
       shop.stripe.settleRefund(made!.providerRefundId, 'succeeded');
       now += dayMs;
       await sweepPayments(shop.payments);

@@ -50,7 +50,7 @@ test('a dispute of what had been refunded is reported with the money that is los
       object: id,
       expected: `12 credits of ${lotId} taken back`,
       found: '0, and nothing is left to take; $6.00 (600 usd) more went back than was paid',
-      repairs: expect.stringContaining('nobody'),
+      repairs: expect.stringContaining('operator'),
     },
   ]);
   shop.stripe.moveDispute(id, 'won');

@@ -194,7 +194,7 @@ describe('a payment', () => {
         object: intent.id,
         userId: null,
         cause: expect.stringContaining('no purchase of ours'),
-        repairs: expect.stringContaining('nobody'),
+        repairs: expect.stringContaining('operator'),
       },
     ]);
   });
@@ -295,7 +295,7 @@ describe('an invoice', () => {
         kind: 'payment-without-lot',
         object: invoice.id,
         cause: expect.stringContaining('$25.00 (2500 usd) was agreed'),
-        repairs: expect.stringContaining('nobody'),
+        repairs: expect.stringContaining('operator'),
       },
     ]);
   });

@@ -11,7 +11,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** What is repaired without a person when nobody tells us, or somebody is killed on the way. */
+/** What is repaired without a person when an event is lost, or a process is killed on the way. */
 let shop: TestShop;
 let now = Date.now();
 

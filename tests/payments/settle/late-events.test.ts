@@ -172,7 +172,7 @@ describe('a difference of the books', () => {
         expected: '',
         found: '',
         cause: '',
-        repairs: 'nobody',
+        repairs: 'an operator',
         isSettling: false,
       },
     ]);
