@@ -6,7 +6,7 @@ import { endpoints } from '#services/http/endpoints.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 import { describeApi } from '#services/http/openapi.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import { routeOf } from '#services/platform/http/endpoints.ts';
+import { routeOf } from '#services/platform/http/serve.ts';
 import { refusalCodes } from '#services/http/refusal-codes.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
@@ -24,7 +24,7 @@ test('every route under /api is described, and nothing else is', () => {
   const routes = app.app.routes
     .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/'))
     .map(({ method, path }) => `${method} ${path}`);
-  const described = Object.keys(endpoints).map((name) => routeOf(name, '/api'));
+  const described = Object.keys(endpoints).map((name) => routeOf(name.replace(' ', ' /api')));
   expect([...new Set(routes)].toSorted()).toEqual(described.toSorted());
 });
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
-import { matchedRoutes } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ProblemReply } from '#services/platform/contract.ts';
@@ -17,10 +16,6 @@ export type HttpVariables = {
   address: string;
   userId: string;
   sessionId: string;
-  /** Of a read, behind `limitCalls`: takes one of the person's turns. @throws Problem 429 */
-  takeRead: ((userId: string) => Promise<void>) | undefined;
-  /** Of the service that calls, where services and not people do. */
-  serviceId: string;
 };
 export type HttpEnv = { Variables: HttpVariables };
 export type HttpContext = Context<HttpEnv>;
@@ -88,32 +83,6 @@ export async function requireNoFields(context: HttpContext): Promise<void> {
 }
 
 const noFields = v.strictObject({});
-
-export function parseQuery<Schema extends v.GenericSchema>(
-  context: HttpContext,
-  schema: Schema,
-): v.InferOutput<Schema> {
-  return parseInput(schema, context.req.query());
-}
-
-/**
- * A query is a mistake on every route but these, and so is a key that comes twice. What a route that
- * takes one knows is up to its schema. @param routes method and pattern, such as `GET /api/stream`
- */
-export function refuseUnknownQueries(routes: readonly string[]): MiddlewareHandler<HttpEnv> {
-  const withQuery: ReadonlySet<string> = new Set(routes);
-  return async (context, next) => {
-    const values = Object.entries(context.req.queries());
-    const named = matchedRoutes(context).filter(({ path }) => !path.endsWith('*'));
-    const takesQuery = named.some(({ method, path }) => withQuery.has(`${method} ${path}`));
-    const isWrong = values.some(([, all]) => !takesQuery || all.length > 1);
-    if (isWrong && named.length > 0) {
-      const message = takesQuery ? 'A field came twice.' : 'This call takes no query.';
-      throw new Problem(400, 'validation', message, { errors: [{ field: '', message }] });
-    }
-    await next();
-  };
-}
 
 /** Addresses that nobody needs. */
 export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { answerError, createRouter } from '#services/platform/http/http.ts';
@@ -80,21 +79,23 @@ describe('an attempt', () => {
     const log = createLog({ level: 'silent', process: 'test' });
     const router = createRouter()
       .use(async (context, next) => {
-        context.set('userId', 'usr_of_the_route');
         context.set('log', log);
         await next();
       })
       .post('/things', async (context) =>
         answerOnce(
           context,
-          { summary: 'Makes a thing', access: 'person', status: 201, reply: v.unknown() },
           {
             pool: app.core.pool,
+            owner: 'usr_of_the_route',
             route: 'POST /things',
             body: {},
-            newResourceId: () => `thing ${(made += 1)}`,
+            status: 201,
           },
-          async ({ resourceId }) => work(resourceId),
+          {
+            newResourceId: () => `thing ${(made += 1)}`,
+            work: async ({ resourceId }) => work(resourceId),
+          },
         ),
       );
     router.onError((error, context) => answerError(error, context));
