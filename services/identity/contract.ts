@@ -217,10 +217,12 @@ export const ProfileChange = v.strictObject({
 });
 export type ProfileChange = v.InferOutput<typeof ProfileChange>;
 
+const pictureTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
+
 /** What `PUT /users/me/avatar` takes: the picture itself as the body, at most so many bytes. */
 export const avatarLimits = {
   bytes: 256 * 1024,
-  mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
+  mediaTypes: pictureTypes,
 } as const;
 
 /**
@@ -593,7 +595,7 @@ export const identityEndpoints = {
   'PUT /users/me/avatar': {
     summary: 'Sets the picture: the file itself is the body',
     access: 'person',
-    sends: avatarLimits.mediaTypes,
+    sends: pictureTypes,
     status: 200,
     reply: Profile,
     refuses: [413, 415],
@@ -608,6 +610,6 @@ export const identityEndpoints = {
     summary: 'A picture',
     access: 'everyone',
     status: 200,
-    files: avatarLimits.mediaTypes,
+    files: pictureTypes,
   },
 } as const satisfies EndpointList;

@@ -399,15 +399,6 @@ export type StatementMonths = v.InferOutput<typeof StatementMonths>;
 /** `POST /webhooks/stripe`: it is kept, and worked on later. */
 export const ReceivedReply = v.object({ received: v.literal(true) });
 
-const buying = {
-  access: 'person',
-  body: CheckoutRequest,
-  status: 201,
-  reply: CheckoutReply,
-  refuses: [409, 503],
-  idempotencyKey: 'optional',
-} as const;
-
 /** Buying credits, plans, getting money back, and the statement of it all. */
 export const paymentEndpoints = {
   'GET /credits/packages': {
@@ -419,11 +410,21 @@ export const paymentEndpoints = {
   },
   'POST /credits/create-checkout-session': {
     summary: 'Begins a purchase; the answer names the page to pay on',
-    ...buying,
+    access: 'person',
+    body: CheckoutRequest,
+    status: 201,
+    reply: CheckoutReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
   },
   'POST /credits/purchase': {
     summary: 'The same under its older name',
-    ...buying,
+    access: 'person',
+    body: CheckoutRequest,
+    status: 201,
+    reply: CheckoutReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
   },
   'POST /credits/create-payment-intent': {
     summary: 'Begins a purchase that another client pays by itself',
