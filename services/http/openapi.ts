@@ -10,10 +10,10 @@ import * as optimizationContract from '#services/optimizations/contract.ts';
 import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
 import type { Access, Endpoint, Wire } from '#services/platform/contract.ts';
+import { problems } from '#services/platform/problems.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { apiExamples } from './examples.ts';
 import { endpoints } from './endpoints.ts';
-import { refusalCodes } from './refusal-codes.ts';
 
 /**
  * OpenAPI 3.1, generated from the endpoints: from the schemas that parse requests and that answers
@@ -303,8 +303,9 @@ function textOf(mediaType: string): Json {
 /** Each refusal once, with the codes that may stand in it. */
 function refusals(): Json {
   const all = Object.entries(meanings).map(([status, meaning]): [string, Json] => {
-    const known: Readonly<Record<string, readonly string[]>> = refusalCodes;
-    const codes = (known[status] ?? []).map((code) => `\`${code}\``);
+    const codes = Object.entries(problems)
+      .filter(([, of]) => String(of) === status)
+      .map(([code]) => `\`${code}\``);
     const description = `${meaning}. Codes: ${codes.join(', ')}`;
     const retry = { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } };
     const schema = { $ref: '#/components/schemas/ProblemReply' };

@@ -132,7 +132,6 @@ async function callingService(
     if (!person) throw identityProblem('authentication-required');
     await refuse(person.userId, 'person', person.userId);
     throw new Problem(
-      403,
       'service-token-required',
       'Only other services may call this, with a token of their own.',
     );
@@ -145,7 +144,7 @@ async function callingService(
   }
   if (token.scope !== scope) {
     await refuse(token.id, 'scope');
-    throw new Problem(403, 'scope-missing', `This token lacks the scope ${scope}.`);
+    throw new Problem('scope-missing', `This token lacks the scope ${scope}.`);
   }
   return token.id;
 }

@@ -177,14 +177,13 @@ export async function processRun(
   state: RunState,
 ): Promise<void> {
   if (state.stage === 'settling' || state.stage === 'closed')
-    throw new Problem(409, 'concluded', 'The run has already ended.', {
+    throw new Problem('concluded', 'The run has already ended.', {
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
   const price = knownStrategy(state.strategy).credits;
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
-      409,
       'price-changed',
       `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
       { members: { price } },
@@ -225,7 +224,6 @@ async function priceOfRun(
     const spent = await costSince(pool, new Date(midnight).toISOString());
     if (spent >= dailyCostLimitUsd * 1_000_000)
       return new Problem(
-        503,
         'paused',
         'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
         { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },

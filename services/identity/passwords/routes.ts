@@ -79,7 +79,7 @@ async function changePassword(
   const account = await requirePassword(dependencies, context, current);
   if (next === current) {
     const message = 'This is the password that you have already.';
-    throw new Problem(400, 'validation', message, { errors: [{ field: 'new_password', message }] });
+    throw new Problem('validation', message, { errors: [{ field: 'new_password', message }] });
   }
   refuseCommonPassword(next, account, { productName, field: 'new_password' });
   const passwordHash = await hashPassword(next);

@@ -121,7 +121,7 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
     } catch (error) {
       if (error instanceof Problem) return connectError(error);
       log.error({ err: error }, 'A connection could not be opened');
-      return connectError(new Problem(500, 'internal', words.fault));
+      return connectError(new Problem('internal', words.fault));
     }
   };
   io.of(socketNamespace).use((connection, next) => {
@@ -154,7 +154,7 @@ const words = {
 } as const;
 
 function notAuthenticated(): Problem {
-  return new Problem(401, 'authentication-required', words.authenticate);
+  return new Problem('authentication-required', words.authenticate);
 }
 
 /** What the client hears as its `connect_error`: a sentence, and data that a program reads. */

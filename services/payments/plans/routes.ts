@@ -137,7 +137,7 @@ async function changePlan(
   request: PlanRequest,
 ): Promise<void> {
   const plan = shownPlan(await readPlans(dependencies.pool, userId));
-  if (plan === null || !isLive(plan)) throw new Problem(409, 'no-plan', 'You have no plan.');
+  if (plan === null || !isLive(plan)) throw new Problem('no-plan', 'You have no plan.');
   switch (request.action) {
     case 'change':
       return changePackage(dependencies, plan, request.package_id);
@@ -156,13 +156,11 @@ async function changePackage(
   const wanted = requirePackage(packageId, 'monthly');
   if (isPastDue(plan))
     throw new Problem(
-      409,
       'plan-past-due',
       'The last payment of your plan did not go through. Check your card first; then the plan can be changed.',
     );
   if (plan.cancel_at_period_end)
     throw new Problem(
-      409,
       'plan-cancelling',
       'Your plan is cancelled and will not renew. Resume it first; then it can be changed.',
     );
@@ -245,7 +243,6 @@ async function writeTo(
 async function requireCustomer(dependencies: PlanRouteDependencies, userId: string): Promise<void> {
   if ((await knownCustomer(dependencies, userId)) === null)
     throw new Problem(
-      409,
       'nothing-bought',
       'You have bought nothing yet, so there are no cards or invoices to show.',
     );

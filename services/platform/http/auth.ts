@@ -6,7 +6,7 @@ export type Authenticate = (
 ) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;
 
 const authenticationRequired = (): Problem =>
-  new Problem(401, 'authentication-required', 'Authentication required');
+  new Problem('authentication-required', 'Authentication required');
 
 /** @throws Problem 401 */
 export async function callerOf(authenticate: Authenticate, header: string | undefined) {

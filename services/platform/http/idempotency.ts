@@ -61,7 +61,7 @@ export async function answerOnce<Data>(
     return answerData(context, await work(attempt), status);
   }
   if (!/^[\x21-\x7e]{1,128}$/.test(key))
-    throw new Problem(400, 'validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
+    throw new Problem('validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
   const place = [owner, route, key] as const;
   const commandId = uuidV5(...place);
   const fingerprint = fingerprintOf(key, body);
@@ -198,7 +198,6 @@ async function claimKey(
   if (!found) throw inProgress();
   if (found.fingerprint !== fingerprint)
     throw new Problem(
-      409,
       'idempotency-mismatch',
       'This Idempotency-Key was used before with another request.',
     );
@@ -221,7 +220,7 @@ async function removeExpired(pool: pg.Pool): Promise<void> {
 }
 
 function inProgress(): Problem {
-  return new Problem(409, 'in-progress', 'The first request with this key is still running.', {
+  return new Problem('in-progress', 'The first request with this key is still running.', {
     retryAfterSeconds: 1,
   });
 }

@@ -130,7 +130,6 @@ function ruleOf(name: RateLimitName, mode: Mode, overrides: Env['rateLimits']): 
 /** The words that clients read; `message` also holds what older ones look for. */
 export function tooMany(retryAfterSeconds: number): Problem {
   return new Problem(
-    429,
     'rate-limited',
     'The rate limit is reached. Please wait a moment before trying again.',
     {

@@ -36,7 +36,7 @@ export type Handlers<List extends EndpointList> = {
 export type Call<List extends EndpointList, Name extends keyof List & EndpointName> = {
   context: HttpContext;
 } & Callers[List[Name]['access']] &
-  Parsed<'path', List[Name], Readonly<Record<FieldOf<Name>, string>>> &
+  Parsed<'path', List[Name], Fields<Name>> &
   Parsed<'query', List[Name]> &
   Parsed<'body', List[Name]>;
 
@@ -51,6 +51,10 @@ type Parsed<Part extends 'path' | 'query' | 'body', Of, Otherwise = never> =
       ? unknown
       : Record<Part, Otherwise>;
 
+/** The fields of a path as texts; never where it has none. */
+type Fields<Name> = [FieldOf<Name>] extends [never]
+  ? never
+  : Readonly<Record<FieldOf<Name>, string>>;
 type FieldOf<Name> = Name extends `${string}{${infer Field}}${infer Rest}`
   ? Field | FieldOf<Rest>
   : never;
@@ -132,13 +136,13 @@ function refuseUnknownQuery(context: HttpContext, { query }: Endpoint): void {
   const values = Object.values(context.req.queries());
   if (query ? values.every((all) => all.length === 1) : values.length === 0) return;
   const message = query ? 'A field came twice.' : 'This call takes no query.';
-  throw new Problem(400, 'validation', message, { errors: [{ field: '', message }] });
+  throw new Problem('validation', message, { errors: [{ field: '', message }] });
 }
 
 /** Without a key, a caller that does not know what became of its call would make it twice. */
 function requireKey(context: HttpContext): void {
   if (context.req.header('idempotency-key') === undefined)
-    throw new Problem(400, 'validation', 'Send an Idempotency-Key with this call.', {
+    throw new Problem('validation', 'Send an Idempotency-Key with this call.', {
       errors: [{ field: 'Idempotency-Key', message: 'This header is required.' }],
     });
 }
@@ -187,6 +191,6 @@ export function refuseUnknownRoute(names: readonly string[], base: string): Hono
     if (found.length === 0) throw notFound();
     const methods = [...new Set(found.flatMap((route) => route.methods))].join(', ');
     context.header('Allow', methods);
-    throw new Problem(405, 'method-not-allowed', `This address takes ${methods}.`);
+    throw new Problem('method-not-allowed', `This address takes ${methods}.`);
   };
 }

@@ -129,7 +129,7 @@ describe('an attempt', () => {
     let tries = 0;
     const post = routeOf(async (resourceId) => {
       tries += 1;
-      if (tries === 1) throw new Problem(503, 'busy', 'Busy');
+      if (tries === 1) throw new Problem('busy', 'Busy');
       return resourceId;
     });
     expect(await post('busy')).toBe('503 busy');
@@ -138,7 +138,7 @@ describe('an attempt', () => {
 
   test('that was refused leaves no row', async () => {
     const post = routeOf(async () => {
-      throw new Problem(402, 'debt', 'Poor');
+      throw new Problem('debt', 'Poor');
     });
     expect(await post('refused')).toBe('402 debt');
     expect(await rowsOf('refused')).toEqual([]);
@@ -157,7 +157,7 @@ describe('an attempt', () => {
     });
     const inherited = post('inherited');
     expect(await begun.promise).toBe('thing 1');
-    refusal.reject(new Problem(402, 'debt', 'Poor'));
+    refusal.reject(new Problem('debt', 'Poor'));
     expect(await late).toBe('402 debt');
     expect(await post('inherited')).toBe('409 in-progress');
     heir.resolve('done');
