@@ -66,7 +66,6 @@ export async function askForRefund(
 /** What nobody has paid for has no lot, so the ledger cannot be asked about it. */
 function notPaid(): Problem {
   return new Problem(
-    409,
     'refund-not-possible',
     'This purchase has not been paid, so there is nothing to refund.',
     { members: { reason: 'not_paid' } },
@@ -76,7 +75,6 @@ function notPaid(): Problem {
 /** The plan has renewed, or ended, since somebody was told what the refund does. */
 function planChanged(ends: boolean): Problem {
   return new Problem(
-    409,
     'refund-changed',
     ends
       ? 'By now this refund would end your plan. ReadProgress at it and ask again.'

@@ -658,7 +658,7 @@ describe('a payment that was taken back', () => {
       provider: {
         ...shop.payments.provider,
         cancelSubscription: async () => {
-          throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+          throw new Problem('payment-provider', 'The payment provider is away.');
         },
       },
     };
@@ -833,7 +833,7 @@ test('a plan that could not be ended at the provider is ended there by the sweep
     provider: {
       ...shop.payments.provider,
       cancelSubscription: async () => {
-        throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+        throw new Problem('payment-provider', 'The payment provider is away.');
       },
     },
   };
@@ -854,7 +854,7 @@ test('a tier that has run out does so while the provider is away', async () => {
     provider: {
       ...shop.payments.provider,
       retrieveSubscription: async () => {
-        throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+        throw new Problem('payment-provider', 'The payment provider is away.');
       },
     },
   };

@@ -384,7 +384,7 @@ describe('a plan', () => {
 });
 
 async function isUnavailable(): Promise<never> {
-  throw new Problem(503, 'payment-provider', 'Away');
+  throw new Problem('payment-provider', 'Away');
 }
 
 /** As if the process were killed after the provider's answer, before it could be written down. */

@@ -219,7 +219,7 @@ describe('a job that has used up its attempts while the provider was away', () =
 
   test('of a refund, of its letter, of a receipt and of looking at a payment goes on', async () => {
     const away = async () => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     };
     const { provider } = shop.core;
     const one = await bought(shop, 'boost-20', ann);

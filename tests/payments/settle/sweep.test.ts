@@ -155,7 +155,7 @@ describe('a purchase of which nothing is heard', () => {
     await loseWebhookEvents();
     pass(11 * minute);
     const away = async () => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     };
     vi.spyOn(shop.core.provider, 'retrieveCheckout').mockImplementation(away);
     await sweep().catch(() => undefined);
@@ -383,7 +383,7 @@ describe('a delivery', () => {
     const first = now;
     pass(6 * minute);
     list.mockImplementationOnce(() => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     });
     await sweep().catch(() => undefined);
     pass(6 * minute);
