@@ -112,8 +112,9 @@ const boundaries = [
       ...server,
       {
         ...asType,
-        regex: '^#services/',
-        message: 'Projections name the types of deciders and nothing else of services/.',
+        group: ['#services/**', '!#services/credits/account/movements.ts'],
+        message:
+          'Projections name the types of deciders, derive their SQL from what events move, and know nothing else of services/.',
       },
     ],
   ),
@@ -172,10 +173,11 @@ const boundaries = [
           '!valibot',
           '!#services/*/contract.ts',
           '!#services/optimizations/run/slots.ts',
+          '!#services/credits/account/movements.ts',
           '!#services/platform/numbers.ts',
         ],
         message:
-          'web/ loads contracts, so they import valibot, other contracts and how numbers are written.',
+          'web/ loads contracts, so they import valibot, other contracts, types of events and how numbers are written.',
       },
     ],
   ),
