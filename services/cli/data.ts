@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { clusterOf, isServed } from '#db/embedded/embedded.ts';
+import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { printResult, say } from './command.ts';
 import type { FolderCommand } from './command.ts';
@@ -37,9 +37,9 @@ async function requireResettable(env: Env): Promise<void> {
   if (env.mode !== 'local') throw new ResetRefused('data reset works in local mode only');
   if (env.databaseUrl !== null)
     throw new ResetRefused('DATABASE_URL names the database; data reset moves a data folder only');
-  if (!existsSync(clusterOf(env.dataDir)))
+  if (!existsSync(foldersOf(env.dataDir).cluster))
     throw new ResetRefused(`DATA_DIR: there is no database in ${env.dataDir}`);
-  if (await isServed(env.dataDir))
+  if ((await runningServer(foldersOf(env.dataDir))) !== null)
     throw new ResetRefused(`DATA_DIR: ${env.dataDir} is in use; stop the app and try again`);
 }
 

@@ -1,5 +1,5 @@
 import { MigrationError } from '#db/migrate.ts';
-import { EmbeddedPostgresError } from '#db/embedded/embedded.ts';
+import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';

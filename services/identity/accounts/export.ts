@@ -317,7 +317,6 @@ export const otherTables: Readonly<
   chain_anchor: { leftOut: 'Hashes over the events of everybody' },
   chain_anchor_head: { leftOut: 'Hashes of the streams that an anchor covers' },
   process_heartbeat: { leftOut: 'Processes of this installation' },
-  api_process: { leftOut: 'Where processes of this installation reach one another' },
   projection_checkpoint: { leftOut: 'How far read models have come' },
   projection_set_aside: { leftOut: 'Which events read models could not take in' },
   epoch: { leftOut: 'Which history positions belong to' },

@@ -335,6 +335,8 @@ const emptySchedule: Schedule = {
   verifiers: [],
   minFamilies: 0,
   typicalSeconds: 0,
+  strongest: '',
+  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 0,
     opinionsHard: 0,

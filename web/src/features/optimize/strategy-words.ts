@@ -10,7 +10,7 @@ function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
 }
 
-/** Whether a strategy can be started, perhaps with simulated seats that the person allowed. */
+/** Whether a strategy can be started, perhaps with simulated seats that the user allowed. */
 export function isUsable(
   { available, missing }: Pick<Strategy, 'available' | 'missing'>,
   allowSimulated: boolean,
@@ -18,7 +18,7 @@ export function isUsable(
   return available || (allowSimulated && missing.length > 0);
 }
 
-/** Where the text of a question goes, in a sentence or two. */
+/** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
   const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
   const hasSimulated = providers.some(({ simulated }) => simulated);
@@ -29,7 +29,6 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
-/** Why a strategy cannot be started. */
 export function unavailableSentence({ missing }: Pick<Strategy, 'missing'>): string {
   return missing.length === 0
     ? 'Not available on this installation.'
