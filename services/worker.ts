@@ -29,7 +29,7 @@ import {
   purchaseLimits,
   workerLimits,
 } from '#services/platform/limits.ts';
-import { loadSdks } from '#services/models/registry.ts';
+import { loadSdks } from '#services/models/provider-list.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport } from './platform/mail/transport.ts';
 import { mailTasks, purgeMails } from './platform/mail/mail.ts';
