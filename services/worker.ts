@@ -18,8 +18,7 @@ import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
 import { sweepPlans } from './payments/plans/plans.ts';
 import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
-import { sweepRefunds } from './payments/refunds/tasks.ts';
-import { sweepPurchases } from './payments/settle/sweep.ts';
+import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
@@ -174,8 +173,7 @@ await runProcess('worker', async (context) => {
       looking.catch((error: unknown) =>
         log.warn({ err: error, reason: what }, 'Payments could not be looked after'),
       );
-    await looked('purchases', sweepPurchases(payments));
-    await looked('refunds', sweepRefunds(payments));
+    await looked('payments', sweepPayments(payments));
     await looked('plans', sweepPlans(payments));
     // Where nothing can be bought there are no books to compare with.
     if (env.stripe !== null) await looked('books', reconcileDaily(payments));
