@@ -94,8 +94,6 @@ export const workerLimits = {
   reconnectMs: 250,
   /** For one statement of the session that holds the locks, and for opening it. */
   sessionTimeoutMs: 10_000,
-  /** How often runs are looked at for jobs that have gone missing. */
-  nudgeEveryMs: 30_000,
   /**
    * The queue's poll beside its notifications, for jobs that become due; each slot polls by itself,
    * so the many slots for calls poll less often.

@@ -139,8 +139,14 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
 
   const freeJobs = async (client: pg.Client, jobs: readonly { id: string }[]) => {
     const { rowCount } = await client.query(
-      `update graphile_worker._private_jobs set locked_by = null, locked_at = null
-       where id = any($1::bigint[]) and locked_by = any($2)`,
+      `with freed as (
+         update graphile_worker._private_jobs set locked_by = null, locked_at = null
+         where id = any($1::bigint[]) and locked_by = any($2)
+         returning job_queue_id),
+       queues as (
+         update graphile_worker._private_job_queues set locked_by = null, locked_at = null
+         where id in (select job_queue_id from freed) and locked_by = any($2))
+       select from freed`,
       [jobs.map(({ id }) => id), [...mine]],
     );
     log.warn({ reason: 'nobody works on them', count: rowCount ?? 0 }, 'Freed jobs');
