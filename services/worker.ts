@@ -50,10 +50,21 @@ await runProcess('worker', async (context) => {
   resources.defer(async () => liveText.close());
   const openCalls = createOpenCalls();
   const tasks = optimizationTasks({
-    ...core,
+    pool,
+    bus,
+    clock,
+    sealer,
+    log,
     liveText,
     openCalls,
-    log,
+    holds: core.holds,
+    readRun: core.readRun,
+    readState: core.readState,
+    audit: core.audit,
+    registry: core.registry,
+    queueMail: core.queueMail,
+    finishedRunAddress: core.finishedRunAddress,
+    publicUrl: core.publicUrl,
     callsPerProvider: Math.max(1, Math.floor(workerLimits.callsPerProvider / env.workerProcesses)),
   });
 
@@ -61,7 +72,7 @@ await runProcess('worker', async (context) => {
   if (smtpUrl === null && env.mode === 'production')
     log.warn('There is no mail server: mails wait until SMTP_URL names one');
   const transport = createMailTransport({ smtpUrl, from: mailFrom, publicUrl });
-  const mail = mailTasks({ ...core, transport, log });
+  const mail = mailTasks({ pool, sealer, clock, transport, log });
 
   const listener = startListening({ url: core.url });
   resources.defer(async () => listener.close());
