@@ -24,12 +24,7 @@ import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
-import {
-  healthLimits,
-  mailLimits,
-  purchaseLimits,
-  workerLimits,
-} from '#services/platform/limits.ts';
+import { healthLimits, mailLimits, purchaseLimits } from '#services/platform/limits.ts';
 import { loadSdks } from '#services/models/registry.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport } from './platform/mail/transport.ts';
@@ -38,6 +33,20 @@ import { queuePool } from './platform/jobs/queue-pool.ts';
 import { erasureOf, openCore, paymentsOf } from './core.ts';
 
 const processId = `worker ${hostname()} ${process.pid}`;
+
+const workerLimits = {
+  /** Start, deadlines, settlements: they never wait for a model. */
+  controlSlots: 8,
+  /** Calls to one provider at a time, over all worker processes. */
+  callsPerProvider: 32,
+  /**
+   * The queue's poll beside its notifications, for jobs that become due. Each slot polls on its own, so
+   * the many slots for calls poll less often.
+   */
+  controlPollMs: 500,
+  callsPollMs: 2_000,
+  mailPollMs: 2_000,
+} as const;
 
 /** The background process: jobs, periodic sweeps and asynchronous read models. */
 await runProcess('worker', async (context) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { workerLimits } from '#services/platform/limits.ts';
+import { lockLimits } from '#services/platform/jobs/job-locks.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { operateJson } from '#tests/support/processes/operator.ts';
@@ -154,7 +154,7 @@ describe('a worker that hangs while its calls are answered', { timeout: 300_000 
     gate.release();
     const other = await startWorker(gate);
     // Longer than another worker waits before it frees what it takes for lost.
-    await sleep(workerLimits.settleMs * 1.5);
+    await sleep(lockLimits.settleMs * 1.5);
     expect(gate.requests()).toBe(7);
     expect(watched.follower.run()?.stage).toBe('opinions');
     expect(complaints(other)).toEqual([]);
