@@ -11,9 +11,9 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
-import { beginRun, expectWhole } from './support/check.ts';
-import { startGate } from './support/gate.ts';
-import type { Gate } from './support/gate.ts';
+import { beginRun, expectWhole } from '#tests/processes/support/check.ts';
+import { startGate } from '#tests/processes/support/gate.ts';
+import type { Gate } from '#tests/processes/support/gate.ts';
 
 /** Worker processes over one database, whose answers come when the test says so. */
 let folder: ReturnType<typeof temporaryFolder>;
