@@ -194,6 +194,6 @@ export const identityEndpoints = {
     summary: 'A picture',
     access: 'everyone',
     status: 200,
-    files: avatarLimits.mediaTypes,
+    files: ['image/webp'],
   },
 } as const satisfies EndpointList;

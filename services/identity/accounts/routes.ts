@@ -3,7 +3,7 @@ import type { Authenticate } from '#services/platform/http/auth.ts';
 import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
 import { createRouter, notFound, readBytes } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
-import { checkedAvatar, readAvatar, removeAvatar, storeAvatar } from './avatar.ts';
+import { encodeAvatar, readAvatar, removeAvatar, storeAvatar } from './avatar.ts';
 import { avatarLimits } from '#services/identity/contract.ts';
 import { identityEndpoints } from '#services/identity/endpoints.ts';
 import { askForErasure } from '#services/identity/erasure/erasure.ts';
@@ -62,7 +62,7 @@ export function accountRoutes(dependencies: AccountDependencies, authenticate: A
       const bytes = await readBytes(context, avatarLimits.bytes, () =>
         identityProblem('avatar-too-large'),
       );
-      const avatar = checkedAvatar(context.req.header('content-type') ?? '', bytes);
+      const avatar = await encodeAvatar(context.req.header('content-type') ?? '', bytes);
       await storeAvatar(pool, context.get('userId'), avatar);
       return answerProfile(context);
     })
@@ -77,8 +77,8 @@ export function accountRoutes(dependencies: AccountDependencies, authenticate: A
     .get('/avatars/:id', async (context) => {
       const avatar = await readAvatar(pool, context.req.param('id'));
       if (!avatar) throw notFound();
-      return context.body(Uint8Array.from(avatar.bytes), 200, {
-        'Content-Type': avatar.mediaType,
+      return context.body(Uint8Array.from(avatar), 200, {
+        'Content-Type': 'image/webp',
         'Content-Disposition': 'inline',
         'X-Content-Type-Options': 'nosniff',
         'Content-Security-Policy': "sandbox; default-src 'none'",
