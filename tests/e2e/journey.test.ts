@@ -55,7 +55,7 @@ async function signInAsDemo(page: Page): Promise<void> {
 }
 
 describe('the main job', () => {
-  test('demo login, a question, seven models watched to the end, the result, and the ledger', async () => {
+  test('the demo user asks a question, watches seven models to the end, and reads the result and the ledger', async () => {
     const { page, context, complaints } = await openPage();
     await signInAsDemo(page);
     await page
@@ -116,7 +116,7 @@ describe('the main job', () => {
     await context.close();
   });
 
-  test('a reload in the middle of a run and a second tab end with the same picture', async () => {
+  test('a reload during a run and a second tab end with the same picture', async () => {
     const { page, context } = await openPage();
     await signInAsDemo(page);
     await page.goto(`${application.url}/optimization`);
@@ -141,7 +141,7 @@ describe('the main job', () => {
 });
 
 describe('a new person', () => {
-  test('signs up, has no credits, buys some, and starts on a phone with the keyboard', async () => {
+  test('a new user signs up, buys credits and starts a run on a phone with the keyboard', async () => {
     const { page, context, complaints } = await openPage({ width: 390, height: 844 });
     await page.goto(`${application.url}/signup`);
     await page.getByLabel('Full name').fill('New Person');
@@ -185,7 +185,7 @@ describe('a new person', () => {
     await context.close();
   });
 
-  test('sees nothing of another person’s run', async () => {
+  test("a user cannot see another user's run", async () => {
     const { page, context } = await openPage();
     await signInAsDemo(page);
     await page.goto(`${application.url}/dashboard`);
@@ -208,7 +208,7 @@ describe('a new person', () => {
   });
 });
 
-test('who is signed out comes back to where they were going', async () => {
+test('a signed-out visitor returns to the requested page after signing in', async () => {
   const { page, context } = await openPage();
   await page.goto(`${application.url}/credits`);
   await page.waitForURL('**/login?redirect=*');

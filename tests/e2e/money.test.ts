@@ -397,7 +397,7 @@ function booksIn(stdout: string): Books {
 // --- the journeys ---
 
 test(
-  'a pack: bought, seen in every tab at once, used, accounted for, and its rest paid back to the cent',
+  'a bought pack shows in every tab at once, is used and accounted for, and its rest is refunded to the cent',
   { timeout: patience },
   async () => {
     const pack = mustPackage('boost-20');
@@ -464,7 +464,7 @@ test(
 );
 
 test(
-  'a plan: bought, renewed by the clock before open eyes, cancelled, ended, and its first month paid back',
+  'a plan is bought, renewed by the clock, cancelled and ended, and its first month is refunded',
   { timeout: patience },
   async () => {
     const bought = mustPackage('empire-builder');

@@ -32,7 +32,7 @@ afterAll(async () => {
   await close();
 });
 
-test('shows every endpoint, asks nobody else for anything, and keeps to its policy', async () => {
+test('the viewer shows every endpoint, asks no other server for anything, and keeps to its policy', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   const said: string[] = [];
   const elsewhere: string[] = [];
@@ -56,7 +56,7 @@ test('shows every endpoint, asks nobody else for anything, and keeps to its poli
   await page.close();
 });
 
-test('tries a call out at this very server, and shows the answer', async () => {
+test('the viewer sends a call to this server and shows the reply', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   await page.goto(`${url}/api-docs`);
   await page.locator('#operations-description-getOpenapiJson button').first().click();
@@ -71,7 +71,7 @@ test.each([
   { colorScheme: 'light', ground: 'rgba(0, 0, 0, 0)' },
   { colorScheme: 'dark', ground: 'rgb(28, 32, 34)' },
 ] as const)(
-  'follows the theme, $colorScheme, and gives axe no more to complain about than the viewer itself draws',
+  'the viewer follows the $colorScheme theme, and axe finds no more than the viewer itself causes',
   async ({ colorScheme, ground }) => {
     const page = await browser.newPage({ viewport: { width: 390, height: 900 }, colorScheme });
     await page.goto(`${url}/api-docs`);
@@ -84,7 +84,7 @@ test.each([
   },
 );
 
-test('the guide to the stream and the socket is found from the viewer and from the description', async () => {
+test('the viewer and the description link to the guide to the stream and the socket', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   await page.goto(`${url}/api-docs`);
   await page.getByRole('link', { name: 'Live: how to use the stream and the socket' }).click();
@@ -110,7 +110,7 @@ test.each([
   { width: 1440, colorScheme: 'light' },
   { width: 1440, colorScheme: 'dark' },
 ] as const)(
-  'the guide is as wide as the window and gives axe nothing to complain about ($width px, $colorScheme)',
+  'the guide passes axe and fits a window of $width px in the $colorScheme theme',
   async ({ width, colorScheme }) => {
     const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
     const said: string[] = [];

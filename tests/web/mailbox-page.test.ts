@@ -69,7 +69,7 @@ const looks = [
 ] as const;
 
 describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, width }) => {
-  test('has nothing for axe to complain about, fits, and keeps to its policy', async () => {
+  test('the mailbox passes axe, fits its window and keeps to its policy', async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
     const said: string[] = [];
     page.on('console', (message) => said.push(message.text()));
@@ -87,7 +87,7 @@ describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, w
     await page.close();
   });
 
-  test('a mail of ours has nothing for axe to complain about', async () => {
+  test('an email passes axe and fits its window', async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
     await page.setContent(ours.html);
     // It is shown inside the page of somebody's mail program, which has the landmarks.
@@ -104,7 +104,7 @@ async function sidewaysOverflow(page: Page): Promise<number> {
   });
 }
 
-test('the mailbox is used by keyboard: to a mail, its link and back', async () => {
+test('the mailbox can be used by keyboard: to an email, its link and back', async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/dev/mail?to=ann@example.com`);
   const focused = async () => page.evaluate(() => document.activeElement?.textContent ?? '');
@@ -120,7 +120,7 @@ test('the mailbox is used by keyboard: to a mail, its link and back', async () =
   await page.close();
 });
 
-test('a hostile mail runs nothing and asks for nothing', async () => {
+test('a hostile email runs no script and requests nothing', async () => {
   const page = await browser.newPage();
   const refused: (string | undefined)[] = [];
   const answered: string[] = [];

@@ -10,7 +10,7 @@ import { closed, opinionsOf, started } from '#tests/optimizations/run/run-script
 import { storyOf } from '#tests/web/support/run-story.ts';
 
 describe('what the chamber says of a run', () => {
-  it('is the start, the phases, the quarters and the end, each once', () => {
+  it('the start, the phases, the quarters and the end of a run are announced once each', () => {
     const story = storyOf(closed());
     const said = story.facts.slice(1).flatMap((_fact, index) => {
       const before = story.view(index + 1);
@@ -28,7 +28,7 @@ describe('what the chamber says of a run', () => {
     ]);
   });
 
-  it('names each model that drops out', () => {
+  it('each model that drops out is announced', () => {
     const before = storyOf(started());
     const after = storyOf(started().died(opinionsOf(['S2', 'R1'])));
     expect(
@@ -36,7 +36,7 @@ describe('what the chamber says of a run', () => {
     ).toContain('S2 anthropic-s2 and R1 mistral-r1 dropped out.');
   });
 
-  it('says nothing when nothing changed, and nothing after the end', () => {
+  it('nothing is announced without a change or after the end', () => {
     const view = storyOf(closed()).view();
     expect(announcementsBetween(heardOf(view), view)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('the announcer', () => {
 
   const news = (kind: Announcement['kind'], text: string): Announcement => ({ kind, text });
 
-  it('speaks at once after a rest and puts together what comes too soon', () => {
+  it('the announcer speaks at once after a pause and combines messages that come too soon', () => {
     const said: string[] = [];
     const announcer = createAnnouncer((sentence) => said.push(sentence));
     announcer.hear([news('start', 'Started.')]);
@@ -61,7 +61,7 @@ describe('the announcer', () => {
     expect(said).toEqual(['Started.', 'Phase: Cross-Evaluation. 50 percent.']);
   });
 
-  it('lets the end replace what was still to be said', () => {
+  it('the end of a run replaces waiting messages', () => {
     const said: string[] = [];
     const announcer = createAnnouncer((sentence) => said.push(sentence));
     announcer.hear([news('start', 'Started.')]);
@@ -71,7 +71,7 @@ describe('the announcer', () => {
     expect(said).toEqual(['Started.', 'Done.']);
   });
 
-  it('never speaks twice within five seconds, and loses nothing but figures that were overtaken', () => {
+  it('the announcer never speaks twice within five seconds, and loses only outdated figures', () => {
     const steps = fc.array(
       fc.record({ waitMs: fc.nat(7_000), kind: fc.constantFrom('phase' as const, 'out' as const) }),
       { minLength: 1, maxLength: 40 },

@@ -119,7 +119,7 @@ async function dangers(page: Page): Promise<string[]> {
 }
 
 describe('hostile text', () => {
-  it('is harmless on the result and in the chamber', async () => {
+  it('hostile text is harmless on the result and in the chamber', async () => {
     const story = storyOf(closed(), hostile());
     site.answer(runServer(story, story.facts.length).api);
     const result = await visit(`/optimizations/${runId}`);
@@ -144,7 +144,7 @@ describe('hostile text', () => {
   });
 });
 
-it('hostile text is shown as it is while it streams', async () => {
+it('hostile text is shown verbatim while it streams', async () => {
   const story = storyOf(started().given(begin('opinion.S1', 1, noon)));
   const server = runServer(story, story.facts.length);
   site.answer(server.api);

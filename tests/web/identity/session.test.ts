@@ -103,7 +103,7 @@ afterEach(() => {
 });
 
 describe('a token that is about to end', () => {
-  it('is left alone while it has 300 s or more, and renewed at the next look after that', async () => {
+  it('a token with 300 s or more is left alone and renewed at the next check after that', async () => {
     const tab = await openTab();
     await seconds(300);
     expect(count('POST /api/auth/refresh')).toBe(0);
@@ -115,7 +115,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(1);
   });
 
-  it('is renewed when somebody comes back to the page, once however many events say so', async () => {
+  it('a token is renewed once when the page is shown again, however many events report it', async () => {
     const tab = await openTab();
     vi.setSystemTime(Date.now() + 400_000);
     tab.focus();
@@ -124,7 +124,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(1);
   });
 
-  it('counts as 3600 s long when the server does not say', async () => {
+  it('a token without a stated lifetime lasts 3600 s', async () => {
     answers['GET /api/auth/session'] = () =>
       signedIn({ expires_at: undefined, expires_in: undefined });
     await openTab();
@@ -135,7 +135,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(1);
   });
 
-  it('is counted from its arrival, whatever the clock of this machine says', async () => {
+  it("a token's lifetime is counted from its arrival, whatever the machine's clock says", async () => {
     const { expires_at } = sessionOf();
     vi.setSystemTime(Date.now() + 86_400_000);
     answers['GET /api/auth/session'] = () => signedIn({ expires_at });
@@ -144,7 +144,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(0);
   });
 
-  it('does not end the session when nobody answers; the next look tries again', async () => {
+  it('a failed renewal does not end the session, and the next check retries it', async () => {
     const tab = await openTab();
     answers['POST /api/auth/refresh'] = () => 'no answer';
     await seconds(340);
@@ -160,7 +160,7 @@ describe('a token that is about to end', () => {
     expect(await tab.api.currentAccessToken()).toBe('secret-2');
   });
 
-  it('ends the session here when the server refuses to renew it', async () => {
+  it('a refused renewal ends the session here', async () => {
     const tab = await openTab();
     answers['POST /api/auth/refresh'] = nobody;
     await seconds(330);
@@ -173,7 +173,7 @@ describe('a token that is about to end', () => {
 });
 
 describe('two tabs', () => {
-  it('that renew at once rotate the cookie once; the other asks for a token of its own', async () => {
+  it('two tabs that renew at once rotate the cookie once, and the other mints its own token', async () => {
     const [first, second] = [await openTab(), await openTab()];
     expect(count('GET /api/auth/session')).toBe(2);
     const slow = Promise.withResolvers<Response>();
@@ -191,7 +191,7 @@ describe('two tabs', () => {
     expect(await first.api.currentAccessToken()).not.toBe(await second.api.currentAccessToken());
   });
 
-  it('wait for each other before they ask', async () => {
+  it('two tabs wait for each other before they renew', async () => {
     await openTab();
     const { promise, resolve: release } = Promise.withResolvers<void>();
     void navigator.locks.request('sevenfold.session', () => promise);
@@ -204,7 +204,7 @@ describe('two tabs', () => {
     expect(calls).toEqual(['GET /api/auth/session', 'GET /api/auth/session']);
   });
 
-  it('never tell each other a token', async () => {
+  it('two tabs never publish a token', async () => {
     const [first, second] = [await openTab(), await openTab()];
     answers['POST /api/auth/login'] = () => signedIn();
     await first.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
@@ -216,7 +216,7 @@ describe('two tabs', () => {
     expect(said).toEqual(['signed-in', 'user-updated', 'signed-out']);
   });
 
-  it('forget what the first person left when another one signs in next door', async () => {
+  it("a tab drops the first user's data when another user signs in in another tab", async () => {
     const tab = await openTab();
     const emptied = vi.fn<() => void>();
     tab.session.onSessionEnd(emptied);
@@ -229,14 +229,14 @@ describe('two tabs', () => {
 });
 
 describe('who is there', () => {
-  it('is asked once by everyone who wants to know at the same time', async () => {
+  it('concurrent reads of the session share one request', async () => {
     const tab = await openTab();
     calls = [];
     await Promise.all([tab.session.restoreSession(), tab.session.restoreSession()]);
     expect(calls).toHaveLength(1);
   });
 
-  it('is nobody without a session, and nothing is renewed then', async () => {
+  it('a visitor without a session renews nothing', async () => {
     answers['GET /api/auth/session'] = () => reply(null);
     const tab = await openTab();
     expect(await tab.status()).toBe('anonymous');
@@ -244,7 +244,7 @@ describe('who is there', () => {
     expect(calls).toEqual(['GET /api/auth/session']);
   });
 
-  it('is not brought back by an answer that was on its way when they left', async () => {
+  it('a reply that arrives after the logout does not restore the session', async () => {
     const tab = await openTab();
     const late = Promise.withResolvers<Response>();
     answers['GET /api/auth/session'] = () => late.promise;
@@ -255,7 +255,7 @@ describe('who is there', () => {
     expect(await tab.api.currentAccessToken()).toBeNull();
   });
 
-  it('is the one who signed in while an older question was still open', async () => {
+  it('a sign-in wins over an older request that is still open', async () => {
     answers['GET /api/auth/session'] = () => reply(null);
     const tab = await openTab();
     const late = Promise.withResolvers<Response>();
@@ -267,7 +267,7 @@ describe('who is there', () => {
     expect((await asked).status).toBe('authenticated');
   });
 
-  it('has left as soon as they say so, and the server is told until it hears', async () => {
+  it('a logout takes effect at once, and the server is notified until it responds', async () => {
     const tab = await openTab();
     answers['POST /api/auth/logout'] = () => 'no answer';
     tab.session.logout();
@@ -281,7 +281,7 @@ describe('who is there', () => {
     expect(count('POST /api/auth/logout')).toBe(told);
   });
 
-  it('goes on where the session had ended, and what failed meanwhile is asked again', async () => {
+  it('a session that resumes repeats what had failed meanwhile', async () => {
     const tab = await openTab();
     const resumed = vi.fn<() => void>();
     tab.session.onSessionResume(resumed);
@@ -294,7 +294,7 @@ describe('who is there', () => {
     expect(resumed).toHaveBeenCalledOnce();
   });
 
-  it('is written to the console for whoever debugs, without a name or a token', async () => {
+  it('the console shows session events without a name or a token', async () => {
     const heard: string[] = [];
     vi.spyOn(console, 'debug').mockImplementation((line: string) => heard.push(line));
     const tab = await openTab();

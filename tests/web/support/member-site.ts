@@ -23,11 +23,11 @@ import {
 } from './site.ts';
 
 /**
- * The signed-in pages in a real browser, with the answers of the server decided by the test. Whatever
- * a page writes to its console as an error, and every report of the content policy, fails the test it
- * happened in.
+ * The signed-in pages in a real browser, with the server's replies chosen by the test. An error in the
+ * console, or a report of the content policy, fails its test.
  */
-/** Each theme and each width once: contrast follows the theme, layout and targets the width. */
+
+/** Each theme and each width once: contrast depends on the theme, layout and targets on the width. */
 const looks = [
   { theme: 'light', width: 1440 },
   { theme: 'dark', width: 390 },
@@ -311,7 +311,7 @@ export async function violations(opened: Page): Promise<string[]> {
   return findings(opened);
 }
 
-/** What axe finds on the whole page in every look, and how far it scrolls sideways there. */
+/** What axe finds on the whole page in every look, and where it scrolls sideways. */
 export async function faultsInEveryLook(opened: Page): Promise<string[]> {
   const faults: string[] = [];
   for (const { theme, width } of looks) {
@@ -322,6 +322,23 @@ export async function faultsInEveryLook(opened: Page): Promise<string[]> {
     if (wider > 0) found.push(`it is ${wider} px wider than its window`);
     faults.push(...found.map((fault) => `${theme} at ${width} px: ${fault}`));
   }
+  return [...faults, ...(await narrowFaults(opened))];
+}
+
+/** Whether the page scrolls sideways at 320 px, also with text twice as large. */
+async function narrowFaults(opened: Page): Promise<string[]> {
+  const faults: string[] = [];
+  await opened.setViewportSize({ width: 320, height: 900 });
+  for (const size of ['100%', '200%']) {
+    await opened.evaluate((chosen) => {
+      document.documentElement.style.fontSize = chosen;
+    }, size);
+    const wider = await sidewaysScroll(opened);
+    if (wider > 0) faults.push(`it is ${wider} px too wide at 320 px with text of ${size}`);
+  }
+  await opened.evaluate(() => {
+    document.documentElement.style.removeProperty('font-size');
+  });
   return faults;
 }
 

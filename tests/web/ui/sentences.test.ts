@@ -112,7 +112,7 @@ const places: readonly (readonly [string, string])[] = [
 ];
 
 test.each(places.filter(([, place]) => place !== 'log only'))(
-  '"%s" stands in %s',
+  'the sentence "%s" is in %s',
   (words, place) => {
     const source = readFileSync(place, 'utf8')
       .replace(/&apos;/g, "'")
