@@ -33,17 +33,17 @@ afterAll(async () => {
 /** A window of its own; what the page logs as an error fails the test at its end. */
 async function openPage(
   options: { width?: number; height?: number } = {},
-): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+): Promise<{ page: Page; context: BrowserContext; consoleErrors: string[] }> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
   });
   const page = await context.newPage();
-  const complaints: string[] = [];
+  const consoleErrors: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') consoleErrors.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  return { page, context, complaints };
+  page.on('pageerror', (error) => consoleErrors.push(error.message));
+  return { page, context, consoleErrors };
 }
 
 async function signInAsDemo(page: Page): Promise<void> {
@@ -56,7 +56,7 @@ async function signInAsDemo(page: Page): Promise<void> {
 
 describe('the main job', () => {
   test('the demo user asks a question, watches seven models to the end, and reads the result and the ledger', async () => {
-    const { page, context, complaints } = await openPage();
+    const { page, context, consoleErrors } = await openPage();
     await signInAsDemo(page);
     await page
       .getByRole('heading', { level: 1, name: /^Good (morning|afternoon|evening), Demo/ })
@@ -112,7 +112,7 @@ describe('the main job', () => {
       const { code, stdout } = await commandLine(settings, ...verify);
       expect([verify.join(' '), code, stdout]).toEqual([verify.join(' '), 0, stdout]);
     }
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
     await context.close();
   });
 
@@ -142,7 +142,7 @@ describe('the main job', () => {
 
 describe('a new person', () => {
   test('a new user signs up, buys credits and starts a run on a phone with the keyboard', async () => {
-    const { page, context, complaints } = await openPage({ width: 390, height: 844 });
+    const { page, context, consoleErrors } = await openPage({ width: 390, height: 844 });
     await page.goto(`${application.url}/signup`);
     await page.getByLabel('Full name').fill('New Person');
     await page.getByLabel('Email').fill('new.person@example.com');
@@ -181,7 +181,7 @@ describe('a new person', () => {
     await expect
       .poll(() => page.evaluate('document.documentElement.scrollWidth - window.innerWidth'))
       .toBeLessThanOrEqual(0);
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
     await context.close();
   });
 

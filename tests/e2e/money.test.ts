@@ -34,7 +34,7 @@ let application: Application;
 let client: Client;
 let browser: Browser;
 let opened: BrowserContext[] = [];
-let complaints: string[] = [];
+let consoleErrors: string[] = [];
 
 beforeAll(async () => {
   application = await startApplication({
@@ -55,9 +55,9 @@ afterAll(async () => {
 
 afterEach(async () => {
   await Promise.all(opened.map((context) => context.close()));
-  const heard = complaints;
-  [opened, complaints] = [[], []];
-  expect(heard).toEqual([]);
+  const unexpected = consoleErrors;
+  [opened, consoleErrors] = [[], []];
+  expect(unexpected).toEqual([]);
 });
 
 // --- people and their tabs ---
@@ -74,9 +74,9 @@ async function newPayer(): Promise<{ payer: Payer; page: Page }> {
   });
   opened.push(context);
   context.setDefaultTimeout(60_000);
-  context.on('weberror', (error) => complaints.push(error.error().message));
+  context.on('weberror', (error) => consoleErrors.push(error.error().message));
   context.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') consoleErrors.push(message.text());
   });
   const email = `payer-${randomBytes(4).toString('hex')}@example.com`;
   const page = await context.newPage();

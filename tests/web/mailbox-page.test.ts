@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function complaints(page: Page, without: readonly string[] = []): Promise<string[]> {
+async function axeFaults(page: Page, without: readonly string[] = []): Promise<string[]> {
   return findings(page, {
     iframes: false,
     rules: Object.fromEntries(without.map((rule) => [rule, { enabled: false }])),
@@ -75,13 +75,13 @@ describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, w
     page.on('console', (message) => said.push(message.text()));
     for (const path of ['/dev/mail', '/dev/mail?to=nobody@example.com', '/dev/mail/gone']) {
       await page.goto(`${url}${path}`);
-      expect(await complaints(page)).toEqual([]);
+      expect(await axeFaults(page)).toEqual([]);
       expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
     }
     await page.goto(`${url}/dev/mail`);
     await page.getByRole('link', { name: ours.subject }).click();
     await page.frameLocator('iframe').getByRole('link', { name: 'Confirm my address' }).waitFor();
-    expect(await complaints(page)).toEqual([]);
+    expect(await axeFaults(page)).toEqual([]);
     expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
     expect(said.filter((line) => /Content.Security.Policy/.test(line))).toEqual([]);
     await page.close();
@@ -91,7 +91,7 @@ describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, w
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
     await page.setContent(ours.html);
     // It is shown inside the page of somebody's mail program, which has the landmarks.
-    expect(await complaints(page, ['landmark-one-main', 'region'])).toEqual([]);
+    expect(await axeFaults(page, ['landmark-one-main', 'region'])).toEqual([]);
     expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
     await page.close();
   });

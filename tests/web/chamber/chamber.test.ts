@@ -20,13 +20,13 @@ import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, problem, serveSite, type Site } from '#tests/web/support/site.ts';
 
 /**
- * The chamber and the result in a real browser, on a server that tells a run's own events. Whatever a
- * page writes to its console as an error, and every report of the content policy, fails its test.
+ * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
+ * the console, or a report of the content policy, fails its test.
  */
 let browser: Browser;
 let site: Site;
 let context: BrowserContext | undefined;
-let complaints: string[] = [];
+let consoleErrors: string[] = [];
 let requests: string[] = [];
 
 const whole = storyOf(closed());
@@ -50,10 +50,10 @@ afterEach(async () => {
   await context?.close();
   context = undefined;
   site.answer(member);
-  const heard = complaints;
-  complaints = [];
+  const unexpected = consoleErrors;
+  consoleErrors = [];
   requests = [];
-  expect(heard).toEqual([]);
+  expect(unexpected).toEqual([]);
 });
 
 type Options = { width?: number; reducedMotion?: 'reduce' };
@@ -64,10 +64,10 @@ async function open(path: string, options: Options = {}): Promise<Page> {
     reducedMotion: options.reducedMotion ?? 'no-preference',
   });
   const page = await context.newPage();
-  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('pageerror', (error) => consoleErrors.push(error.message));
   page.on('console', (message) => {
     if (message.type() === 'error' && !/Failed to load resource|ERR_/.test(message.text()))
-      complaints.push(message.text());
+      consoleErrors.push(message.text());
   });
   page.on('request', (request) => requests.push(request.url()));
   await page.goto(`${site.origin}${path}`);
@@ -84,19 +84,16 @@ async function watch(
   const page = await open(`/evolution-chamber?id=${runId}`, options);
   await page.getByText('Connected').waitFor();
   // A run that has ended is shown without a stream of its own.
-  const goesOn = statusOf(story.view(events)) === 'processing';
-  await expect.poll(server.watchers).toBe(goesOn ? 1 : 0);
+  const isRunning = statusOf(story.view(events)) === 'processing';
+  await expect.poll(server.watchers).toBe(isRunning ? 1 : 0);
   return { page, server };
 }
-
-const overflow = async (page: Page): Promise<number> =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 describe('the chamber', () => {
   it('the chamber passes axe and fits every window, light and dark', async () => {
     const { page, server } = await watch(whole, untilReviews);
     expect(await faultsInEveryLook(page)).toEqual([]);
-    server.tell(whole.facts.length);
+    server.publish(whole.facts.length);
     await page.getByText('Result ready').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
@@ -106,10 +103,10 @@ describe('the chamber', () => {
     await page.getByRole('heading', { level: 1, name: whole.copy(1).challenge }).waitFor();
     await page.getByText('Simulated models: example answers, no provider was called').waitFor();
     await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
-    server.tell(untilReviews);
+    server.publish(untilReviews);
     await page.getByText('7 of 7').waitFor();
     await expect.poll(() => page.title()).toMatch(/^4\d % · Evolution Chamber$/);
-    server.tell(whole.facts.length);
+    server.publish(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
     await expect.poll(() => page.title()).toBe('Done · Evolution Chamber');
     await page.getByText('14 credits charged.').waitFor();
@@ -143,7 +140,7 @@ describe('the chamber', () => {
       }).observe({ type: 'layout-shift' });
     });
     for (let events = untilStarted + 1; events <= whole.facts.length; events += 1) {
-      server.tell(events);
+      server.publish(events);
       // Long enough for each to be drawn by itself.
       await page.waitForTimeout(30);
     }
@@ -158,15 +155,15 @@ describe('the chamber', () => {
     const { page, server } = await watch(whole, untilStarted);
     server.cut();
     await page.getByText(/^Reconnecting, last update \d+ s ago$/).waitFor();
-    server.tell(untilSynthesis);
+    server.publish(untilSynthesis);
     await page.getByText('Connected').waitFor();
     await page.getByText('7 of 7').waitFor();
     expect(server.resumed.at(-1)).toBe(`e.1.${untilStarted}`);
-    server.tell(whole.facts.length);
+    server.publish(whole.facts.length);
     await page.getByText('Result ready').waitFor();
   });
 
-  it('a seat opens in a dialog with all its details and returns the focus', async () => {
+  it('a seat opens in a dialog that returns the focus, and three answers are compared claim by claim', async () => {
     const { page } = await watch(whole, whole.facts.length);
     const opener = page.getByRole('button', { name: 'Open S1' });
     await opener.click();
@@ -180,15 +177,12 @@ describe('the chamber', () => {
     await expect
       .poll(() => opener.evaluate((element) => element === document.activeElement))
       .toBe(true);
-  });
 
-  it('three answers are compared claim by claim', async () => {
-    const { page } = await watch(whole, whole.facts.length);
     for (const seat of ['S1', 'R1', 'I1']) await page.getByLabel(`Compare ${seat}`).check();
     await page.getByRole('button', { name: 'Compare 3' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Compare S1, R1 and I1' });
-    await dialog.getByText('S1 would begin small.').waitFor();
-    await dialog.getByText('c1 The claim c1 holds.').waitFor();
+    const comparison = page.getByRole('dialog', { name: 'Compare S1, R1 and I1' });
+    await comparison.getByText('S1 would begin small.').waitFor();
+    await comparison.getByText('c1 The claim c1 holds.').waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
@@ -229,7 +223,7 @@ describe('the chamber', () => {
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel the run' }).click();
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
-    server.tell(story.facts.length);
+    server.publish(story.facts.length);
     await page.waitForURL('**/dashboard');
     await page.getByText('7 credits came back.').first().waitFor();
   });
@@ -283,7 +277,7 @@ describe('the stream of a tab', () => {
   it('the stream keeps the credits in the bar current', async () => {
     const { page, server } = await watch(whole, untilReviews);
     await page.getByText('86 credits').first().waitFor();
-    server.tellBalance({ ...balance, available_credits: 100, reserved_credits: 0 });
+    server.publishBalance({ ...balance, available_credits: 100, reserved_credits: 0 });
     await page.getByText('100 credits').first().waitFor();
   });
 
@@ -292,7 +286,7 @@ describe('the stream of a tab', () => {
     await setHidden(page, true);
     await page.waitForTimeout(200);
     expect(server.listening()).toBe(1);
-    server.tell(whole.facts.length);
+    server.publish(whole.facts.length);
     await page.getByText('Result ready').waitFor();
     await setHidden(page, false);
     await setHidden(page, true);
@@ -319,11 +313,11 @@ describe('the stream of a tab', () => {
     server.cut();
     await page.clock.runFor(2_000);
     await page.getByText('Error: The server is starting').waitFor();
-    server.tell(untilSynthesis);
+    server.publish(untilSynthesis);
     await page.clock.runFor(20_000);
     await page.clock.runFor(1_000);
     await page.getByText('7 of 7').waitFor();
-    server.tell(whole.facts.length);
+    server.publish(whole.facts.length);
     await page.clock.runFor(6_000);
     await page.clock.runFor(1_000);
     await page.getByText('Result ready').waitFor();
@@ -355,8 +349,10 @@ describe('the result', () => {
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
 
-  it('the result gives the answer first, the reasons second, the machinery last', async () => {
-    const { page } = await read(whole);
+  it('the result gives answer, reasons and machinery in this order, and statements link to their claims', async () => {
+    site.answer(runServer(whole, whole.facts.length).api);
+    const page = await open(`/optimization/${runId}`);
+    await page.waitForURL(`**/optimizations/${runId}`);
     await page.getByText('Begin with one fixed offer for one kind of client.').waitFor();
     await expect
       .poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts())
@@ -373,10 +369,9 @@ describe('the result', () => {
         'Cost, time and tokens',
       ]);
     await page.getByText('Simulated models: example answers, no provider was called').waitFor();
-  });
-
-  it('a statement links to the claim it rests on', async () => {
-    const { page } = await read(whole);
+    await expect
+      .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
+      .toBe(`/optimization?from=${runId}`);
     await page.getByRole('link', { name: 'c2' }).first().click();
     expect(new URL(page.url()).hash).toBe('#claim-c2');
     await expect.poll(() => page.locator('#claim-c2').isVisible()).toBe(true);
@@ -401,7 +396,7 @@ describe('the result', () => {
     await page.getByRole('link', { name: 'View Progress' }).waitFor();
     await page.getByText('Connected').waitFor({ state: 'detached' });
     await expect.poll(() => server.resumed.length).toBeGreaterThan(0);
-    server.tell(whole.facts.length);
+    server.publish(whole.facts.length);
     await page.getByRole('heading', { name: 'Recommendation' }).waitFor();
   });
 

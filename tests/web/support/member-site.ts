@@ -252,7 +252,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
   let browser: Browser;
   let site: Site;
   let context: BrowserContext | undefined;
-  let complaints: string[] = [];
+  let consoleErrors: string[] = [];
 
   beforeAll(async () => {
     [browser, site] = await Promise.all([launchBrowser(), serveSite({ isLocal })]);
@@ -265,9 +265,9 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
     await context?.close();
     context = undefined;
     site.calls.length = 0;
-    const heard = complaints;
-    complaints = [];
-    expect(heard).toEqual([]);
+    const unexpected = consoleErrors;
+    consoleErrors = [];
+    expect(unexpected).toEqual([]);
   });
 
   return {
@@ -281,11 +281,11 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
       });
       const opened = await context.newPage();
       watchRequests(opened);
-      opened.on('pageerror', (error) => complaints.push(error.message));
+      opened.on('pageerror', (error) => consoleErrors.push(error.message));
       opened.on('console', (message) => {
         // The status of a call is not a fault of the page's.
         const isCall = message.text().startsWith('Failed to load resource');
-        if (message.type() === 'error' && !isCall) complaints.push(message.text());
+        if (message.type() === 'error' && !isCall) consoleErrors.push(message.text());
       });
       await prepare?.(opened);
       await opened.goto(`${site.origin}${path}`);

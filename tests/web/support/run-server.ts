@@ -12,10 +12,10 @@ import type { Story } from './run-story.ts';
 export type RunServer = {
   api: Api;
   /** Tells the story up to so many events, to whoever listens. */
-  tell: (events: number) => void;
+  publish: (events: number) => void;
   say: (delta: Delta) => void;
   /** Tells that the account has changed. */
-  tellBalance: (after: Balance) => void;
+  publishBalance: (after: Balance) => void;
   /** Breaks every open stream off, as a bad network does. */
   cut: () => void;
   /** What the next commands are answered with; as told unless given. */
@@ -108,7 +108,7 @@ export function runServer(story: Story, begin: number): RunServer {
     resumed,
     listening: () => listeners.size,
     watchers: () => watching.size,
-    tell(events) {
+    publish(events) {
       const fresh = story.facts.slice(told, events);
       told = events;
       for (const listener of listeners)
@@ -117,7 +117,7 @@ export function runServer(story: Story, begin: number): RunServer {
     say(delta) {
       for (const listener of listeners) listener.enqueue(send('delta', delta));
     },
-    tellBalance(after) {
+    publishBalance(after) {
       const fact: Fact = {
         type: 'CreditsReserved',
         at: noon,
