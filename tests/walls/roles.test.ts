@@ -45,7 +45,6 @@ const rights: Readonly<Record<string, string>> = {
   erasure: adds,
   // What lives and ends.
   auth_link: changes,
-  api_process: changes,
   avatar: changes,
   bank_refund: changes,
   closed_account_check: changes,

@@ -1,7 +1,7 @@
+import pLimit from 'p-limit';
 import type pg from 'pg';
 import { collectExport, exportDocument } from '#services/platform/export.ts';
 import type { ExportPart, ExportRow } from '#services/platform/export.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /** What the plain tables hold of a person, and the call that puts all parts of an export together. */
 type PlainTable = {
@@ -317,7 +317,6 @@ export const otherTables: Readonly<
   chain_anchor: { leftOut: 'Hashes over the events of everybody' },
   chain_anchor_head: { leftOut: 'Hashes of the streams that an anchor covers' },
   process_heartbeat: { leftOut: 'Processes of this installation' },
-  api_process: { leftOut: 'Where processes of this installation reach one another' },
   projection_checkpoint: { leftOut: 'How far read models have come' },
   projection_set_aside: { leftOut: 'Which events read models could not take in' },
   epoch: { leftOut: 'Which history positions belong to' },
@@ -364,9 +363,9 @@ export function createExporter(options: {
   clock: () => number;
 }): ExportPerson {
   const { pool, parts, clock } = options;
-  const few = createSemaphore(exportsAtOnce);
+  const few = pLimit(exportsAtOnce);
   return async (userId) => {
-    const collected = await few.run(async () => collectExport([plainPart(pool), ...parts], userId));
+    const collected = await few(async () => collectExport([plainPart(pool), ...parts], userId));
     return exportDocument(collected, new Date(clock()));
   };
 }

@@ -41,7 +41,6 @@ describe('reading the variables', () => {
     expect(readEnv({})).toMatchObject({
       mode: 'local',
       host: '127.0.0.1',
-      peerHost: '127.0.0.1',
       port: 3000,
       publicUrl: 'http://127.0.0.1:3000',
       databaseUrl: null,
