@@ -12,7 +12,7 @@ import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
 import { findings } from './support/axe.ts';
 import { launchBrowser } from './support/browser.ts';
 
-/** The mailbox of local mode, and a mail of ours in it, in a browser. */
+/** The mailbox of local mode with one of our emails, in a browser. */
 let browser: Browser;
 let url: string;
 let close: () => Promise<void>;
@@ -71,8 +71,8 @@ const looks = [
 describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, width }) => {
   test('the mailbox passes axe, fits its window and keeps to its policy', async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
-    const said: string[] = [];
-    page.on('console', (message) => said.push(message.text()));
+    const messages: string[] = [];
+    page.on('console', (message) => messages.push(message.text()));
     for (const path of ['/dev/mail', '/dev/mail?to=nobody@example.com', '/dev/mail/gone']) {
       await page.goto(`${url}${path}`);
       expect(await axeFaults(page)).toEqual([]);
@@ -83,14 +83,14 @@ describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, w
     await page.frameLocator('iframe').getByRole('link', { name: 'Confirm my address' }).waitFor();
     expect(await axeFaults(page)).toEqual([]);
     expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
-    expect(said.filter((line) => /Content.Security.Policy/.test(line))).toEqual([]);
+    expect(messages.filter((line) => /Content.Security.Policy/.test(line))).toEqual([]);
     await page.close();
   });
 
   test('an email passes axe and fits its window', async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
     await page.setContent(ours.html);
-    // It is shown inside the page of somebody's mail program, which has the landmarks.
+    // Mail programs show it inside a page that has the landmarks.
     expect(await axeFaults(page, ['landmark-one-main', 'region'])).toEqual([]);
     expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
     await page.close();

@@ -108,9 +108,12 @@ describe('recipes', () => {
     await page.getByRole('link', { name: 'My own' }).waitFor();
   });
 
-  it('a filled recipe is carried to the form, which names it', async () => {
+  it('a shipped recipe cannot be changed, and a filled one is carried to the form, which names it', async () => {
     const page = await open(`/recipes/${recipeId(1)}`, { api: api() });
     await page.getByText('I sell {product} at {price}. Should I raise it?').waitFor();
+    await page.getByRole('link', { name: 'Copy to my recipes' }).waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
     await page.getByLabel('Product').fill('bread');
     await page.getByText('I sell bread at {price}. Should I raise it?').waitFor();
     await page.getByText('One gap is still open.').waitFor();
@@ -208,18 +211,13 @@ describe('recipes', () => {
       .toBe(true);
   });
 
-  it('a shipped recipe cannot be changed', async () => {
-    const page = await open(`/recipes/${recipeId(1)}`, { api: api() });
-    await page.getByRole('link', { name: 'Copy to my recipes' }).waitFor();
-    await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
-    await expect.poll(() => page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
-  });
-
-  it.each(['', '/edit'])('a missing recipe is a page that does not exist: %j', async (rest) => {
+  it('a missing recipe is a page that does not exist', async () => {
     const missing = problem(404, 'not-found', 'Failed to get recipe');
-    const page = await open(`/recipes/${recipeId(3)}${rest}`, {
+    const page = await open(`/recipes/${recipeId(3)}/edit`, {
       api: api({ [`GET /api/recipes/${recipeId(3)}`]: missing }),
     });
+    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.goto(`${site().origin}/recipes/${recipeId(3)}`);
     await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
     await expect.poll(() => page.getByRole('heading', { level: 1 }).count()).toBe(1);
     await expect.poll(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(0);
@@ -228,15 +226,18 @@ describe('recipes', () => {
     await page.getByRole('heading', { name: 'Recipes' }).waitFor();
   });
 
-  it.each([
-    ['recipe', `/recipes/new?from=${recipeId(3)}`, `/api/recipes/${recipeId(3)}`],
-    ['run', '/recipes/new?run=opt_gone', '/api/optimizations/opt_gone'],
-  ])('the editor starts empty when the %s to copy is gone', async (what, path, read) => {
-    const page = await open(path, {
-      api: api({ [`GET ${read}`]: problem(404, 'not-found', 'Failed to get it') }),
+  it('the editor starts empty when the recipe or run to copy is gone', async () => {
+    const gone = problem(404, 'not-found', 'Failed to get it');
+    const page = await open(`/recipes/new?from=${recipeId(3)}`, {
+      api: api({
+        [`GET /api/recipes/${recipeId(3)}`]: gone,
+        'GET /api/optimizations/opt_gone': gone,
+      }),
     });
-    await page.getByText(`There is no such ${what} to copy`).waitFor();
+    await page.getByText('There is no such recipe to copy').waitFor();
     await expect.poll(() => page.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
+    await page.goto(`${site().origin}/recipes/new?run=opt_gone`);
+    await page.getByText('There is no such run to copy').waitFor();
     await expect
       .poll(() => page.getByRole('button', { name: 'Save recipe' }).isVisible())
       .toBe(true);
