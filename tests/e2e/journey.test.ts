@@ -11,11 +11,10 @@ import type { Application } from '#tests/support/processes/processes.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /**
- * What a person does after `npm start`: the real application in its own processes, a real browser,
- * nothing between them.
+ * A user's journeys after `npm start`: the real application in its own processes and a real browser.
  */
 const folder = temporaryFolder();
-const patient = { timeout: 60_000 };
+const longPoll = { timeout: 60_000 };
 let application: Application;
 let browser: Browser;
 
@@ -30,7 +29,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** A window of its own; what the page logs as an error fails the test at its end. */
+/** A new window; an error in its console fails the test. */
 async function openPage(
   options: { width?: number; height?: number } = {},
 ): Promise<{ page: Page; context: BrowserContext; consoleErrors: string[] }> {
@@ -134,13 +133,13 @@ describe('the main job', () => {
     const settled = async (tab: Page) =>
       (await cards(tab)).replace(/\d+ s\b/g, '').replace(/\s+/g, ' ');
     await expect
-      .poll(async () => (await settled(page)) === (await settled(second)), patient)
+      .poll(async () => (await settled(page)) === (await settled(second)), longPoll)
       .toBe(true);
     await context.close();
   });
 });
 
-describe('a new person', () => {
+describe('a new user', () => {
   test('a new user signs up, buys credits and starts a run on a phone with the keyboard', async () => {
     const { page, context, consoleErrors } = await openPage({ width: 390, height: 844 });
     await page.goto(`${application.url}/signup`);
@@ -167,9 +166,9 @@ describe('a new person', () => {
     await page.getByRole('link', { name: 'Start Optimizing' }).waitFor();
 
     await page.goto(`${application.url}/optimization`);
-    // What was typed is still there.
+    // The draft was kept.
     await expect
-      .poll(() => page.getByLabel(/What business challenge are you facing/).inputValue(), patient)
+      .poll(() => page.getByLabel(/What business challenge are you facing/).inputValue(), longPoll)
       .toContain('Rent a shop');
     await page.getByRole('button', { name: 'Start Optimization', disabled: false }).waitFor();
     await page.getByLabel(/What business challenge are you facing/).focus();

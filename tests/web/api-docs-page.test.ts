@@ -10,7 +10,7 @@ import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { findings } from './support/axe.ts';
 import { launchBrowser } from './support/browser.ts';
 
-/** The page that shows the description of the API, in a browser, under its own content policy. */
+/** The API viewer in a browser, under its own content policy. */
 let browser: Browser;
 let url: string;
 let close: () => Promise<void>;

@@ -24,7 +24,7 @@ function json(status: number, body: unknown, headers: Record<string, string> = {
   return Response.json(body, { status, headers });
 }
 
-/** Answers the calls in turn, the last answer for ever, and records them. */
+/** Answers the calls in turn, repeats the last reply, and records the calls. */
 function network(...answers: Answer[]): Request[] {
   const requests: Request[] = [];
   vi.stubGlobal('fetch', async (input: string, init: RequestInit) => {
@@ -49,7 +49,7 @@ beforeEach(() => {
   setAccessToken(null);
   renewAccessTokenWith(async () => undefined);
   vi.spyOn(console, 'error').mockReturnValue(undefined);
-  // Waits between tries pass at once: what is tested is how many there are.
+  // Delays between attempts pass at once: only the number of attempts is tested.
   vi.stubGlobal('setTimeout', (callback: () => void) => {
     queueMicrotask(callback);
     return 0;
@@ -241,7 +241,7 @@ describe('the access token', () => {
 });
 
 it('a call that is not in the description does not compile', () => {
-  // Never called: it is the compiler that refuses these.
+  // Never called: the compiler refuses these.
   const refused = async () => {
     // @ts-expect-error There is no such path.
     await read('/credits/balances', Balance);

@@ -73,7 +73,7 @@ describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, w
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
     const messages: string[] = [];
     page.on('console', (message) => messages.push(message.text()));
-    for (const path of ['/dev/mail', '/dev/mail?to=nobody@example.com', '/dev/mail/gone']) {
+    for (const path of ['/dev/mail', '/dev/mail?to=unknown@example.com', '/dev/mail/gone']) {
       await page.goto(`${url}${path}`);
       expect(await axeFaults(page)).toEqual([]);
       expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);

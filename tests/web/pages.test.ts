@@ -118,7 +118,7 @@ function smallTargets(page: Page): Promise<string[]> {
   );
 }
 
-/** Whether the page's machine has one of the typefaces that `fonts.css` fits to ours. */
+/** Whether this machine has one of the fallback typefaces that `fonts.css` fits to ours. */
 async function hasStandIn(): Promise<boolean> {
   const loads = ['Arial', 'Liberation Sans', 'Arimo', 'Roboto', 'DejaVu Sans'].map((name) =>
     new FontFace('Stand-in', `local('${name}')`).load(),

@@ -30,7 +30,7 @@ import { storyOf } from '#tests/web/support/run-story.ts';
 const seatCount = fc.integer({ min: 3, max: 12 });
 const camp = fc.constantFrom('o1', 'o2', 'o3', null);
 
-/** Placements as they come: + or 0 with the modal decision, − or 0 against it, none without a vote. */
+/** Placements in order: + or 0 with the modal decision, − or 0 against it, none without a vote. */
 const voted = seatCount.chain((count) =>
   fc.tuple(
     ...Array.from({ length: count }, (_none, index) =>
@@ -40,7 +40,6 @@ const voted = seatCount.chain((count) =>
           seat: `S${index + 1}`,
           progress,
           camp: option,
-          // The server rounds to four decimals.
           placement: option === null ? null : (option === 'o1' ? size : -size) / 10_000,
         })),
     ),

@@ -83,7 +83,7 @@ async function watch(
   site.answer(server.api);
   const page = await open(`/evolution-chamber?id=${runId}`, options);
   await page.getByText('Connected').waitFor();
-  // A run that has ended is shown without a stream of its own.
+  // An ended run needs no stream.
   const isRunning = statusOf(story.view(events)) === 'processing';
   await expect.poll(server.watchers).toBe(isRunning ? 1 : 0);
   return { page, server };
@@ -141,7 +141,7 @@ describe('the chamber', () => {
     });
     for (let events = untilStarted + 1; events <= whole.facts.length; events += 1) {
       server.publish(events);
-      // Long enough for each to be drawn by itself.
+      // Long enough to draw each change separately.
       await page.waitForTimeout(30);
     }
     await page.waitForTimeout(300);
@@ -342,7 +342,7 @@ describe('the result', () => {
   it('the result passes axe and fits every window, light and dark', async () => {
     const { page } = await read(whole, whole.facts.length);
     await page.getByRole('heading', { name: 'Next steps' }).waitFor();
-    // What is folded away is read as well.
+    // Folded parts are checked as well.
     await page.evaluate(() => {
       for (const details of document.querySelectorAll('details')) details.open = true;
     });

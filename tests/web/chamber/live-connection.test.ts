@@ -8,7 +8,6 @@ import {
   type StreamMessage,
 } from '#web/live/connection.ts';
 
-/** One request for the stream, answered by the test. */
 type Visit = {
   url: string;
   headers: Headers;
@@ -48,7 +47,7 @@ beforeEach(() => {
     onStatus: (status) => statuses.push(status),
     onServerTime: () => undefined,
     onMissing: (id) => missing.push(id),
-    // The middle of the jitter: the steps of the backoff as they are written.
+    // The middle of the jitter, so that the delays are exactly the backoff.
     random: () => 0.5,
   };
   connection = createConnection(ports);
@@ -195,13 +194,13 @@ describe('the stream', () => {
     connection.start();
     await settle();
     at(0).refuse(429, 'Too many streams', { 'retry-after': '20' });
-    // Half of what chance may add, which is half of the 20 s.
+    // Half of the random part, which is half of the 20 s.
     await vi.advanceTimersByTimeAsync(24_999);
     expect(visits).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(visits).toHaveLength(2);
     at(1).refuse(429, 'Too many streams', { 'retry-after': '86400' });
-    // A day is not believed.
+    // A Retry-After of a day is capped.
     await vi.advanceTimersByTimeAsync(375_000);
     expect(visits).toHaveLength(3);
     at(2).refuse(429, 'Too many streams', { 'retry-after': 'Sun, 22 Nov 2026 12:00:00 GMT' });

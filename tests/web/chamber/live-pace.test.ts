@@ -53,7 +53,7 @@ describe('the pace of drawing', () => {
       },
       () => shown,
     );
-    /** Draws in so many seconds, when something blocks the page for so long before each. */
+    /** Counts draws within so many seconds when each is delayed by so many milliseconds. */
     const drawingsIn = (seconds: number, blockMs: number): number => {
       drawn = 0;
       const until = performance.now() + seconds * 1_000;

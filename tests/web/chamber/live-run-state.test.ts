@@ -96,7 +96,7 @@ describe('the facts of a run', () => {
           const fact = story.facts[step.fact];
           return fact ? withFact(state, fact) : state;
         }, begin());
-        // However it got there, what is shown is a state that the run was really in.
+        // However it got there, the state shown is one that the run was in.
         expect(wild.view).toEqual(story.view(wild.view.version));
         expect(story.facts.reduce(withFact, wild).view).toEqual(story.view());
       }),

@@ -65,7 +65,7 @@ const historyOf = (page: Page) => page.getByRole('region', { name: 'Transaction 
 const purchasesOf = (page: Page) => page.getByRole('region', { name: 'Purchases' });
 const callsTo = (path: string) => site().calls.filter((call) => call.path === path);
 
-/** A stream that begins with the balance and tells of each one after it. */
+/** A stream that starts with the balance and publishes each later one. */
 function accountStream() {
   const encoder = new TextEncoder();
   const listeners = new Set<ReadableStreamDefaultController<Uint8Array>>();
@@ -88,7 +88,7 @@ function accountStream() {
   return {
     api: { 'GET /api/stream': listen },
     listening: () => listeners.size,
-    tell: (after: Balance) => {
+    publish: (after: Balance) => {
       const fact: Fact = {
         type: 'CreditsCaptured',
         at: '2026-11-20T12:00:00.000Z',
@@ -99,7 +99,7 @@ function accountStream() {
       };
       for (const listener of listeners) listener.enqueue(send('fact', fact));
     },
-    tellStale: (name: string) => {
+    publishStale: (name: string) => {
       for (const listener of listeners) listener.enqueue(send('stale', { name }));
     },
   };
@@ -150,15 +150,15 @@ describe('the credits page', () => {
   });
 
   it('the page follows the ledger, and its computed figures follow a moment later', async () => {
-    const { api: streaming, listening, tell, tellStale } = accountStream();
+    const { api: streaming, listening, publish, publishStale } = accountStream();
     const later = { ...analytics, most_used_models: [{ model: 'later-model', total_credits: 14 }] };
-    let asked = 0;
+    let fetched = 0;
     let isComputed = false;
     const page = await open('/credits', {
       api: member({
         ...streaming,
         'GET /api/credits/analytics': () => {
-          asked += 1;
+          fetched += 1;
           return ok(isComputed ? later : analytics);
         },
       }),
@@ -166,18 +166,18 @@ describe('the credits page', () => {
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
     await expect.poll(() => models.innerText()).toContain('8 · 57 %');
     await expect.poll(() => Promise.resolve(listening())).toBe(1);
-    const before = asked;
-    tell({ ...balance, available_credits: 72 });
+    const before = fetched;
+    publish({ ...balance, available_credits: 72 });
     await page.getByText('72', { exact: true }).first().waitFor();
-    // This look is too early: the figures are computed behind the ledger.
-    await expect.poll(() => asked).toBe(before + 1);
+    // This fetch is too early: the figures are computed after the ledger.
+    await expect.poll(() => fetched).toBe(before + 1);
     await expect.poll(() => models.innerText()).toContain('8 · 57 %');
     isComputed = true;
-    tellStale('run_usage');
-    tellStale('credit_analytics');
+    publishStale('run_usage');
+    publishStale('credit_analytics');
     await models.getByText('later-model').waitFor();
-    // The page has nothing of the other read model.
-    expect(asked).toBe(before + 2);
+    // The page uses nothing of the other read model.
+    expect(fetched).toBe(before + 2);
   });
 
   it('the page of an account without transactions says what to do', async () => {
@@ -366,7 +366,7 @@ describe('the purchases', () => {
     });
     const forget = page.getByRole('button', { name: 'Forget Boost 20' });
     await forget.waitFor();
-    // Without a page that is open, going on would be another purchase.
+    // Without an open page, continuing would be another purchase.
     await expect.poll(() => purchasesOf(page).getByText('Continue').count()).toBe(0);
     await forget.click();
     await page.getByText('Boost 20: It is forgotten. Nothing was charged.').waitFor();
@@ -429,7 +429,7 @@ describe('the purchases', () => {
     await page.getByRole('button', { name: 'Refund unused credits of Boost 20' }).click();
     const confirm = page.getByRole('dialog').getByRole('button', { name: 'Refund $6.00' });
     await confirm.waitFor();
-    // Both before anything can be drawn in between.
+    // Both clicks come before the next render.
     await confirm.evaluate((button: HTMLElement) => {
       button.click();
       button.click();

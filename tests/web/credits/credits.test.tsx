@@ -164,7 +164,7 @@ describe('a line of the ledger in words', () => {
       kind: 'purchase',
       anchor: 'lot-lot_1',
     });
-    // Nothing was paid for it, so there is no purchase to see.
+    // Nothing was paid for it, so there is no purchase to show.
     expect(lineTarget({ reason_code: 'bonus', lot_id: 'lot_1' })).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import { strategies } from '#services/models/strategies.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { buildPages } from '#tests/web/support/site.ts';
 
-/** The words of the page as it is sent, before any script has run. */
+/** The words of the page as sent, before any script has run. */
 let words = '';
 
 beforeAll(async () => {

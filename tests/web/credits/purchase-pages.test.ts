@@ -64,7 +64,7 @@ describe('the page of packages', () => {
     await page.getByText('Each optimization uses ~14 credits with Balanced').waitFor();
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 50' });
     await expect.poll(() => card.innerText()).toContain('3 runs, $7 per run');
-    // What cannot run here is not offered as a measure.
+    // A strategy that cannot run here is not offered.
     const strategy = page.getByLabel('Count runs of');
     await expect
       .poll(() => strategy.getByRole('option').allInnerTexts())
@@ -112,7 +112,7 @@ describe('the page of packages', () => {
     const page = await shop.open('/credits/purchase', {
       api: member({ [opening]: () => ok({ checkout_url: 'https://pay.example/checkout' }) }),
     });
-    // The payment page never comes: this one stays, waiting.
+    // The payment page never loads, so this one stays busy.
     await page.route('https://pay.example/**', (route) => route.fulfill({ status: 204 }));
     await page.getByRole('button', { name: 'Buy for $10 Boost 20' }).click();
     const busy = page.getByRole('button', { name: 'Opening the payment page…' });
@@ -335,7 +335,7 @@ describe('the page of the plan', () => {
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.getByRole('button', { name: 'Cancel the plan' }).click();
     await page.getByRole('dialog').getByText('It ends at once').waitFor();
-    // Nothing can be changed before the missing payment is there.
+    // Nothing can be changed while a payment is missing.
     await expect.poll(() => page.getByRole('button', { name: /^Change to/ }).count()).toBe(0);
     expect(await faultsInEveryLook(page)).toEqual([]);
   });

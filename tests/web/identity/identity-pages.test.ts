@@ -188,7 +188,7 @@ describe('signing up', () => {
     ]);
     const mail = await open(`/auth/link/confirm#${secret}`, { api });
     await mail.getByRole('button', { name: 'Confirm my address' }).click();
-    // The chosen package waits behind the confirmation, in both tabs.
+    // Both tabs continue to the chosen package.
     await waiting.waitForURL('**/credits/purchase?package=boost-50');
     await mail.waitForURL('**/credits/purchase?package=boost-50');
   });
@@ -547,13 +547,13 @@ describe('a forgotten password', () => {
     await page.clock.install();
     await page.getByRole('button', { name: 'Send the link' }).click();
     await page.getByText('Email is required').waitFor();
-    await page.getByLabel('Email').fill('nobody@example.com');
+    await page.getByLabel('Email').fill('unknown@example.com');
     await page.keyboard.press('Enter');
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
     await expect.poll(() => page.getByRole('button', { name: /again in \d+ s/ }).count()).toBe(1);
     await page.keyboard.press('Enter');
     await page.clock.fastForward(61_000);
-    expect(bodies('/api/auth/password/reset-request')).toEqual([{ email: 'nobody@example.com' }]);
+    expect(bodies('/api/auth/password/reset-request')).toEqual([{ email: 'unknown@example.com' }]);
     await page.getByRole('button', { name: 'Send the link again' }).click();
     await expect.poll(() => bodies('/api/auth/password/reset-request').length).toBe(2);
   });
@@ -589,7 +589,7 @@ describe('a forgotten password', () => {
     await page.getByRole('link', { name: 'Send a new link' }).click();
     await page.waitForURL('**/forgot-password');
     await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor();
-    // What was kept of the link is gone with its page.
+    // The link's secret is forgotten with its page.
     await page.goBack();
     await page.getByText('This page needs a link').waitFor();
   });

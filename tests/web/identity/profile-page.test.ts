@@ -42,7 +42,7 @@ function rowOf(number: number, change: Partial<SessionRow> = {}): SessionRow {
   };
 }
 
-/** A person whose changes are kept, as the server keeps them. */
+/** A server that keeps the changes of one account. */
 function keeper(
   change: Partial<Profile> = {},
   answers: Record<string, Reply | ((call: Call) => Reply)> = {},
@@ -122,7 +122,7 @@ describe('the account settings', () => {
 
   it('the account settings load at most 170 kB of script, everything included', async () => {
     const page = await open('/profile', { api: keeper() });
-    // What is still on its way from the first load could not be read after the second.
+    // Responses still loading from the first visit could not be read after the second.
     await page.getByText('This device', { exact: true }).waitFor();
     const scripts: Promise<Buffer>[] = [];
     page.on('response', (response) => {
@@ -224,7 +224,7 @@ describe('the name', () => {
 });
 
 describe('the picture', () => {
-  /** A photo of several megabytes: noise cannot be made small by itself. */
+  /** A photo of several megabytes: noise cannot be compressed. */
   const photo = async (page: Page): Promise<Buffer> => {
     const base64 = await page.evaluate(async () => {
       const canvas = new OffscreenCanvas(1_600, 1_000);

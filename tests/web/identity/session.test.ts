@@ -4,8 +4,8 @@ import type * as sessionModule from '#web/features/identity/sessions/session.ts'
 import { sessionOf } from '#tests/web/support/site.ts';
 
 /**
- * The session of one or two tabs against a server that keeps one cookie, as the browser does for all
- * its tabs. The locks and the channel between tabs are real; the clock is the test's.
+ * The session of one or two tabs against a server with one cookie, shared by all tabs as in a
+ * browser. The locks and the channel between tabs are real; the clock is the test's.
  */
 type Answer = Response | 'no answer';
 type Tab = {
@@ -16,14 +16,14 @@ type Tab = {
 };
 
 let calls: string[] = [];
-/** What the server answers, by method and path. */
+/** The server's replies, by method and path. */
 let answers: Record<string, () => Answer | Promise<Answer>> = {};
 let minted = 0;
 let said: unknown[] = [];
 let listener: BroadcastChannel;
 const channels = new Set<BroadcastChannel>();
 
-/** Remembers the channels, so that the tabs of one test hear nothing of the next. */
+/** Remembers the channels, so that the tabs of one test do not reach the next. */
 class ListedChannel extends BroadcastChannel {
   constructor(name: string) {
     super(name);
@@ -34,14 +34,14 @@ class ListedChannel extends BroadcastChannel {
 const reply = (data: unknown): Response => Response.json({ data });
 const refused = (status: number): Response =>
   Response.json({ code: 'refused', message: 'Refused' }, { status });
-const nobody = () => refused(401);
+const noSession = () => refused(401);
 
 function signedIn(change: object = {}): Response {
   minted += 1;
   return reply({ ...sessionOf(), token: `secret-${minted}`, ...change });
 }
 
-/** A tab of its own: its modules are its own, and so is what they remember. */
+/** A tab has its own modules and so its own state. */
 async function openTab(): Promise<Tab> {
   const page = new EventTarget();
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
@@ -62,7 +62,7 @@ async function openTab(): Promise<Tab> {
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
 const count = (call: string): number => calls.filter((one) => one === call).length;
 
-/** What goes between tabs and locks passes the event loop, which the test's clock does not move. */
+/** Messages and locks use the event loop, which the test's clock does not move. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -85,7 +85,7 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (path: string, { method }: RequestInit) => {
     const call = `${method} ${path}`;
     calls.push(call);
-    const answer = await (answers[call] ?? nobody)();
+    const answer = await (answers[call] ?? noSession)();
     if (answer === 'no answer') throw new TypeError('Failed to fetch');
     return answer.clone();
   });
@@ -151,7 +151,7 @@ describe('a token that is about to end', () => {
     await settled();
     await seconds(10);
     await settled();
-    // A lost answer is asked for again at once, while the server still knows the try.
+    // A lost reply is requested again at once, while the server still recognises the repeat.
     expect(count('POST /api/auth/refresh')).toBeGreaterThanOrEqual(3);
     expect(await tab.status()).toBe('authenticated');
     answers['POST /api/auth/refresh'] = () => signedIn();
@@ -162,7 +162,7 @@ describe('a token that is about to end', () => {
 
   it('a refused renewal ends the session here', async () => {
     const tab = await openTab();
-    answers['POST /api/auth/refresh'] = nobody;
+    answers['POST /api/auth/refresh'] = noSession;
     await seconds(330);
     await settled();
     expect(await tab.status()).toBe('expired');
@@ -275,10 +275,10 @@ describe('who is there', () => {
     await seconds(3);
     answers['POST /api/auth/logout'] = () => reply({ ok: true });
     await seconds(10);
-    const told = count('POST /api/auth/logout');
-    expect(told).toBeGreaterThanOrEqual(2);
+    const notified = count('POST /api/auth/logout');
+    expect(notified).toBeGreaterThanOrEqual(2);
     await seconds(300);
-    expect(count('POST /api/auth/logout')).toBe(told);
+    expect(count('POST /api/auth/logout')).toBe(notified);
   });
 
   it('a session that resumes repeats what had failed meanwhile', async () => {
@@ -295,8 +295,8 @@ describe('who is there', () => {
   });
 
   it('the console shows session events without a name or a token', async () => {
-    const heard: string[] = [];
-    vi.spyOn(console, 'debug').mockImplementation((line: string) => heard.push(line));
+    const lines: string[] = [];
+    vi.spyOn(console, 'debug').mockImplementation((line: string) => lines.push(line));
     const tab = await openTab();
     await seconds(330);
     await settled();
@@ -305,7 +305,7 @@ describe('who is there', () => {
     answers['POST /api/auth/password/reset'] = () => signedIn();
     await tab.session.resetPassword({ token: 'a'.repeat(43), password: 'Correct1horse' });
     tab.session.logout();
-    expect(heard).toEqual([
+    expect(lines).toEqual([
       'Session: signed in',
       'Session: token refreshed',
       'Session: user updated',

@@ -35,7 +35,7 @@ const sixRuns = [
 ];
 const busy = member({
   'GET /api/optimizations': pageOf(sixRuns),
-  // The strip follows the run itself; here it is told what the list says.
+  // The active run is loaded separately; here the list's own figures are enough.
   [`GET /api/optimizations/${runId(1)}`]: problem(503, 'busy', 'Busy'),
 });
 

@@ -18,7 +18,7 @@ const { open, site } = useMemberSite();
 const userId = 'usr_01J00000000000000000000000';
 const draftKey = `sevenfold.draft.${userId}.optimization`;
 
-/** A run in full, as far as these pages look at it. */
+/** A run with every field these pages read. */
 function run(change: object = {}): Reply {
   return ok({
     id: runId(1),
@@ -68,7 +68,7 @@ const startable = (answers: Parameters<typeof member>[0] = {}) =>
   member({
     'POST /api/optimizations': run(),
     [`POST /api/optimizations/${runId(1)}/process`]: run({ status: 'processing' }),
-    // The chamber, which these tests only want to arrive at, finds nothing.
+    // These tests only need to arrive at the chamber, which finds no run.
     [`GET /api/optimizations/${runId(1)}`]: problem(404, 'not-found', 'Failed to get optimization'),
     ...answers,
   });
@@ -184,7 +184,7 @@ describe('the estimate', () => {
   it('the estimate is requested once, half a second after the last key', async () => {
     const page = await open('/optimization', { prepare: async (made) => made.clock.install() });
     await page.getByRole('radio', { name: /Balanced/ }).check();
-    // The page's time stands still while it is written, however long that takes.
+    // The page's clock stands still while the text is typed.
     await page.clock.pauseAt(new Date(Date.now() + 3_600_000));
     await challengeField(page).pressSequentially('Should we raise our prices?');
     await page.clock.runFor(499);
@@ -345,7 +345,7 @@ describe('the draft', () => {
     await challengeField(page).fill('Should we raise our prices now?');
     await page.getByRole('button', { name: 'Logout' }).click();
     await page.waitForURL('**/login**');
-    // Longer than the draft takes to be written: nothing may come back.
+    // Longer than the delay before a draft is saved: nothing may come back.
     await page.waitForTimeout(1_300);
     await expect.poll(() => kept(page)).toBeNull();
   });

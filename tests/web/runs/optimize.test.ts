@@ -290,7 +290,7 @@ describe('starting', () => {
   const problem = (status: number, code: string, members: Record<string, unknown> = {}) =>
     new ApiProblem({ status, code, message: code, members });
 
-  /** A server that keeps one run for each key, as ours does. */
+  /** A server that keeps one run per idempotency key. */
   function server(faults: { create?: Error[]; process?: Error[]; price?: number } = {}) {
     const created = new Map<string, string>();
     const processed = new Map<string, number>();

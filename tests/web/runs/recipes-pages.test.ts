@@ -165,15 +165,15 @@ describe('recipes', () => {
   });
 
   it("a user's own recipe can be changed", async () => {
-    const changed = { ...mine, title: 'Mine, anew' };
+    const changed = { ...mine, title: 'Mine, changed' };
     const page = await open(`/recipes/${mine.id}`, {
       api: api({ [`PATCH /api/recipes/${mine.id}`]: ok(changed) }),
     });
     await page.getByRole('link', { name: 'Edit', exact: true }).click();
     await expect.poll(() => page.title()).toBe('Edit recipe · Sevenfold');
-    await page.getByLabel('Title').fill('Mine, anew');
+    await page.getByLabel('Title').fill('Mine, changed');
     await page.getByRole('button', { name: 'Save recipe' }).click();
-    await page.getByRole('heading', { name: 'Mine, anew' }).waitFor();
+    await page.getByRole('heading', { name: 'Mine, changed' }).waitFor();
     expect(sent('PATCH', `/api/recipes/${mine.id}`)).toHaveLength(1);
   });
 

@@ -2,7 +2,7 @@ import type { Transaction } from '#services/credits/contract.ts';
 import type { CheckoutState, Purchase, Refund, Statement } from '#services/payments/contract.ts';
 import { balance, lineOf } from './member-site.ts';
 
-/** Purchases and a ledger in which everything occurs that can, for the pages that show them. */
+/** Purchases and a ledger with every possible case. */
 const dayMs = 86_400_000;
 
 function daysAgo(days: number): string {
@@ -51,7 +51,7 @@ export function refundOf(change: Partial<Refund> = {}): Refund {
 
 const nothingToRefund = { refundable: null, unused_credits: 0 } as const;
 
-/** One purchase for each situation, newest first. */
+/** One purchase for each state, newest first. */
 export const purchases: readonly Purchase[] = [
   purchaseOf(1, {
     ...nothingToRefund,

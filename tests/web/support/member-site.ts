@@ -171,7 +171,7 @@ export const page = (data: OptimizationSummary[], total: number = data.length): 
   },
 });
 
-/** What only the person sees of themselves, beside what the session says. */
+/** The user's private account data. */
 export const account = {
   email_confirmed: true,
   has_password: true,
@@ -184,7 +184,7 @@ export const account = {
 
 type Answers = Readonly<Record<string, Reply | ((call: Call) => Reply)>>;
 
-/** A person who is signed in and has all there is; `answers` by method and path take precedence. */
+/** A signed-in user with data for every page; `answers` by method and path take precedence. */
 export function member(answers: Answers = {}, name: string = 'Ada Example'): Api {
   let isSignedIn = true;
   const known: Answers = {
@@ -240,14 +240,14 @@ export type MemberSite = {
       width?: number;
       theme?: 'light' | 'dark';
       api?: Api;
-      /** Done to the page before it goes anywhere. */
+      /** Prepares the page before its first navigation. */
       prepare?: (page: Page) => Promise<void>;
     },
   ) => Promise<Page>;
   site: () => Site;
 };
 
-/** Call once at the top of a test file. `isLocal` as the server's mode. */
+/** Call once at the top of a test file. `isLocal` is the server's mode. */
 export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): MemberSite {
   let browser: Browser;
   let site: Site;
@@ -283,7 +283,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
       watchRequests(opened);
       opened.on('pageerror', (error) => consoleErrors.push(error.message));
       opened.on('console', (message) => {
-        // The status of a call is not a fault of the page's.
+        // A failed request is no error of the page.
         const isCall = message.text().startsWith('Failed to load resource');
         if (message.type() === 'error' && !isCall) consoleErrors.push(message.text());
       });
@@ -295,12 +295,12 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
   };
 }
 
-/** What axe finds on the whole page, each with the markup that it means. */
+/** The violations on the whole page, each with its markup. */
 export async function violations(opened: Page): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
-  // A theme that was just switched is drawn with the next frame, and colours may be on their way.
+  // A changed theme is drawn in the next frame, and colours may still be in transition.
   await opened.evaluate(async () => {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     const ending = document

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildPages } from '#tests/web/support/site.ts';
 
-/** Bytes; kB are thousands, as people count downloads. Scripts and style as gzip sends them. */
+/** Bytes; a kB is 1,000. Scripts and style are measured as sent with gzip. */
 const limits = {
   publicScripts: 120_000,
   routeChunk: 30_000,
@@ -25,7 +25,7 @@ let dist = '';
 const text = (path: string): string => readFileSync(join(dist, path), 'utf8');
 const zipped = (content: string | Buffer): number => gzipSync(content, { level: 9 }).length;
 
-/** The scripts that a page names in its markup: its entry and what it loads ahead. */
+/** The scripts that a page names in its markup: its entry and its preloads. */
 function scriptsOf(page: string): string[] {
   const html = text(`${page}.html`);
   const linked = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+\.js)"/g)].map(
