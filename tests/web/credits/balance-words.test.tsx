@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckoutState } from '#services/payments/contract.ts';
 import { CreditsBadge } from '#web/features/credits/badge.tsx';
+import { BalanceTiles } from '#web/features/credits/balance-tiles.tsx';
 import { takenBackWords } from '#web/features/credits/purchases/taken-back.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { Insufficient } from '#web/features/optimize/insufficient.tsx';
@@ -9,6 +10,22 @@ import { PurchaseSuccess } from '#web/features/purchase/success.tsx';
 import { stateOf } from '#tests/web/support/credit-story.ts';
 import { balance } from '#tests/web/support/member-site.ts';
 import { wordsOf } from '#tests/web/support/rendered.tsx';
+
+describe('the balance', () => {
+  it('reserved, owed and frozen credits are explained only when there are any', () => {
+    const plain = wordsOf(<BalanceTiles balance={balance} />);
+    expect(plain).toContain('Available Credits 86');
+    expect(plain).not.toMatch(/Reserved|Owed|owes|frozen/);
+    const indebted = { ...balance, reserved_credits: 14, debt_credits: 3 };
+    const words = wordsOf(<BalanceTiles balance={indebted} />);
+    expect(words).toContain('Reserved 14 held by running optimizations');
+    expect(words).toContain('Your account owes 3 credits');
+    expect(words).toContain('Settle it by a purchase');
+    const frozen = wordsOf(<BalanceTiles balance={{ ...indebted, spending_frozen: true }} />);
+    expect(frozen).toContain('Your credits are frozen');
+    expect(frozen).not.toContain('Settle it by a purchase');
+  });
+});
 
 describe('the badge in the bar', () => {
   const badgeOf = (change: Partial<typeof balance>) =>

@@ -330,7 +330,7 @@ describe('a link of an email', () => {
       JSON.stringify([history.state, Object.entries(sessionStorage)]),
     );
     expect(kept).not.toContain('zoe@');
-    expect(await faultsInEveryLook(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await page.reload();
     await page.getByText('This page needs a link').waitFor();
   });
