@@ -7,7 +7,7 @@ import { ProviderRefused } from './provider.ts';
 /**
  * Asks the provider for something on behalf of a person, who is introduced first. One whom it does not
  * know any more, because the customer was deleted there or is of another of its accounts, is introduced
- * anew, once.
+ * again, once.
  *
  * @throws Problem 409 `account-closed`
  */
@@ -51,8 +51,8 @@ export async function requirePerson(
 /**
  * Two calls at once introduce the same person under the same key and hear of the same customer, so the
  * second row repeats both columns of the first; should the provider make two of it all the same, the later
- * one is taken back. That it is done is written down before: whoever is killed in the middle, or never
- * hears the answer, may have left a customer whom an erasure has to find.
+ * one is taken back. The attempt is written down first: a process that is killed
+ * in the middle, or loses the answer, may have left a customer whom an erasure has to find.
  */
 async function introduce(
   dependencies: PaymentDependencies,
@@ -62,8 +62,8 @@ async function introduce(
   const { provider } = dependencies;
   const { email, name } = await requirePerson(dependencies, userId);
   const introduction = await beginIntroduction(dependencies, userId);
-  const told = { userId, email, name, replaces };
-  const created = await provider.createCustomer(told).catch(async (error: unknown) => {
+  const customer = { userId, email, name, replaces };
+  const created = await provider.createCustomer(customer).catch(async (error: unknown) => {
     if (hasMadeNone(error)) await endIntroductions(dependencies, [introduction]);
     throw error;
   });
@@ -105,7 +105,7 @@ function hasMadeNone(error: unknown): boolean {
   return isUnavailable || error instanceof ProviderRefused;
 }
 
-/** So long whoever introduces somebody may still be at it, with all repeats of the call. */
+/** So long a customer may still be in the making, with all repeats of the call. */
 const introductionMs = 120_000;
 /** Of two clocks one may be ahead. */
 const skewMs = 600_000;

@@ -94,7 +94,7 @@ const refund: CliCommand = {
     const purchase = await findPurchase(pool, { purchaseId });
     if (purchase === null) throw new UsageError('There is no such purchase');
     const { user_id: userId } = purchase;
-    // Whoever was erased has no name that the reason could tell.
+    // An erased person has no name that the reason could contain.
     const named = { purchaseId, userId, reason: reasonOf(given, await findUser(sql, userId)) };
     return call.options['paid-otherwise'] === true
       ? paidOtherwise(call, named)

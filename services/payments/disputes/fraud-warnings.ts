@@ -3,7 +3,7 @@ import type { PaidCredits } from '#services/credits/ledger/paid.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/find.ts';
 
-/** What a warning's delivery came to when its payment was not granted here for days. */
+/** The outcome of a warning whose payment was not granted here for days. */
 export const notGranted = 'not-granted';
 
 /**
@@ -83,7 +83,7 @@ export async function openWarnings({
   );
 }
 
-/** Of deliveries: what nobody has settled, and no later delivery or grant has booked. `$1` is `notGranted`. */
+/** Warnings that are not settled, and that no later event or grant has booked. `$1` is `notGranted`. */
 export const leftOver = `outcome = $1
   and not exists (select from fraud_warning booked where booked.id = stripe_event.object_id)`;
 
@@ -102,7 +102,7 @@ export async function bookLeftOverWarnings(dependencies: PaymentDependencies): P
     }
 }
 
-/** An operator has looked at it. False when it is none that was waited for in vain. */
+/** An operator has checked it. False when it is no warning of that kind. */
 export async function settleLeftOver(
   client: Pick<pg.ClientBase, 'query'>,
   warningId: string,

@@ -13,7 +13,7 @@ import { receiptEmail } from '#services/payments/emails/receipt.ts';
 
 /**
  * One mail for each payment that was granted. The grant comes first and enqueues this, so the purchase
- * may not say yet that it is paid; when whoever granted it was killed in between, this is what repairs it.
+ * may not say yet that it is paid; when the process was killed in between, this repairs it.
  */
 export async function mailReceipt(
   dependencies: PaymentDependencies,

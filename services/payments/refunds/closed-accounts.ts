@@ -17,8 +17,8 @@ const actor = 'system:erasure';
 
 /**
  * Accounts of erased people that have something available and have moved since somebody looked, or
- * where a bank is to be asked again. Whoever finds them moves both, to where they are due again soon
- * should the look fail.
+ * where a bank is to be asked again. Both are moved to where they are due again soon,
+ * should the check fail.
  */
 export async function dueClosedAccounts({ pool, clock }: PaymentDependencies): Promise<string[]> {
   const { rows } = await pool.query<{ user_id: string }>(

@@ -85,10 +85,10 @@ function forgetOld(store: Store, nowMs: number): void {
     for (const [key, { at }] of store.entries('answer'))
       if (at < before(answerDays)) store.drop('answer', key);
     for (const [id, { created }] of store.entries('event')) {
-      const isOver = store.get('delivery', id)?.state !== 'pending';
+      const isOver = store.get('webhook', id)?.state !== 'pending';
       if (created * 1000 >= before(eventDays) || !isOver) continue;
       store.drop('event', id);
-      store.drop('delivery', id);
+      store.drop('webhook', id);
     }
   });
 }

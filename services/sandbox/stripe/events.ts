@@ -43,7 +43,7 @@ function asOfNow(world: World, event: Stripe.Event): Stripe.Event {
 }
 
 function isWaiting(world: World, id: string): boolean {
-  return world.store.get('delivery', id)?.state === 'pending';
+  return world.store.get('webhook', id)?.state === 'pending';
 }
 
 const readList = parametersOf<Stripe.EventListParams>()({
@@ -70,7 +70,7 @@ export function listEvents(world: World, given: Params) {
 }
 
 function wasDelivered(world: World, id: string): boolean {
-  return world.store.get('delivery', id)?.state === 'delivered';
+  return world.store.get('webhook', id)?.state === 'delivered';
 }
 
 function matches(type: string, wanted: string): boolean {

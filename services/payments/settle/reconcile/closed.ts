@@ -44,7 +44,7 @@ function refused(userId: string, state: AccountState, owed: OwedLot): Difference
       expected: `${amountText(amountMinor, lot.currency ?? '')} paid back for ${credits} credits`,
       found: `${failures.length === 1 ? 'a refund' : `${failures.length} refunds`} that failed, the last one on ${last.endedAt ?? ''}`,
       cause:
-        'whoever paid has been erased, and the card or account that was paid from takes nothing',
+        'the account has been erased, and the card or account that was paid from takes nothing',
       repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${refundLimits.failedTries} times; or somebody` : 'somebody'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
       isSettling: false,
     },

@@ -93,9 +93,9 @@ async function compareView(
   const common = {
     object: disputeId,
     userId: row?.user_id ?? lot?.userId ?? null,
-    cause: 'the delivery was lost or is still on its way',
+    cause: 'the webhook event was lost or is still on its way',
     repairs: repairers.settling,
-    // Only its beginning has a time; whatever comes after it is told of by the balance.
+    // Only its beginning has a time; later moves show in the balance.
     isSettling: row === null && books.now - view.createdAt < settleMs,
   };
   if (row === null)

@@ -80,13 +80,13 @@ function causeOf(
     case 'open':
     case 'processing':
       return {
-        cause: `the delivery was lost or is still on its way: ${purchase.id} is ${purchase.status}`,
+        cause: `the webhook event was lost or is still on its way: ${purchase.id} is ${purchase.status}`,
         repairs: repairers.purchases,
       };
     case 'failed':
     case 'expired':
       return {
-        cause: `it was paid after ${purchase.id} had ended as ${purchase.status}, and the delivery was lost`,
+        cause: `it was paid after ${purchase.id} had ended as ${purchase.status}, and the webhook event was lost`,
         repairs: repairers.settling,
       };
     case 'paid':
@@ -139,7 +139,10 @@ function invoiceCause(
 ): Pick<Difference, 'cause' | 'repairs'> {
   if (granting.grants === null)
     return { cause: whyNothing(invoice, granting), repairs: repairers.nobody };
-  return { cause: 'the delivery was lost or is still on its way', repairs: repairers.settling };
+  return {
+    cause: 'the webhook event was lost or is still on its way',
+    repairs: repairers.settling,
+  };
 }
 
 function whyNothing({ reason, subtotalMinor, currency }: InvoiceView, granting: NoGrant): string {
@@ -147,7 +150,7 @@ function whyNothing({ reason, subtotalMinor, currency }: InvoiceView, granting: 
     case 'reason':
       return `it was paid for the reason ${reason}, which grants nothing`;
     case 'price':
-      return 'its price is none of ours';
+      return 'its price is not ours';
     case 'amount': {
       const { agreed } = granting;
       return `it is over ${amountText(subtotalMinor, currency)}, and ${amountText(agreed.amountMinor, agreed.currency)} was agreed`;

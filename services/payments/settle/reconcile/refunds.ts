@@ -75,8 +75,8 @@ function compareShown(
       expected: `${end}, as the provider shows it`,
       found: `${row.status} in the ledger`,
       cause: isOpen
-        ? 'the delivery of its end was lost or is still on its way'
-        : 'it ended in another way than was told before, and the delivery of that was lost',
+        ? 'the webhook event of its end was lost or is still on its way'
+        : 'it ended in another way than was reported before, and the webhook event of that was lost',
       repairs: isOpen ? repairers.refunds : repairers.settling,
       isSettling: isYoung(books, refund.createdAt),
     },

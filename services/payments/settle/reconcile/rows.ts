@@ -9,7 +9,7 @@ import { readCashBalances, readUnbalancedCash } from './cash-ledger.ts';
 import type { CashBalance } from './cash-ledger.ts';
 import type { Books } from './books.ts';
 
-/** Our own rows against the ledger: purchases that are stuck or behind, deliveries nobody worked. */
+/** Our own rows against the ledger: purchases that are stuck or behind, webhook events that wait. */
 const hour = 60 * 60 * 1000;
 /** A checkout can be paid for an hour and an intent for a day. */
 const openMs = 26 * hour;
@@ -44,7 +44,7 @@ async function stuckPurchases(client: Queryable, { ourNow }: Books): Promise<Dif
   }));
 }
 
-/** The grant comes before the row: whoever was killed in between has left this. */
+/** The grant comes before the row: a process that was killed in between has left this. */
 async function behindPurchases(client: Queryable, { since, now }: Books): Promise<Difference[]> {
   const { rows } = await client.query<{
     lot_id: string;
@@ -66,7 +66,7 @@ async function behindPurchases(client: Queryable, { since, now }: Books): Promis
     userId: row.user_id,
     expected: `a paid purchase for ${row.lot_id}`,
     found: row.status === null ? 'no purchase' : `one that is ${row.status}`,
-    cause: 'whoever granted it was stopped before the purchase was written',
+    cause: 'the process was killed after the grant, before the purchase was written',
     repairs: row.status === null ? repairers.nobody : repairers.purchases,
     isSettling: now - row.granted_at.getTime() < settleMs,
   }));
@@ -105,7 +105,7 @@ async function unprocessedWebhookEvents(
     kind: 'webhook-event-not-processed',
     object: row.id,
     userId: null,
-    expected: `${row.type} worked within an hour`,
+    expected: `${row.type} processed within an hour`,
     found: `waiting since ${row.received_at.toISOString()}`,
     cause: 'its job fails or was lost, or no worker runs',
     repairs: 'a worker adds lost jobs again after two minutes; its log says why one fails',
@@ -131,7 +131,7 @@ export async function comparePlans(
       userId: plan.user_id,
       expected: view === null ? 'a subscription' : planText(view),
       found: view === null ? 'none at the provider' : `another ${wrong.join(', ')}`,
-      cause: 'the delivery of a change was lost or is still on its way',
+      cause: 'the webhook event of a change was lost or is still on its way',
       repairs: repairers.plans,
       isSettling: ourNow - plan.checked_at.getTime() < settleMs,
     });
