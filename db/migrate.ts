@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import { runMigrations as migrateWorker } from 'graphile-worker';
 import type pg from 'pg';
-import type { Projection } from '#projections/engine/define.ts';
+import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
 import { transact } from './transaction.ts';
@@ -21,6 +21,7 @@ export type MigrateOptions = {
   appRole: string | null;
   auditorRole: string | null;
   projections: readonly Projection[];
+  views?: readonly View[];
   log: (message: string) => void;
 };
 
@@ -70,10 +71,13 @@ async function migrateLocked(
   pool: pg.Pool,
   client: pg.PoolClient,
 ): Promise<MigrateResult> {
+  const migrations = readMigrations();
+  await requireSameOrigin(client, migrations);
   await migrateEvents(options.ownerUrl, pool);
   await migrateJobs(pool);
-  const applied = await applyMigrations(client, options.log);
+  const applied = await applyMigrations(client, migrations, options.log);
   await guardMessages(client);
+  for (const view of options.views ?? []) await createView(client, view);
   const toRebuild = await createReadModels(client, options.projections);
   const functionName = await installAppendFunction(client, options);
   await grantRights(client, options);
@@ -103,8 +107,25 @@ function readMigrations(): Migration[] {
   });
 }
 
+/** Before anything changes. @throws MigrationError when the database began with another migration */
+async function requireSameOrigin(
+  client: pg.PoolClient,
+  migrations: readonly Migration[],
+): Promise<void> {
+  const { rows } = await client.query<{ known: boolean }>(
+    `select to_regclass('migration') is not null as known`,
+  );
+  if (rows[0]?.known !== true) return;
+  const { rows: applied } = await client.query<{ name: string }>('select name from migration');
+  if (applied.length > 0 && !applied.some(({ name }) => name === migrations[0]?.name))
+    throw new MigrationError(
+      'This database was not made by this version and cannot be brought up to it; set DATA_DIR to a new folder (or DATABASE_URL to an empty database), or run: npm run cli -- data reset',
+    );
+}
+
 async function applyMigrations(
   client: pg.PoolClient,
+  migrations: readonly Migration[],
   log: (message: string) => void,
 ): Promise<string[]> {
   await client.query(
@@ -115,7 +136,6 @@ async function applyMigrations(
     'select name, hash from migration',
   );
   const known = new Map(rows.map((row) => [row.name, row.hash]));
-  const migrations = readMigrations();
   for (const { name, hash } of migrations)
     if (known.has(name) && known.get(name) !== hash)
       throw new MigrationError(
@@ -156,6 +176,14 @@ async function guardMessages(client: pg.PoolClient): Promise<void> {
 }
 
 // --- read models ---
+
+/** With the rights of the reader, who therefore needs those on the events. */
+async function createView(client: pg.PoolClient, { name, select }: View): Promise<void> {
+  await client.query(
+    `create or replace view ${name} with (security_invoker = true) as ${select};
+     grant select on ${name} to public`,
+  );
+}
 
 /** Creates the missing tables. Returns the names of inline ones that a rebuild has to fill. */
 async function createReadModels(

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { creditEventTypes } from '#services/credits/account/movements.ts';
 import { Balance } from '#services/credits/contract.ts';
 import { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
 import { Time } from '#services/platform/contract.ts';
@@ -17,26 +18,7 @@ export const Snapshot = v.object({
 export type Snapshot = v.InferOutput<typeof Snapshot>;
 
 const factTypes = [
-  'CreditsGranted',
-  'CreditsReserved',
-  'CreditsCaptured',
-  'CreditsReturned',
-  'CreditsReleased',
-  'LotRevoked',
-  'DebtIncurred',
-  'DebtSettled',
-  'RevocationDeferred',
-  'ClawbackSet',
-  'LotReinstated',
-  'DebtCancelled',
-  'DebtSettlementReversed',
-  'CashRefundRequested',
-  'CashRefundConfirmed',
-  'CashRefundFailed',
-  'CreditsConsumed',
-  'SpendingFrozen',
-  'SpendingUnfrozen',
-  'AccountClosed',
+  ...creditEventTypes,
   'OptimizationCreated',
   'ProcessingStarted',
   'CallStarted',

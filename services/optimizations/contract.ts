@@ -1,7 +1,11 @@
 import * as v from 'valibot';
 import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
+import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
+import { challengeTypes } from '#services/optimizations/run/events.ts';
+
+export { challengeTypes };
 
 /**
  * Requests and replies of the optimization calls (`spec` names kept, new fields snake_case). Units:
@@ -48,31 +52,11 @@ const AsOf = v.pipe(
   v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
 );
 
-export const challengeTypes = [
-  'business_strategy',
-  'marketing',
-  'operations',
-  'finance',
-  'product',
-  'sales',
-  'hiring',
-  'other',
-] as const;
 export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
 
-const strategyIds = [
-  'ultra-economy',
-  'economy',
-  'balanced',
-  'reasoning-focused',
-  'premium',
-  'ultra',
-  'fast',
-  'comprehensive',
-] as const;
 export const StrategyId = v.pipe(
   v.picklist(strategyIds, 'Choose one of the listed strategies'),
-  v.description('The id of a strategy; `GET /optimizations/strategies` tells of each'),
+  v.description('The id of a strategy; `GET /optimizations/strategies` describes each'),
 );
 
 /** A list of short texts; those that are empty are left out. */
@@ -356,10 +340,7 @@ const SeatProgress = v.object({
   seat: SeatId,
   name: v.pipe(v.string(), v.description('Of the model')),
   provider: v.string(),
-  role: v.pipe(
-    v.picklist(['strategic', 'risk', 'implementation']),
-    v.description('What the seat is asked to look at'),
-  ),
+  role: v.pipe(v.picklist(seatRoles), v.description('What the seat is asked to look at')),
   status: SeatStatus,
   progress: v.pipe(v.number(), v.description('0–100: how much of its part the seat has done')),
   currentStep: v.nullable(ProgressStep),

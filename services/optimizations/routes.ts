@@ -22,8 +22,7 @@ import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import type { RunState } from './run/state.ts';
-import type { ReadRun } from './reading/read-run.ts';
-import type { OpenRun } from './reading/run-texts.ts';
+import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { issue, issueStart } from './tasks.ts';
 import { describeRun, erased, summarize } from './reading/describe.ts';
 import { withStreamed } from './reading/view.ts';
@@ -413,8 +412,8 @@ async function describeRow(
     title,
     description: challenge.slice(0, 200),
     status: row.status,
-    strategy: row.strategy as OptimizationSummary['strategy'],
-    challenge_type: row.challenge_type as OptimizationSummary['challenge_type'],
+    strategy: row.strategy,
+    challenge_type: row.challenge_type,
     progress: ended ? 100 : 0,
     agreement_score: row.agreement_score,
     confidence_score: null,

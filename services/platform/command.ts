@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { versionConflict } from '#db/append-function.ts';
 import type { Queryable } from '#db/connect.ts';
@@ -16,7 +17,6 @@ import {
 import { isTransient, sqlState } from '#db/transaction.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { uuidV5 } from './ids.ts';
-import { commandLimits } from './limits.ts';
 import type { Log } from './process/log.ts';
 import { Problem } from './problem.ts';
 import { upcast } from '#db/recorded-event.ts';
@@ -125,6 +125,32 @@ export type CommandBus = {
   /** Takes no more commands and waits until every one that was taken is answered. */
   close(): Promise<void>;
 };
+
+/** How commands wait for their stream, travel in batches, and are tried again. */
+export const commandLimits = {
+  batchesInFlight: 2,
+  /** Streams in one batch. Never more: each is a subtransaction, and Postgres caches 64 of them. */
+  streamsPerBatch: 64,
+  commandsPerStreamAndBatch: 32,
+  /** Commands that wait in this process; further ones are refused with 503. */
+  waiting: 1_000,
+  waitingPerStream: 100,
+  retryAfterSeconds: 1,
+  /** A user waits: this many tries, then 503. */
+  httpTries: 10,
+  /** A job has time: it tries for so long, then fails, and its queue runs it again. */
+  jobPatienceMs: 10_000,
+  /** Full jitter between 0 and a ceiling that doubles from the first to the second. */
+  firstBackoffMs: 5,
+  longestBackoffMs: 50,
+  /** Streams whose state is kept in memory. */
+  cachedStreams: 10_000,
+  /** Events that one command may append; its repeats are found by as many message ids. */
+  eventsPerCommand: 64,
+  /** What the job queue stores of a name and of a key. */
+  taskNameLength: 128,
+  jobKeyLength: 512,
+} as const;
 
 export type CommandLimits = { readonly [Name in keyof typeof commandLimits]: number };
 
@@ -744,23 +770,16 @@ type Cache = {
   drop(streamId: string): void;
 };
 
-/** The most recently used heads. A map keeps its keys in the order of their insertion. */
 function createCache(size: number): Cache {
-  const heads = new Map<string, Head>();
+  const heads = new LRUCache<string, Head>({ max: size });
   return {
     get(streamId, task) {
       const head = heads.get(streamId);
       if (head === undefined) return null;
-      heads.delete(streamId);
-      heads.set(streamId, head);
       const fits = head.decider === task.deciderName && head.deciderVersion === task.deciderVersion;
       return fits ? head : null;
     },
-    set(streamId, head) {
-      heads.delete(streamId);
-      heads.set(streamId, head);
-      if (heads.size > size) heads.delete(heads.keys().next().value!);
-    },
+    set: (streamId, head) => heads.set(streamId, head),
     drop: (streamId) => heads.delete(streamId),
   };
 }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import { sealLimits } from './limits.ts';
 
 /**
  * Sealing of text that a person wrote or a model answered. Each run and each account has a data key,
@@ -49,6 +49,15 @@ export class IntegrityError extends Error {
 export class ErasedKeyError extends Error {
   override readonly name = 'ErasedKeyError';
 }
+
+const sealLimits = {
+  /** Unwrapped data keys that are kept in memory. */
+  cachedKeys: 5_000,
+  /** How long a process may still open what another process has erased. */
+  keyAgeMs: 5_000,
+  /** Keys that a rotation reads at a time. */
+  rewrapPage: 500,
+} as const;
 
 export type SealerOptions = {
   /** 32 bytes each: the first wraps, all of them unwrap. */
@@ -235,8 +244,6 @@ type KeyCache = {
 /** Unwrapped by whoever asked for it: one that cannot be is the fault of no other. */
 type LoadedKeys = ReadonlyMap<string, () => Buffer>;
 
-type CachedKey = { key: Promise<Buffer | null>; until: number };
-
 /**
  * The most recently used keys, for a few seconds each: a key that another process erased must not
  * live on here. Misses of one turn of the event loop are loaded together, because a list opens a
@@ -246,7 +253,10 @@ function createKeyCache(
   limits: { readonly [Name in keyof typeof sealLimits]: number },
   load: (keyIds: readonly string[]) => Promise<LoadedKeys>,
 ): KeyCache {
-  const cached = new Map<string, CachedKey>();
+  const cached = new LRUCache<string, Promise<Buffer | null>>({
+    max: limits.cachedKeys,
+    ttl: limits.keyAgeMs,
+  });
   let wanted: { keyIds: string[]; loaded: Promise<LoadedKeys> } | null = null;
 
   function request(keyId: string): Promise<LoadedKeys> {
@@ -277,15 +287,10 @@ function createKeyCache(
   return {
     get(keyId) {
       const found = cached.get(keyId);
-      cached.delete(keyId);
-      const now = performance.now();
-      const entry =
-        found !== undefined && found.until > now
-          ? found
-          : { key: fetch(keyId), until: now + limits.keyAgeMs };
-      cached.set(keyId, entry);
-      if (cached.size > limits.cachedKeys) cached.delete(cached.keys().next().value!);
-      return entry.key;
+      if (found !== undefined) return found;
+      const key = fetch(keyId);
+      cached.set(keyId, key);
+      return key;
     },
     forget: (keyId) => cached.delete(keyId),
   };

@@ -392,7 +392,7 @@ function refundNotPossible(reason: RefundRefusal): Problem {
 function refundChanged(credits: number): Problem {
   return new Problem(
     'refund-changed',
-    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. ReadProgress at the new amount and ask again.`,
+    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. Check the new amount and ask again.`,
     { members: { credits } },
   );
 }

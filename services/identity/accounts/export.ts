@@ -1,7 +1,7 @@
+import pLimit from 'p-limit';
 import type pg from 'pg';
 import { collectExport, exportDocument } from '#services/platform/export.ts';
 import type { ExportPart, ExportRow } from '#services/platform/export.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /** What the plain tables hold of a person, and the call that puts all parts of an export together. */
 type PlainTable = {
@@ -179,8 +179,9 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'updated_at',
       'paid_at',
       'checked_at',
+      'next_check_at',
     ],
-    without: { user_id: whose },
+    without: { user_id: whose, version: 'Counts our own settlements' },
     order: 'created_at, id',
   },
   plan: {
@@ -203,7 +204,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'revoked_at',
       'revoked_from',
       'revoked_as',
-      'tier_due_at',
+      'next_check_at',
       'reading',
       'checked_at',
       'created_at',
@@ -308,7 +309,6 @@ export const otherTables: Readonly<
   stripe_event: { leftOut: 'Ids of what the payment provider told; what came of it is exported' },
   webhook_poll: { leftOut: 'How far lost deliveries were looked for' },
   customer_introduction: { leftOut: 'That the payment provider is being told of somebody' },
-  refund_check: { leftOut: 'When the provider was last asked about a refund' },
   model_costs: { leftOut: 'What answers of models cost, of all people together' },
   closed_account_check: { leftOut: 'How far closed accounts were looked at; theirs is open' },
   balance_transaction: { leftOut: 'The provider’s own books of all payments; no person is named' },
@@ -317,7 +317,6 @@ export const otherTables: Readonly<
   chain_anchor: { leftOut: 'Hashes over the events of everybody' },
   chain_anchor_head: { leftOut: 'Hashes of the streams that an anchor covers' },
   process_heartbeat: { leftOut: 'Processes of this installation' },
-  api_process: { leftOut: 'Where processes of this installation reach one another' },
   projection_checkpoint: { leftOut: 'How far read models have come' },
   projection_set_aside: { leftOut: 'Which events read models could not take in' },
   epoch: { leftOut: 'Which history positions belong to' },
@@ -364,9 +363,9 @@ export function createExporter(options: {
   clock: () => number;
 }): ExportPerson {
   const { pool, parts, clock } = options;
-  const few = createSemaphore(exportsAtOnce);
+  const few = pLimit(exportsAtOnce);
   return async (userId) => {
-    const collected = await few.run(async () => collectExport([plainPart(pool), ...parts], userId));
+    const collected = await few(async () => collectExport([plainPart(pool), ...parts], userId));
     return exportDocument(collected, new Date(clock()));
   };
 }

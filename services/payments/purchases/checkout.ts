@@ -4,7 +4,7 @@ import { packageOf } from '#services/payments/catalogue.ts';
 import type { CheckoutReply, Package, PaymentIntentReply } from '#services/payments/contract.ts';
 import { requirePerson, withCustomer } from '#services/payments/customers.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import type { CheckoutView, IntentView } from '#services/payments/provider.ts';
 import {
@@ -15,8 +15,8 @@ import {
   recordIntent,
   recordSession,
   recordUnpaid,
-} from './purchases.ts';
-import type { NewPurchase, PurchaseRow } from './purchases.ts';
+} from './rows.ts';
+import type { NewPurchase, PurchaseRow } from './rows.ts';
 import type { ReturnAddresses } from './return-address.ts';
 
 /**

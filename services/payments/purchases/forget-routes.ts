@@ -3,10 +3,10 @@ import type { Handlers } from '#services/platform/http/serve.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { paymentEndpoints, PurchaseStatus } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
-import { findPurchase } from './purchases.ts';
-import type { PurchaseRow } from './purchases.ts';
+import { findPurchase } from './rows.ts';
+import type { PurchaseRow } from './rows.ts';
 
 /** Giving up a purchase that was begun and never paid. Doing it again changes nothing. */
 export function forgetHandlers(dependencies: PaymentDependencies & { rateLimits: RateLimits }) {

@@ -2,6 +2,7 @@ import { Problem } from '#services/platform/problem.ts';
 import type { Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { endPlanOf, endsPlan } from '#services/payments/plans/plans.ts';
+import { checkSoon } from '#services/payments/purchases/rows.ts';
 import { refundReply } from '#services/payments/purchases/list.ts';
 import type { RefundReason } from '#services/credits/account/events.ts';
 
@@ -41,6 +42,7 @@ export async function askForRefund(
     const ends = await endsPlan(dependencies, purchaseId, requestedAt);
     if (ends !== agreedEnd) throw planChanged(ends);
   }
+  await checkSoon(dependencies.pool, purchaseId, new Date(clock()));
   await paid.requestRefund({
     userId,
     lotId,

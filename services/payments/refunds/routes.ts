@@ -6,7 +6,7 @@ import type { paymentEndpoints } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { askForRefund } from './ask.ts';
 import { listPurchases } from '#services/payments/purchases/list.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
 
 /** A person's purchases, and refunds of what was not used of them. */
 export function refundHandlers(dependencies: PaymentDependencies & { rateLimits: RateLimits }) {

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import type { NodemailerError } from 'nodemailer';
+import pLimit from 'p-limit';
 import { mailLimits } from '#services/platform/limits.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /** Hands mails to a mail server. */
 export type MailTransport = {
@@ -78,7 +78,7 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
     { from: settings.from },
   );
   // One that waits for a connection has not begun, and can still be given to another process.
-  const turns = createSemaphore(limits.connections);
+  const turns = pLimit(limits.connections);
   const beginnings = new Map<string, () => Promise<void>>();
   const open = new Set<Promise<void>>();
   let closing = false;
@@ -122,7 +122,7 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
 
   return {
     async send(message, handOver) {
-      const sent = turns.run(async () => sendNow(message, handOver));
+      const sent = turns(async () => sendNow(message, handOver));
       open.add(sent);
       try {
         await sent;

@@ -7,8 +7,8 @@ import type {
   PaymentIntentReply,
   Purchase,
 } from '#services/payments/contract.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
