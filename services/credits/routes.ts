@@ -13,7 +13,7 @@ import type { HttpContext, HttpEnv } from '#services/platform/http/http.ts';
 import { answerOnce } from '#services/platform/http/idempotency.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import type { ConsumeCredits, Consumed, Consumption } from './ledger/consume.ts';
+import type { Consumption, Ledger } from './ledger/ledger.ts';
 import type { ConsumeReply } from './contract.ts';
 import { creditEndpoints } from './endpoints.ts';
 import { readModelCosts } from './model-costs.ts';
@@ -21,7 +21,7 @@ import { readModelCosts } from './model-costs.ts';
 export type CreditRouteDependencies = {
   pool: pg.Pool;
   clock: () => number;
-  consumeCredits: ConsumeCredits;
+  ledger: Pick<Ledger, 'consume'>;
   /** Whether there is such a person, whose account takes commands. */
   takesCommands: (userId: string) => Promise<boolean>;
   withinDailyCap: WithinDailyCap;
@@ -33,8 +33,8 @@ export type CreditRouteDependencies = {
 /** Runs `spend` when the service's daily cap allows it. @throws Problem 403 `daily-cap-reached` */
 type WithinDailyCap = (
   spending: { serviceId: string; commandId: string; credits: number },
-  spend: () => Promise<Consumed>,
-) => Promise<Consumed>;
+  spend: () => ReturnType<Ledger['consume']>,
+) => ReturnType<Ledger['consume']>;
 
 export function creditRoutes(
   dependencies: CreditRouteDependencies,
@@ -126,13 +126,13 @@ export function creditRoutes(
 }
 
 async function consume(
-  { takesCommands, withinDailyCap, consumeCredits }: CreditRouteDependencies,
+  { takesCommands, withinDailyCap, ledger }: CreditRouteDependencies,
   consumption: Consumption,
 ): Promise<ConsumeReply> {
   const { consumptionId, userId, credits, actor: serviceId, commandId } = consumption;
   if (!(await takesCommands(userId))) throw notFound('There is no such user.');
   const { balance } = await withinDailyCap({ serviceId, commandId, credits }, async () =>
-    consumeCredits(consumption),
+    ledger.consume(consumption),
   );
   return {
     consumption_id: consumptionId,

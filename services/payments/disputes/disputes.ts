@@ -115,12 +115,12 @@ async function closeDispute(
  * and closed ones give everything back.
  */
 async function clawback(
-  { paid }: DisputeDependencies,
+  { ledger }: DisputeDependencies,
   view: DisputeView,
   payment: GrantedPayment,
 ): Promise<void> {
   const { disputeId, amountMinor } = view;
-  await paid.setClawback({
+  await ledger.setClawback({
     userId: payment.userId,
     lotId: payment.lotId,
     ref: disputeId,

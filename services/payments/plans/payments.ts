@@ -47,7 +47,7 @@ export async function takePayment(
  * invoice, so that whoever is killed in between comes to the same two.
  */
 async function grant(
-  { pool, paid, clock }: PaymentDependencies,
+  { pool, ledger, clock }: PaymentDependencies,
   invoice: InvoiceView & { userId: string; period: Period },
   bought: Package,
 ): Promise<boolean> {
@@ -83,7 +83,7 @@ async function grant(
       new Date(invoice.period.end),
     ],
   );
-  const { isNew } = await paid.grantPurchase({
+  const { isNew } = await ledger.grantPurchase({
     userId,
     purchaseId,
     paymentKey,

@@ -498,7 +498,7 @@ export async function finishEnding(
  * meanwhile stays paid for. The account of whoever is erased gives back by itself.
  */
 async function returnPaidForNothing(
-  { pool, paid, log, clock }: PaymentDependencies,
+  { pool, ledger, log, clock }: PaymentDependencies,
   plan: PlanRow,
 ): Promise<void> {
   if (plan.revoked_as === 'erased') return;
@@ -512,7 +512,7 @@ async function returnPaidForNothing(
   );
   for (const { id, lot_id: lotId } of rows)
     try {
-      await paid.requestRefund({
+      await ledger.requestRefund({
         userId: plan.user_id,
         lotId,
         refundId: derivedId('ref', lotId, 'ended-plan'),

@@ -12,7 +12,7 @@ import type { GrantedPayment } from './purchases.ts';
  * Called once a lost dispute is stored and once a refund is booked: whichever comes last sees both.
  */
 export async function freezeIfPaidTwice(
-  { pool, provider, paid, log }: PaymentDependencies,
+  { pool, provider, ledger, log }: PaymentDependencies,
   { userId, lotId, purchaseId, intentId, paidMinor }: GrantedPayment,
 ): Promise<void> {
   const { rows: lost } = await pool.query<{ id: string; minor: number; currency: string }>(
@@ -29,14 +29,14 @@ export async function freezeIfPaidTwice(
   if (refundedMinor === 0 || overpaidMinor <= 0) return;
   const { id: ref, currency } = last;
   const actor = 'system:payments';
-  await paid.freezeSpending({ userId, ref, lotId, overpaidMinor, currency, actor });
+  await ledger.freezeSpending({ userId, ref, lotId, overpaidMinor, currency, actor });
   log.warn(
     { user_id: userId, resource_id: purchaseId, reason: ref },
     'A payment was refunded and lost to a dispute: spending is frozen until cli credits unfreeze',
   );
 }
 
-type Frozen = Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>;
+type Frozen = Omit<Parameters<PaymentDependencies['ledger']['freezeSpending']>[0], 'actor'>;
 
 /** One mail to the operator and one to the customer for each freeze; the event that freezes enqueues them. */
 export async function mailSpendingFrozen(
@@ -79,7 +79,7 @@ async function mailCustomer(
 }
 
 async function mailOperator(
-  { paid, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
+  { ledger, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
   { userId, ref, lotId, overpaidMinor, currency }: Frozen,
 ): Promise<void> {
   if (contactEmail === null) {
@@ -89,7 +89,7 @@ async function mailOperator(
     );
     return;
   }
-  const { lots } = await paid.readAccount(userId);
+  const { lots } = await ledger.readAccount(userId);
   const purchaseId = lots.find((lot) => lot.lotId === lotId)?.purchaseId ?? lotId;
   const amount = moneyText(overpaidMinor, currency);
   await queueMail({

@@ -43,8 +43,8 @@ export async function askBackOfClosed(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<void> {
-  const { pool, paid, clock } = dependencies;
-  const closed = await paid.readClosedAccount(userId);
+  const { pool, ledger, clock } = dependencies;
+  const closed = await ledger.readClosedAccount(userId);
   if (closed === null) return;
   const later: number[] = [];
   for (const owed of closed.owed) {
@@ -61,7 +61,7 @@ export async function askBackOfClosed(
 
 /** Several may come to this at once, so its id says which of the lot's refunds it is. */
 async function askBack(
-  { paid, clock, log }: PaymentDependencies,
+  { ledger, clock, log }: PaymentDependencies,
   userId: string,
   { lot: { lotId } }: OwedLot,
   state: AccountState,
@@ -69,7 +69,7 @@ async function askBack(
   const refundId = derivedId('ref', lotId, 'closed', String(refundsOf(state, lotId).length));
   const requestedAt = new Date(clock()).toISOString();
   try {
-    await paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
+    await ledger.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
     log.info({ user_id: userId, resource_id: refundId }, 'A closed account is paid back');
   } catch (error) {
     // The account has moved meanwhile, so somebody looks at it again.

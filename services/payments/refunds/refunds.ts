@@ -1,6 +1,6 @@
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
-import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { keepBankRefunds } from './bank-refunds.ts';
 import { creditsFor, paymentOfLot } from '#services/payments/settle/granted-payment.ts';
@@ -63,10 +63,10 @@ export async function findNamedRefund(
 
 /** What the ledger has of it. */
 export async function readRefund(
-  { paid }: Pick<PaymentDependencies, 'paid'>,
+  { ledger }: Pick<PaymentDependencies, 'ledger'>,
   { userId, refundId }: NamedRefund,
 ): Promise<{ refund: AccountState['refunds'][string]; lot: Lot }> {
-  const { refunds, lots } = await paid.readAccount(userId);
+  const { refunds, lots } = await ledger.readAccount(userId);
   const refund = refunds[refundId];
   const lot = lots.find(({ lotId }) => lotId === refund?.lotId);
   if (!refund || !lot) throw new Error('There is no such refund in this account');
@@ -158,13 +158,13 @@ export async function bookRefund(
 }
 
 async function end(
-  { paid, clock, log }: PaymentDependencies,
+  { ledger, clock, log }: PaymentDependencies,
   { userId, refundId }: NamedRefund,
   outcome: 'confirmed' | 'failed',
   providerRefundId: string | null,
 ): Promise<RefundOutcome> {
   const at = new Date(clock()).toISOString();
-  await paid.endRefund({ userId, refundId, outcome, providerRefundId, at, actor });
+  await ledger.endRefund({ userId, refundId, outcome, providerRefundId, at, actor });
   log.info({ user_id: userId, resource_id: refundId, outcome }, 'A refund has ended');
   return outcome;
 }
@@ -197,24 +197,24 @@ export async function bookBankRefunds(
 export async function clawbackBankRefunds(
   dependencies: {
     provider: Pick<PaymentProvider, 'listRefunds'>;
-    paid: Pick<PaidCredits, 'readAccount' | 'setClawback'>;
+    ledger: Pick<Ledger, 'readAccount' | 'setClawback'>;
   },
   payment: GrantedPayment,
   keep: (banks: readonly RefundView[]) => Promise<void> = async () => undefined,
 ): Promise<'clawed_back' | 'unchanged'> {
-  const { provider, paid } = dependencies;
+  const { provider, ledger } = dependencies;
   const { userId, lotId, intentId } = payment;
   let written: number | null = null;
   for (let count = 0; count < rereadsAtMost; count += 1) {
     const shown = await provider.listRefunds(intentId);
-    const state = await paid.readAccount(userId);
+    const state = await ledger.readAccount(userId);
     const { wanted, chargeId, banks } = bankClawback(state, payment, shown);
     await keep(banks);
     const ref = chargeId ?? clawbackOf(state, lotId)?.ref ?? null;
     if (ref === null || wanted === (written ?? clawbackOf(state, lotId)?.wanted ?? 0))
       return written === null ? 'unchanged' : 'clawed_back';
     const cause = 'cash_refund';
-    await paid.setClawback({ userId, lotId, ref, cause, wanted, owes: true, actor });
+    await ledger.setClawback({ userId, lotId, ref, cause, wanted, owes: true, actor });
     written = wanted;
   }
   throw new Error('Refunds of a payment move faster than they can be written down');

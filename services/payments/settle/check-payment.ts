@@ -15,7 +15,7 @@ export async function checkPayment(
   dependencies: PaymentDependencies,
   { userId, lotId }: { userId: string; lotId: string },
 ): Promise<void> {
-  const { lots } = await dependencies.paid.readAccount(userId);
+  const { lots } = await dependencies.ledger.readAccount(userId);
   const lot = lots.find((candidate) => candidate.lotId === lotId);
   if (!lot) throw new Error('There is no such lot in this account');
   const payment = await findPaymentOfLot(dependencies, userId, lot);

@@ -108,7 +108,7 @@ class World {
     await clawbackBankRefunds(
       {
         provider: { listRefunds: async () => this.refunds },
-        paid: {
+        ledger: {
           readAccount: async () => this.state,
           setClawback: async ({ lotId, ref, cause, wanted, owes }) => {
             while (this.send({ type: 'SetClawback', lotId, ref, cause, wanted, owes }));
