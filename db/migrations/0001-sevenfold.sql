@@ -428,11 +428,15 @@ create table purchase (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   paid_at timestamptz,
-  -- The last time that the provider was asked about it; the sweep of open purchases reads it.
-  checked_at timestamptz
+  -- Counts its settlements: a reading from before another one is not applied.
+  version integer not null default 0,
+  -- The last time that the provider was asked about it, and the next; null when nothing is open.
+  checked_at timestamptz,
+  next_check_at timestamptz
 );
 create index purchase_user_id on purchase (user_id, created_at desc, id desc);
 create index purchase_open on purchase (created_at) where status in ('open', 'processing');
+create index purchase_next_check on purchase (next_check_at) where next_check_at is not null;
 -- A user begins one plan at a time: two plans at once would be paid twice.
 create unique index purchase_open_plan on purchase (user_id)
   where kind = 'plan_checkout' and status = 'open';
@@ -468,8 +472,8 @@ create table plan (
   -- The end of the refunded period: payments for later periods are refunded, too.
   revoked_from timestamptz,
   revoked_as text check (revoked_as in ('refunded', 'taken_back', 'second', 'erased')),
-  -- When its tier ends, as far as is known; the sweep checks it then.
-  tier_due_at timestamptz,
+  -- When its tier ends, or its subscription is read again, whichever comes first.
+  next_check_at timestamptz,
   -- When the request behind this row's state began, by the clock of this database. The later request wins,
   -- whichever is stored last.
   reading timestamptz not null,
@@ -479,8 +483,7 @@ create table plan (
   updated_at timestamptz not null default now()
 );
 create index plan_user_id on plan (user_id, created_at desc);
-create index plan_tier_due on plan (tier_due_at) where tier_due_at is not null;
-create index plan_checked on plan (checked_at) where ended_at is null;
+create index plan_next_check on plan (next_check_at) where next_check_at is not null;
 
 -- Webhook events, each once. Only their names are kept: the object is read from the provider again.
 create table stripe_event (
@@ -539,13 +542,6 @@ create table fraud_warning (
   settled_at timestamptz
 );
 create index fraud_warning_user_id on fraud_warning (user_id);
-
--- When the provider was last asked for the state of a refund, so that one of several workers asks. The
--- result stands in the ledger.
-create table refund_check (
-  refund_id text primary key check (refund_id like 'ref\_%'),
-  checked_at timestamptz not null
-);
 
 -- The last check whether a closed account needs a refund: the account's version then, and when to check
 -- again without a change, because a bank refused.

@@ -7,7 +7,7 @@ import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { balanceChange, postings } from '#services/credits/account/movements.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
-import { commandLimits } from '#services/platform/limits.ts';
+import { commandLimits } from '#services/platform/command.ts';
 import {
   anyLimit,
   anySteps,

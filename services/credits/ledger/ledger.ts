@@ -409,7 +409,7 @@ const oneLotAPayment: ReadonlySet<string> = new Set(['paid_lot_pkey', 'paid_lot_
 /** The database knows of all accounts' payments, a decision only of those of its own. */
 function refuseSecondLot(error: unknown): never {
   if (error instanceof AppendError && oneLotAPayment.has(error.constraint))
-    throw new Problem(409, 'lot-exists', 'This payment was granted to another account.');
+    throw new Problem('lot-exists', 'This payment was granted to another account.');
   throw error;
 }
 
