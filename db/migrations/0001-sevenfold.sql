@@ -222,7 +222,7 @@ create table avatar (
   -- Cannot be guessed; it is part of the picture's address.
   id text primary key,
   user_id text not null unique references users (id) on delete cascade,
-  media_type text not null check (media_type in ('image/png', 'image/jpeg', 'image/webp')),
+  -- A WebP.
   bytes bytea not null check (length(bytes) <= 262144),
   created_at timestamptz not null default now()
 );

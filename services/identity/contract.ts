@@ -610,6 +610,6 @@ export const identityEndpoints = {
     summary: 'A picture',
     access: 'everyone',
     status: 200,
-    files: pictureTypes,
+    files: ['image/webp'],
   },
 } as const satisfies EndpointList;

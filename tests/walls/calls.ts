@@ -571,7 +571,7 @@ async function newRecipe(app: TestApp, { token }: Pick<Caller, 'token'>): Promis
 
 const picture = {
   path: '/users/me/avatar',
-  raw: Uint8Array.from(png()),
+  raw: Uint8Array.from(png),
   headers: { 'content-type': 'image/png' },
 };
 
