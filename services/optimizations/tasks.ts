@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
 import type pg from 'pg';
 import * as v from 'valibot';
-import type { Holds } from '#services/credits/ledger/holds.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
 import { costMicros } from '#services/models/catalogue.ts';
@@ -42,7 +42,7 @@ import { streamOf } from './run/events.ts';
 export type OptimizationDependencies = {
   pool: pg.Pool;
   bus: CommandBus;
-  holds: Holds;
+  ledger: Ledger;
   readRun: ReadRun;
   readState: ReadState;
   sealer: Sealer;
@@ -165,13 +165,13 @@ export async function issueStart(
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */
 export async function settleRun(
-  dependencies: Pick<OptimizationDependencies, 'bus' | 'holds' | 'readState'>,
+  dependencies: Pick<OptimizationDependencies, 'bus' | 'ledger' | 'readState'>,
   runId: string,
 ): Promise<void> {
   const state = await dependencies.readState(runId);
   if (state.stage !== 'settling' && state.stage !== 'closed') return;
   const { userId, conclusion } = state;
-  const figures = await dependencies.holds.settle({
+  const figures = await dependencies.ledger.settle({
     userId,
     runId,
     settlement: conclusion.settlement,

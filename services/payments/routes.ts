@@ -122,9 +122,9 @@ async function stateOf(
   dependencies: PaymentRouteDependencies,
   row: PurchaseRow,
 ): Promise<CheckoutState> {
-  const { pool, paid } = dependencies;
+  const { pool, ledger } = dependencies;
   const lotId = await lotOf(pool, row);
-  const { settlements } = await paid.readAccount(row.user_id);
+  const { settlements } = await ledger.readAccount(row.user_id);
   return {
     session_id: row.session_id ?? '',
     purchase_id: row.id,

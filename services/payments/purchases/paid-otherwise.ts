@@ -10,10 +10,10 @@ export type PaidOtherwise = { credits: number; amountMinor: number; currency: st
  * @throws Problem 409 `refund-not-possible`
  */
 export async function bookPaidOtherwise(
-  { paid }: Pick<PaymentDependencies, 'paid'>,
+  { ledger }: Pick<PaymentDependencies, 'ledger'>,
   { userId, purchaseId, actor }: { userId: string; purchaseId: string; actor: string },
 ): Promise<PaidOtherwise> {
-  const closed = await paid.readClosedAccount(userId);
+  const closed = await ledger.readClosedAccount(userId);
   const owed = closed?.owed.find(({ lot }) => lot.purchaseId === purchaseId);
   if (!owed)
     throw new Problem(
@@ -23,7 +23,7 @@ export async function bookPaidOtherwise(
   const { lot, credits, amountMinor } = owed;
   const ref = `paid:${purchaseId}`;
   const before = lot.clawbacks.find((clawback) => clawback.ref === ref)?.wanted ?? 0;
-  await paid.setClawback({
+  await ledger.setClawback({
     userId,
     lotId: lot.lotId,
     ref,
