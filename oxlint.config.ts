@@ -112,8 +112,9 @@ const boundaries = [
       ...server,
       {
         ...asType,
-        regex: '^#services/',
-        message: 'Projections name the types of deciders and nothing else of services/.',
+        group: ['#services/**', '!#services/credits/account/movements.ts'],
+        message:
+          'Projections name the types of deciders, derive their SQL from what events move, and know nothing else of services/.',
       },
     ],
   ),
@@ -173,6 +174,7 @@ const boundaries = [
           '!#services/*/contract.ts',
           '!#services/models/strategy-list.ts',
           '!#services/optimizations/run/{events,slots}.ts',
+          '!#services/credits/account/movements.ts',
           '!#services/platform/numbers.ts',
         ],
         message:

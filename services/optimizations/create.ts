@@ -108,7 +108,6 @@ export async function createCommand(
   const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
   if (missing.length > 0)
     throw new Problem(
-      503,
       'models-unavailable',
       `This strategy is not available: no key serves ${missing.join(', ')}.`,
     );
@@ -163,7 +162,7 @@ const priceHoldsMs = 86_400_000;
 
 export function knownStrategy(id: string): Strategy {
   const found = strategies.find((strategy) => strategy.id === id);
-  if (!found) throw new Problem(400, 'validation', 'Choose one of the listed strategies');
+  if (!found) throw new Problem('validation', 'Choose one of the listed strategies');
   return found;
 }
 

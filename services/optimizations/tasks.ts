@@ -27,8 +27,8 @@ export type OptimizationDependencies = CallDependencies & {
   readState: ReadState;
   audit: Audit;
   queueMail: QueueMail;
-  /** Of a user who wants a mail when a run has ended; null for everybody else. */
-  noticeAddress: (userId: string) => Promise<string | null>;
+  /** Of a person who wants a mail when a run has ended; null for everybody else. */
+  finishedRunAddress: (userId: string) => Promise<string | null>;
   publicUrl: string;
 };
 
@@ -86,7 +86,7 @@ async function notifyRun(dependencies: OptimizationDependencies, runId: string):
   const finished = run ? finishedRun(run.view) : null;
   if (!run || finished === null || !('userId' in run.state)) return;
   const { userId } = run.state;
-  const to = await dependencies.noticeAddress(userId);
+  const to = await dependencies.finishedRunAddress(userId);
   if (to === null) return;
   const content = finishedEmail(finished, dependencies.publicUrl);
   const id = derivedId('mai', runId, 'finished');
