@@ -9,7 +9,7 @@ import type { ChainCheck } from './chain.ts';
 import type { Log } from '#services/platform/process/log.ts';
 
 /**
- * The daily anchor of the hash chains (migration 0008). A chain shows what was changed in it, but not
+ * The daily anchor of the hash chains. A chain shows what was changed in it, but not
  * that all of it was written anew from some event on, or that its end was cut off. An anchor keeps
  * where each chain stood; the root of an anchor follows from the root before and its heads, and is
  * logged when it is made, so that whoever keeps the log can tell that the anchors are the same.

@@ -70,9 +70,11 @@ async function migrateLocked(
   pool: pg.Pool,
   client: pg.PoolClient,
 ): Promise<MigrateResult> {
+  const migrations = readMigrations();
+  await requireSameOrigin(client, migrations);
   await migrateEvents(options.ownerUrl, pool);
   await migrateJobs(pool);
-  const applied = await applyMigrations(client, options.log);
+  const applied = await applyMigrations(client, migrations, options.log);
   await guardMessages(client);
   const toRebuild = await createReadModels(client, options.projections);
   const functionName = await installAppendFunction(client, options);
@@ -103,8 +105,25 @@ function readMigrations(): Migration[] {
   });
 }
 
+/** Before anything changes. @throws MigrationError when the database began with another migration */
+async function requireSameOrigin(
+  client: pg.PoolClient,
+  migrations: readonly Migration[],
+): Promise<void> {
+  const { rows } = await client.query<{ known: boolean }>(
+    `select to_regclass('migration') is not null as known`,
+  );
+  if (rows[0]?.known !== true) return;
+  const { rows: applied } = await client.query<{ name: string }>('select name from migration');
+  if (applied.length > 0 && !applied.some(({ name }) => name === migrations[0]?.name))
+    throw new MigrationError(
+      'This database was not made by this version and cannot be brought up to it; set DATA_DIR to a new folder (or DATABASE_URL to an empty database), or run: npm run cli -- data reset',
+    );
+}
+
 async function applyMigrations(
   client: pg.PoolClient,
+  migrations: readonly Migration[],
   log: (message: string) => void,
 ): Promise<string[]> {
   await client.query(
@@ -115,7 +134,6 @@ async function applyMigrations(
     'select name, hash from migration',
   );
   const known = new Map(rows.map((row) => [row.name, row.hash]));
-  const migrations = readMigrations();
   for (const { name, hash } of migrations)
     if (known.has(name) && known.get(name) !== hash)
       throw new MigrationError(

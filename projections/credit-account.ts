@@ -19,11 +19,9 @@ export const creditAccountTable = defineProjection<CreditEventType>({
     CreditsReturned: 'used',
     CreditsReleased: 'used',
     LotRevoked: 'used',
-    // Moves nothing, but the row tells the stream's version.
-    RevocationDeferred: 'used',
     DebtIncurred: 'used',
     DebtSettled: 'used',
-    // Moves nothing either.
+    // Moves nothing, but the row tells the stream's version.
     ClawbackSet: 'used',
     DebtCancelled: 'used',
     DebtSettlementReversed: 'used',

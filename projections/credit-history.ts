@@ -19,7 +19,6 @@ export const creditHistory = defineProjection<CreditEventType>({
     CreditsReturned: 'used',
     CreditsReleased: 'ignored',
     LotRevoked: 'used',
-    RevocationDeferred: 'ignored',
     DebtIncurred: 'used',
     DebtSettled: 'ignored',
     ClawbackSet: 'ignored',

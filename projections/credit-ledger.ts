@@ -2,7 +2,7 @@ import type { Queryable } from '#db/connect.ts';
 import type { LedgerAccount, Posting } from '#services/credits/account/movements.ts';
 
 /**
- * Reading the view `credit_ledger` (migration 0002): every event in double entry, two lines each.
+ * Reading the view `credit_ledger`: every event in double entry, two lines each.
  * `services/credits/account/movements.ts` says the same in code, and a test compares the two.
  */
 export type LedgerTransaction = { transactionId: string; event: string; postings: Posting[] };

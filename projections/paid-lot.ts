@@ -17,7 +17,6 @@ export const paidLot = defineProjection<CreditEventType>({
     CreditsReleased: 'ignored',
     ClawbackSet: 'ignored',
     LotRevoked: 'ignored',
-    RevocationDeferred: 'ignored',
     DebtIncurred: 'ignored',
     DebtSettled: 'ignored',
     DebtCancelled: 'ignored',

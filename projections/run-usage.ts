@@ -18,7 +18,6 @@ export const runUsage = defineProjection<CreditEventType>({
     CreditsReleased: 'used',
     ClawbackSet: 'ignored',
     LotRevoked: 'ignored',
-    RevocationDeferred: 'ignored',
     DebtIncurred: 'ignored',
     DebtSettled: 'ignored',
     DebtCancelled: 'ignored',

@@ -1,35 +1,40 @@
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
+import type { Env } from '#services/platform/process/env.ts';
 import type { Database } from './database.ts';
 
 /** One verb of the command line. Data goes to stdout, progress and messages to stderr. */
-export type CliCommand = {
+type Verb = {
   noun: string;
   /** Empty for a noun that is its own verb, such as `run`. */
   verb: string;
   arguments: string;
   summary: string;
   options: Readonly<Record<string, { type: 'string' | 'boolean'; help: string }>>;
-  /** Exit code: 0 fine, 1 found a difference or failed. */
-  run: (call: CliCall) => Promise<number>;
 };
 
-export type CliCall = {
+/** Exit code of both kinds: 0 fine, 1 found a difference or failed. */
+export type CliCommand = Verb & { run: (call: CliCall) => Promise<number> };
+
+/** Works on the data folder itself, without opening the database in it. */
+export type FolderCommand = Verb & {
+  runOnFolder: (call: Arguments & { env: Env }) => Promise<number>;
+};
+
+type Arguments = {
   positionals: readonly string[];
   options: Readonly<Record<string, string | boolean | undefined>>;
-  database: Database;
 };
+
+export type CliCall = Arguments & { database: Database };
 
 /** Called wrongly: exit 2, with the usage of the command. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export function parseCall(
-  command: CliCommand,
-  args: readonly string[],
-): Pick<CliCall, 'positionals' | 'options'> {
+export function parseCall(command: Verb, args: readonly string[]): Arguments {
   const config: ParseArgsOptionsConfig = { json: { type: 'boolean' }, help: { type: 'boolean' } };
   for (const [name, { type }] of Object.entries(command.options)) config[name] = { type };
   try {
@@ -43,7 +48,7 @@ export function parseCall(
       Object.entries(parsed.values)
         .filter(([, value]) => !Array.isArray(value))
         .map(([name, value]) => [name, typeof value === 'string' ? unmarked(value) : value]),
-    ) as CliCall['options'];
+    ) as Arguments['options'];
     if (options['help'] !== true) requireCount(command, positionals.length);
     return { positionals, options };
   } catch (error) {
@@ -67,7 +72,7 @@ function unmarked(value: string): string {
 }
 
 /** Told before a database is opened, which may have to be started, or made, for it. */
-function requireCount(command: CliCommand, given: number): void {
+function requireCount(command: Verb, given: number): void {
   const names = command.arguments.match(/\[?"?<[^>]+>"?(\]|\|--all)?/g) ?? [];
   const needed = names.filter((name) => !/^\[|--all$/.test(name));
   const missing = needed[given];
@@ -78,9 +83,9 @@ function requireCount(command: CliCommand, given: number): void {
     );
 }
 
-export function usageOf(command: CliCommand): string {
+export function usageOf(command: Verb): string {
   const words = [command.noun, command.verb, command.arguments].filter((word) => word !== '');
-  const options: [string, CliCommand['options'][string]][] = [
+  const options: [string, Verb['options'][string]][] = [
     ...Object.entries(command.options),
     ['json', { type: 'boolean', help: 'Print one JSON document' }],
   ];

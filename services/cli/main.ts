@@ -1,17 +1,18 @@
 import { MigrationError } from '#db/migrate.ts';
-import { EmbeddedPostgresError } from '#db/embedded/embedded.ts';
+import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
-import type { CliCommand } from './command.ts';
+import type { CliCommand, FolderCommand } from './command.ts';
 import { anchorCommands } from './credits/anchors.ts';
 import { grantCommands } from './credits/grants.ts';
 import { creditRefundCommands } from './credits/refunds.ts';
 import { creditCommands } from './credits.ts';
 import { reconcileCommands } from './credits/reconcile.ts';
+import { dataCommands, ResetRefused } from './data.ts';
 import { NoSuchPerson, openDatabase } from './database.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
@@ -26,7 +27,7 @@ import { userCommands } from './users.ts';
  * The command line for operators and auditors: `npm run cli -- <noun> <verb> …`. It exits with 0 when
  * all is fine, 1 when it found a difference or failed, 2 when it was called wrongly.
  */
-const commands: readonly CliCommand[] = [
+const commands: readonly (CliCommand | FolderCommand)[] = [
   ...runCommands,
   ...creditCommands,
   ...grantCommands,
@@ -38,6 +39,7 @@ const commands: readonly CliCommand[] = [
   ...projectionCommands,
   ...eventCommands,
   ...keyCommands,
+  ...dataCommands,
   ...tokenCommands,
   ...stripeCommands,
 ];
@@ -71,10 +73,11 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function runCommand(
-  command: CliCommand,
+  command: CliCommand | FolderCommand,
   call: ReturnType<typeof parseCall>,
 ): Promise<number> {
   const env = settingsOrExit();
+  if ('runOnFolder' in command) return command.runOnFolder({ ...call, env });
   const level = process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel;
   const log = createLog({ level, process: 'cli', destination: process.stderr });
   const resources = new AsyncDisposableStack();
@@ -86,7 +89,9 @@ async function runCommand(
   }
 }
 
-function findCommand(args: readonly string[]): { command: CliCommand; rest: string[] } | null {
+function findCommand(
+  args: readonly string[],
+): { command: CliCommand | FolderCommand; rest: string[] } | null {
   const [noun = '', verb = ''] = args;
   for (const command of commands)
     if (command.noun === noun && (command.verb === '' || command.verb === verb))
@@ -122,6 +127,7 @@ function lineOf(error: unknown): string {
     SettingsError,
     NoSuchPerson,
     RotationRefused,
+    ResetRefused,
     IntegrityError,
     MigrationError,
     EmbeddedPostgresError,

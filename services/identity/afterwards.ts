@@ -1,6 +1,6 @@
+import pLimit from 'p-limit';
 import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /**
  * Work that is done after the answer, so that neither its result nor the time it takes can be read
@@ -17,7 +17,7 @@ export type Afterwards = {
 const afterwardsLimits = { atOnce: 4, waiting: 500, retryAfterSeconds: 5 } as const;
 
 export function createAfterwards(log: Log): Afterwards {
-  const fewAtOnce = createSemaphore(afterwardsLimits.atOnce);
+  const fewAtOnce = pLimit(afterwardsLimits.atOnce);
   const underWay = new Set<Promise<void>>();
   return {
     begin(work) {
@@ -25,8 +25,7 @@ export function createAfterwards(log: Log): Afterwards {
         throw new Problem(503, 'busy', 'Too much is under way right now. Please try again.', {
           retryAfterSeconds: afterwardsLimits.retryAfterSeconds,
         });
-      const ended = fewAtOnce
-        .run(work)
+      const ended = fewAtOnce(work)
         .catch((error: unknown) => log.error({ err: error }, 'Work after an answer failed'))
         .finally(() => underWay.delete(ended));
       underWay.add(ended);

@@ -24,7 +24,6 @@ const factTypes = [
   'LotRevoked',
   'DebtIncurred',
   'DebtSettled',
-  'RevocationDeferred',
   'ClawbackSet',
   'LotReinstated',
   'DebtCancelled',

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { compareCursors, endOfLog, lagSeconds, readPage } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
@@ -354,19 +355,16 @@ async function readEpoch(pool: pg.Pool): Promise<string> {
   return value;
 }
 
-/** Who owns a stream never changes, so it is asked once; bounded by forgetting the oldest. */
+/** Who owns a stream never changes, so it is asked once. */
 function createOwners(sources: readonly FactSource[]) {
-  const known = new Map<string, string>();
+  const known = new LRUCache<string, string>({ max: liveLimits.knownOwners });
   return {
     async of(streamId: string): Promise<{ owner: string; source: FactSource } | null> {
       const source = sources.find(({ streamPrefix }) => streamId.startsWith(streamPrefix));
       if (!source) return null;
       const owner = known.get(streamId) ?? (await source.ownerOf(streamId));
       if (owner === null) return null;
-      known.delete(streamId);
       known.set(streamId, owner);
-      const oldest = known.size > liveLimits.knownOwners ? known.keys().next().value : undefined;
-      if (oldest !== undefined) known.delete(oldest);
       return { owner, source };
     },
   };

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { versionConflict } from '#db/append-function.ts';
 import type { Queryable } from '#db/connect.ts';
@@ -744,23 +745,16 @@ type Cache = {
   drop(streamId: string): void;
 };
 
-/** The most recently used heads. A map keeps its keys in the order of their insertion. */
 function createCache(size: number): Cache {
-  const heads = new Map<string, Head>();
+  const heads = new LRUCache<string, Head>({ max: size });
   return {
     get(streamId, task) {
       const head = heads.get(streamId);
       if (head === undefined) return null;
-      heads.delete(streamId);
-      heads.set(streamId, head);
       const fits = head.decider === task.deciderName && head.deciderVersion === task.deciderVersion;
       return fits ? head : null;
     },
-    set(streamId, head) {
-      heads.delete(streamId);
-      heads.set(streamId, head);
-      if (heads.size > size) heads.delete(heads.keys().next().value!);
-    },
+    set: (streamId, head) => heads.set(streamId, head),
     drop: (streamId) => heads.delete(streamId),
   };
 }

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { sealLimits } from './limits.ts';
@@ -235,8 +236,6 @@ type KeyCache = {
 /** Unwrapped by whoever asked for it: one that cannot be is the fault of no other. */
 type LoadedKeys = ReadonlyMap<string, () => Buffer>;
 
-type CachedKey = { key: Promise<Buffer | null>; until: number };
-
 /**
  * The most recently used keys, for a few seconds each: a key that another process erased must not
  * live on here. Misses of one turn of the event loop are loaded together, because a list opens a
@@ -246,7 +245,10 @@ function createKeyCache(
   limits: { readonly [Name in keyof typeof sealLimits]: number },
   load: (keyIds: readonly string[]) => Promise<LoadedKeys>,
 ): KeyCache {
-  const cached = new Map<string, CachedKey>();
+  const cached = new LRUCache<string, Promise<Buffer | null>>({
+    max: limits.cachedKeys,
+    ttl: limits.keyAgeMs,
+  });
   let wanted: { keyIds: string[]; loaded: Promise<LoadedKeys> } | null = null;
 
   function request(keyId: string): Promise<LoadedKeys> {
@@ -277,15 +279,10 @@ function createKeyCache(
   return {
     get(keyId) {
       const found = cached.get(keyId);
-      cached.delete(keyId);
-      const now = performance.now();
-      const entry =
-        found !== undefined && found.until > now
-          ? found
-          : { key: fetch(keyId), until: now + limits.keyAgeMs };
-      cached.set(keyId, entry);
-      if (cached.size > limits.cachedKeys) cached.delete(cached.keys().next().value!);
-      return entry.key;
+      if (found !== undefined) return found;
+      const key = fetch(keyId);
+      cached.set(keyId, key);
+      return key;
     },
     forget: (keyId) => cached.delete(keyId),
   };

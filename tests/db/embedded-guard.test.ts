@@ -47,7 +47,7 @@ async function ofFolder(words: string): Promise<{ pid: number }[]> {
 }
 
 const postmasters = async () => ofFolder('postgres -D');
-const guards = async () => ofFolder('guard-process');
+const guards = async () => ofFolder('embedded/guard.ts');
 
 test('a Postgres whose only user was killed is stopped after a while, and its guard ends', async () => {
   await end(await startHolder(1_000), 'SIGKILL');

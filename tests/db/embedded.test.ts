@@ -18,11 +18,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import {
-  EmbeddedPostgresError,
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '#db/embedded/embedded.ts';
+import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#db/embedded/embedded.ts';
 
 let dataDir: string;
 const running: EmbeddedPostgres[] = [];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { logSettings } from '#db/log-settings.ts';
+import { logSettings } from '#db/embedded/cluster.ts';
 
 /** What docker-compose.yml and the Dockerfile promise, read from the files themselves. */
 type Service = {

@@ -394,7 +394,7 @@ function refundChanged(credits: number): Problem {
   return new Problem(
     409,
     'refund-changed',
-    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. ReadProgress at the new amount and ask again.`,
+    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. Check the new amount and ask again.`,
     { members: { credits } },
   );
 }

@@ -86,7 +86,6 @@ const routes = {
   CashRefundRequested: { from: 'user:available', to: 'sys:cash_pending' },
   CashRefundConfirmed: { from: 'sys:cash_pending', to: 'sys:cash_refunded' },
   ClawbackSet: null,
-  RevocationDeferred: null,
   SpendingFrozen: null,
   SpendingUnfrozen: null,
   AccountClosed: null,

@@ -1,6 +1,6 @@
-import { changeLot, freshLot, gapOf, moveShares, withClawback } from './lots.ts';
+import { changeLot, freshLot, moveShares, taking, withClawback } from './lots.ts';
 import type { Lot } from './lots.ts';
-import type { AccountBalance, CreditFact, LotShare, RevocationCause } from './events.ts';
+import type { AccountBalance, CreditFact, LotShare } from './events.ts';
 
 export type Hold = {
   credits: number;
@@ -123,36 +123,18 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
       };
     }
     case 'ClawbackSet': {
-      const { lotId, credits: wanted, owes, cause } = event.data;
+      const { lotId, ref, cause, credits: wanted, owes } = event.data;
       return {
         ...moved,
         lots: changeLot(state.lots, lotId, (lot) =>
-          withClawback(lot, event.data, () => ({ wanted, owes, cause })),
+          withClawback(lot, { ref, cause, wanted, owes }),
         ),
       };
     }
     case 'LotRevoked': {
-      const { lotId, credits, cause, ref = cause } = event.data;
+      const { lotId, credits, ref } = event.data;
       const lots = moveShares(state.lots, [event.data], { available: -1, revoked: 1 });
-      return {
-        ...moved,
-        lots: changeLot(lots, lotId, (lot) =>
-          // An earlier version's clawback did not say before what it wanted.
-          withClawback(lot, { ref, cause }, ({ wanted, taken }) => ({
-            wanted: Math.max(wanted, taken + credits),
-            taken: taken + credits,
-          })),
-        ),
-      };
-    }
-    case 'RevocationDeferred': {
-      const { lotId, credits, cause } = event.data;
-      return {
-        ...moved,
-        lots: changeLot(state.lots, lotId, (lot) =>
-          withClawback(lot, { ref: cause, cause }, ({ wanted }) => ({ wanted: wanted + credits })),
-        ),
-      };
+      return { ...moved, lots: changeLot(lots, lotId, (lot) => taking(lot, ref, credits)) };
     }
     case 'DebtIncurred':
       return { ...moved, ...withDebt(state, event.data) };
@@ -274,21 +256,13 @@ function withDebt(
   state: AccountState,
   data: Extract<CreditFact, { type: 'DebtIncurred' }>['data'],
 ): Pick<AccountState, 'lots' | 'debts'> {
-  const { lotId, credits, cause, ref = cause } = data;
-  const named = state.lots.find((lot) => lot.lotId === lotId)?.debts ?? 0;
-  const debt = data.debt ?? `${lotId}:${named + 1}`;
+  const { debt, lotId, credits, cause, ref } = data;
   const isNew = !state.debts.some((candidate) => candidate.debt === debt);
   return {
-    lots: changeLot(state.lots, lotId, (lot) => {
-      // An earlier version's clawback did not say before what it wanted of what had been consumed.
-      const gaps = lot.clawbacks.reduce((sum, clawback) => sum + Math.max(0, gapOf(clawback)), 0);
-      const unsaid = credits - Math.min(credits, Math.max(0, gaps - lot.held));
-      const changed = withClawback(lot, { ref, cause: cause as RevocationCause }, (clawback) => ({
-        wanted: clawback.wanted + unsaid,
-        taken: clawback.taken + credits,
-      }));
-      return { ...changed, debts: isNew ? named + 1 : named };
-    }),
+    lots: changeLot(state.lots, lotId, (lot) => ({
+      ...taking(lot, ref, credits),
+      debts: lot.debts + (isNew ? 1 : 0),
+    })),
     debts: isNew
       ? [...state.debts, { debt, lotId, credits, cause, ref }]
       : state.debts.map((owed) =>
@@ -301,11 +275,7 @@ function givenBack(
   lots: readonly Lot[],
   { lotId, ref, credits }: { lotId: string; ref: string; credits: number },
 ): Lot[] {
-  return changeLot(lots, lotId, (lot) =>
-    lot.clawbacks.some((clawback) => clawback.ref === ref)
-      ? withClawback(lot, { ref, cause: 'correction' }, ({ taken }) => ({ taken: taken - credits }))
-      : lot,
-  );
+  return changeLot(lots, lotId, (lot) => taking(lot, ref, -credits));
 }
 
 function lessOf<Item extends { readonly credits: number }>(
@@ -352,7 +322,6 @@ export function balanceChange(event: CreditFact): AccountBalance {
     case 'LotRevoked':
       return { ...noCredits, available: -event.data.credits, revoked: event.data.credits };
     case 'ClawbackSet':
-    case 'RevocationDeferred':
       return noCredits;
     case 'DebtIncurred':
       return { ...noCredits, debt: event.data.credits };

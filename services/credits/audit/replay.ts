@@ -135,22 +135,13 @@ export function balanceDifferences(
   recomputed: AccountBalance,
 ): Difference[] {
   return balanceParts
-    .filter((part) => figureOf(recorded, part) !== recomputed[part])
+    .filter((part) => recorded[part] !== recomputed[part])
     .map((part) => ({
       position,
       what: `balance.${part}`,
-      recorded: figureOf(recorded, part) ?? 'absent',
+      recorded: recorded[part],
       recomputed: recomputed[part],
     }));
-}
-
-/** Events may be older than these figures, which were 0 then. */
-function figureOf(
-  balance: Partial<AccountBalance>,
-  part: keyof AccountBalance,
-): number | undefined {
-  const isLater = part === 'refundPending' || part === 'refunded' || part === 'freezes';
-  return balance[part] ?? (isLater ? 0 : undefined);
 }
 
 /**
@@ -234,7 +225,6 @@ const creditEventTypes: Readonly<Record<CreditEventType, true>> = {
   CreditsReleased: true,
   ClawbackSet: true,
   LotRevoked: true,
-  RevocationDeferred: true,
   DebtIncurred: true,
   DebtSettled: true,
   DebtCancelled: true,
@@ -308,7 +298,6 @@ function causeOf(event: CreditFact): string {
     case 'CreditsReturned':
     case 'ClawbackSet':
     case 'LotRevoked':
-    case 'RevocationDeferred':
     case 'DebtIncurred':
     case 'LotReinstated':
       return event.data.cause;

@@ -1,7 +1,7 @@
+import pLimit from 'p-limit';
 import type pg from 'pg';
 import { collectExport, exportDocument } from '#services/platform/export.ts';
 import type { ExportPart, ExportRow } from '#services/platform/export.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /** What the plain tables hold of a person, and the call that puts all parts of an export together. */
 type PlainTable = {
@@ -363,9 +363,9 @@ export function createExporter(options: {
   clock: () => number;
 }): ExportPerson {
   const { pool, parts, clock } = options;
-  const few = createSemaphore(exportsAtOnce);
+  const few = pLimit(exportsAtOnce);
   return async (userId) => {
-    const collected = await few.run(async () => collectExport([plainPart(pool), ...parts], userId));
+    const collected = await few(async () => collectExport([plainPart(pool), ...parts], userId));
     return exportDocument(collected, new Date(clock()));
   };
 }

@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import pLimit from 'p-limit';
 import { Problem } from '#services/platform/problem.ts';
-import { createSemaphore } from '#services/platform/process/semaphore.ts';
 
 /**
  * argon2id with the parameters of OWASP's first choice for low memory (19 MiB, 2 passes, 1 lane), as
@@ -13,7 +13,7 @@ const current: Cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32
 
 const passwordLimits = { hashesAtOnce: 4, waiting: 256, retryAfterSeconds: 2 } as const;
 
-const atOnce = createSemaphore(passwordLimits.hashesAtOnce);
+const atOnce = pLimit(passwordLimits.hashesAtOnce);
 const hashWith = promisify(argon2);
 let underWay = 0;
 
@@ -82,7 +82,7 @@ async function argon2id(password: string, salt: Buffer, cost: Cost): Promise<Buf
     });
   underWay += 1;
   try {
-    return await atOnce.run(async () =>
+    return await atOnce(async () =>
       hashWith('argon2id', { message: Buffer.from(password, 'utf8'), nonce: salt, ...cost }),
     );
   } finally {

@@ -2,6 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, randomUUID } from 'node:
 import type { KeyObject } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import type { JWK, JWTPayload } from 'jose';
+import { LRUCache } from 'lru-cache';
 
 /**
  * Signed tokens (RFC 8725, RFC 9068): EdDSA only, by keys of our own only, and each kind with a type
@@ -86,8 +87,8 @@ export function createTokens(options: {
   const signing = pairs[0];
   if (!signing) throw new Error('JWT_KEYS: at least one key is needed');
   const byId = new Map(pairs.map((pair) => [pair.id, pair.publicKey]));
-  /** Oldest first, as the clock lets them end; what a token says never changes, only the time does. */
-  const verified = new Map<string, AccessClaims>();
+  /** What a token says never changes, only the time does. */
+  const verified = new LRUCache<string, AccessClaims>({ max: remember });
 
   /** A signature costs more to look at than most of what is asked for with it. */
   function remembered(token: string): AccessClaims | null {
@@ -95,13 +96,6 @@ export function createTokens(options: {
     if (claims === undefined || claims.expiresAt.getTime() > clock()) return claims ?? null;
     verified.delete(token);
     return null;
-  }
-
-  function rememberVerified(token: string, claims: AccessClaims): void {
-    verified.set(token, claims);
-    if (verified.size <= remember) return;
-    const [oldest] = verified.keys();
-    if (oldest !== undefined) verified.delete(oldest);
   }
 
   async function sign(kind: Kind, claims: JWTPayload): Promise<{ token: string; endsAt: number }> {
@@ -154,7 +148,7 @@ export function createTokens(options: {
       const { sub, sid, exp } = payload ?? {};
       if (typeof sub !== 'string' || typeof sid !== 'string' || exp === undefined) return null;
       const claims = { userId: sub, sessionId: sid, expiresAt: new Date(exp * 1000) };
-      rememberVerified(token, claims);
+      verified.set(token, claims);
       return claims;
     },
     async signLinkPair({ id, userId }) {

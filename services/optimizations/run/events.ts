@@ -45,9 +45,9 @@ export type Schedule = {
   /** What a run of this strategy usually takes, for the estimate that people see. */
   typicalSeconds: number;
   /** The seat whose model costs most, by which people tell how much a missing seat matters. */
-  strongest?: string;
+  strongest: string;
   /** A price of this run was last read more than 30 days before it was created. */
-  pricesStale?: boolean;
+  pricesStale: boolean;
   deadlinesMs: {
     opinionsSoft: number;
     opinionsHard: number;

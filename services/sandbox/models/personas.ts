@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { modelOf } from '#services/models/catalogue.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { estimateTokens, idOf, questionOf } from './wire.ts';
@@ -34,14 +35,11 @@ export type CallCounter = (call: WireCall) => number;
 const rememberedPrompts = 10_000;
 
 export function callCounter(): CallCounter {
-  const counts = new Map<string, number>();
+  const counts = new LRUCache<string, number>({ max: rememberedPrompts });
   return (call) => {
     const key = idOf(call.provider, call.model, questionOf(call));
     const count = (counts.get(key) ?? 0) + 1;
-    counts.delete(key);
     counts.set(key, count);
-    const oldest = counts.keys().next();
-    if (counts.size > rememberedPrompts && oldest.done !== true) counts.delete(oldest.value);
     return count;
   };
 }

@@ -363,7 +363,6 @@ export function createAuditor(): Auditor {
       case 'CreditsGranted':
       case 'ClawbackSet':
       case 'LotRevoked':
-      case 'RevocationDeferred':
       case 'DebtIncurred':
       case 'DebtSettled':
       case 'DebtCancelled':
@@ -441,6 +440,8 @@ function emptyRun(): RunAudit {
       verifiers: [],
       minFamilies: 0,
       typicalSeconds: 0,
+      strongest: '',
+      pricesStale: false,
       deadlinesMs: {
         opinionsSoft: 0,
         opinionsHard: 0,

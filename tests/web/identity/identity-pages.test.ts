@@ -403,7 +403,7 @@ describe('a link of a mail', () => {
       await page.getByRole('button', { name: label, exact: true }).click();
       await page
         .getByText(
-          'You are signed in as ada@example.com; going on signs you in as zoe@example.com.',
+          'You are signed in as ada@example.com; continuing signs you in as zoe@example.com.',
         )
         .first()
         .waitFor();
@@ -423,7 +423,7 @@ describe('a link of a mail', () => {
       const page = await open(`/auth/link/magic#${secret}`, { api });
       await settled(page);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByText('The sign-in link did not work').first().waitFor();
       await page.getByText('You are signed in all the same.').waitFor();
       expect(bodies('/api/auth/exchange')).toHaveLength(1);
@@ -521,7 +521,7 @@ describe('/auth/confirm', () => {
     const page = await open('/auth/confirm?confirmed=true', { api: server(), prepare: holdBack });
     const button = page.locator('main').getByRole('link', { name: 'Continue' });
     await button.focus();
-    await page.getByText('Go on to the login when you like.').waitFor();
+    await page.getByText('Continue to the login when you like.').waitFor();
     await goOn(page);
     expect(page.url()).toContain('/auth/confirm');
     await page.keyboard.press('Enter');

@@ -425,7 +425,7 @@ describe('deleting the account', () => {
     await expect.poll(() => dialog.innerText()).toContain('12 optimizations');
     await dialog.getByText('While the payment service does not answer').waitFor();
     expect(await violations(page)).toEqual([]);
-    const address = dialog.getByLabel('Type ada@example.com to go on');
+    const address = dialog.getByLabel('Type ada@example.com to continue');
     await address.fill('somebody@example.com');
     await password(dialog, 'Your password').fill('wrong');
     await dialog.getByRole('button', { name: 'Delete my account' }).click();

@@ -5,7 +5,7 @@ import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
 /** Inside the package, so that it goes when the package goes. */
-const unpacked = join(import.meta.dirname, '../../node_modules/@sparticuz/chromium/unpacked');
+const unpacked = join(import.meta.dirname, '../../../node_modules/@sparticuz/chromium/unpacked');
 
 /** Before the first file of a run, so that files which start side by side find it unpacked. */
 export async function setup(): Promise<void> {

@@ -90,7 +90,7 @@ const places: readonly (readonly [string, string])[] = [
     'web/src/features/optimize/insufficient.tsx',
   ],
   ['You need ${of.required} credits to run this optimization, ', 'services/credits/contract.ts'],
-  ['Failed to load credit packages', 'web/src/routes/_signed-in/credits_.purchase.tsx'],
+  ['Failed to load credit packages', 'web/src/routes/_signed-in/credits_/purchase.tsx'],
   ['Purchase failed', 'web/src/features/purchase/package-card.tsx'],
   ['No checkout URL received from server', 'web/src/features/purchase/queries.ts'],
   ['No session ID provided', 'web/src/features/purchase/verification.ts'],

@@ -3,7 +3,7 @@ import type { Queryable } from '#db/connect.ts';
 import type { BalanceTransactionView, PaymentProvider } from '#services/payments/provider.ts';
 
 /**
- * The money in double entry: the view `cash_ledger` (migration 0007) over the ledger's events and the
+ * The money in double entry: the view `cash_ledger` over the ledger's events and the
  * provider's balance transactions, which are stored as they are told and never change.
  */
 export type CashAccount =

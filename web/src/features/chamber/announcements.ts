@@ -7,9 +7,9 @@ import { type RunView } from '#services/optimizations/reading/view.ts';
 import { isOut, listed, phases } from '#web/run/words.ts';
 
 /**
- * What the chamber says aloud: the start, each change of phase, each model that drops out, each
- * quarter of the way, and the end. Never the text of a model, and at most one message in five
- * seconds; what happens in between is said together.
+ * What the chamber announces: the start, phase changes, models that drop out, each quarter of the
+ * progress, and the end. Never a model's text, and at most one message in five seconds; messages in
+ * between are combined.
  */
 export type Heard = {
   readonly stage: RunView['stage'];
@@ -45,7 +45,7 @@ const phaseOf: Readonly<Record<RunView['stage'], number>> = {
   closed: 4,
 };
 
-/** What is worth saying about the way from one state to the next. */
+/** What to announce for a change of state. */
 export function announcementsBetween(before: Heard, view: RunView): Announcement[] {
   const now = heardOf(view);
   if (now.stage === 'closed') {
@@ -88,7 +88,10 @@ export type Announcer = {
   stop: () => void;
 };
 
-/** Says at once what comes after a rest, and together what comes too soon; only the last figure counts. */
+/**
+ * Announces at once after a pause, and combines messages that come too soon; only the last figure
+ * counts.
+ */
 export function createAnnouncer(say: (sentence: string) => void): Announcer {
   let waiting: Announcement[] = [];
   let saidAt = Number.NEGATIVE_INFINITY;

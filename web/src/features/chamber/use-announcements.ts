@@ -9,7 +9,6 @@ import {
   heardOf,
 } from './announcements.ts';
 
-/** Speaks through the page's one status region while a run is watched. */
 export function useAnnouncements(runId: string): void {
   const view = useRunPart(runId, (state) => state.view);
   const heard = useRef<Heard | null>(null);
@@ -20,7 +19,7 @@ export function useAnnouncements(runId: string): void {
     return () => made.stop();
   }, []);
   useEffect(() => {
-    // What was so when the page opened is on the page; only what changes is said.
+    // The initial state is visible on the page; only changes are announced.
     if (heard.current) announcer.current?.hear(announcementsBetween(heard.current, view));
     heard.current = heardOf(view);
   }, [view]);

@@ -17,7 +17,7 @@ function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
 }
 
-/** Whether a strategy can be started, perhaps with simulated seats that the person allowed. */
+/** Whether a strategy can be started, perhaps with simulated seats that the user allowed. */
 export function isUsable(
   { available, missing }: Pick<Strategy, 'available' | 'missing'>,
   allowSimulated: boolean,
@@ -25,7 +25,7 @@ export function isUsable(
   return available || (allowSimulated && missing.length > 0);
 }
 
-/** Where the text of a question goes, in a sentence or two. */
+/** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
   const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => nameOf(name));
   const hasSimulated = providers.some(({ simulated }) => simulated);
@@ -40,7 +40,6 @@ function nameOf(provider: string): string {
   return providerNames[provider] ?? provider;
 }
 
-/** Why a strategy cannot be started. */
 export function unavailableSentence({ missing }: Pick<Strategy, 'missing'>): string {
   return missing.length === 0
     ? 'Not available on this installation.'

@@ -12,7 +12,7 @@ export const Route = createFileRoute('/_signed-in/credits_/statements/')({
   staticData: { title: 'Statements' },
 });
 
-/** Leads on to the newest statement; whoever has none reads when there will be one. */
+/** Redirects to the newest statement; without one, says when there will be one. */
 function StatementsPage(): ReactNode {
   const months = useQuery(statementMonthsQuery);
   return (

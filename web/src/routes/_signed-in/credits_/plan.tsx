@@ -44,7 +44,7 @@ function PlanPage(): ReactNode {
   );
 }
 
-/** A tier that changed since the session began shows everywhere else, too. */
+/** A tier that changed during the session must show everywhere. */
 function useTierOf(tier: string | undefined): void {
   const session = useSession();
   const isOld = tier !== undefined && 'user' in session && session.user.subscription_tier !== tier;

@@ -9,7 +9,7 @@ import { planQuery } from '#web/features/plan/queries.ts';
 import { PurchaseSuccess } from '#web/features/purchase/success.tsx';
 
 const Search = v.object({
-  /** Put there by the payment provider. Anything that is no text is as good as none. */
+  /** Set by the payment provider. Anything but text is ignored. */
   session_id: v.fallback(v.optional(v.pipe(v.string(), v.maxLength(200))), undefined),
 });
 
@@ -31,7 +31,7 @@ function SuccessPage(): ReactNode {
         noteOf={takenBackWords}
         onPaid={(state) => {
           client.setQueryData(balanceQuery.queryKey, state.balance);
-          // The reply may be older than what the stream has brought meanwhile.
+          // The stream may have brought newer data than the reply.
           void client.invalidateQueries({ queryKey: balanceQuery.queryKey });
           void client.invalidateQueries({ queryKey: ['credits', 'history'] });
           void client.invalidateQueries({ queryKey: planQuery.queryKey });

@@ -67,7 +67,7 @@ function OfMonth({ month }: { month: string }): ReactNode {
   );
 }
 
-/** The title names the month, and with it the file that a browser prints to. */
+/** The title names the month, and so the file a browser prints to. */
 function useTitle(title: string): void {
   const router = useRouter();
   useEffect(() => {
@@ -75,7 +75,7 @@ function useTitle(title: string): void {
       document.title = windowTitle(title);
     };
     show();
-    // After a change of page the router's own title comes last, and would stay.
+    // After a navigation the router sets its own title last, and it would stay.
     return router.subscribe('onRendered', show);
   }, [title, router]);
 }

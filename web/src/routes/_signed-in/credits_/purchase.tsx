@@ -27,7 +27,7 @@ const packageId = v.fallback(
 );
 
 const Search = v.object({
-  /** The package that was chosen on the way here. */
+  /** The package chosen on an earlier page. */
   package: packageId,
   /** The package whose payment page was left without paying. */
   cancelled: packageId,
@@ -122,9 +122,9 @@ function onStorage(listener: () => void): () => void {
   return () => removeEventListener('storage', listener);
 }
 
-/** Whoever came from the form with a question in it finds the way back to it. */
+/** Users who came from the form with a question find the way back to it. */
 function WayBack({ userId }: { userId: string }): ReactNode {
-  // Looked at again after drawing: the form that is just being left writes its last words down then.
+  // Read again after drawing: the form being left saves its last words then.
   const hasDraft = useSyncExternalStore(onStorage, () => {
     const draft = readDraft(userId);
     return draft !== null && hasText(draft.fields);

@@ -1,0 +1,56 @@
+import { existsSync, renameSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
+import type { Env } from '#services/platform/process/env.ts';
+import { printResult, say } from './command.ts';
+import type { FolderCommand } from './command.ts';
+
+/** Refused for a reason that the operator can remove. */
+export class ResetRefused extends Error {
+  override readonly name = 'ResetRefused';
+}
+
+const reset: FolderCommand = {
+  noun: 'data',
+  verb: 'reset',
+  arguments: '',
+  summary:
+    'Move the data folder aside, so that the next start creates an empty one. Deletes nothing.',
+  options: { yes: { type: 'boolean', help: 'Do not ask' } },
+  async runOnFolder(call) {
+    const { env, options } = call;
+    await requireResettable(env);
+    const movedTo = `${env.dataDir}-${new Date().toISOString().replaceAll(':', '-')}`;
+    if (options['yes'] !== true && !(await confirmed(env.dataDir, movedTo))) {
+      say('Nothing was changed');
+      return 1;
+    }
+    await requireResettable(env);
+    renameSync(env.dataDir, movedTo);
+    printResult(call, { moved_to: movedTo }, [`The data and its keys are now in ${movedTo}`]);
+    return 0;
+  },
+};
+
+/** @throws ResetRefused */
+async function requireResettable(env: Env): Promise<void> {
+  if (env.mode !== 'local') throw new ResetRefused('data reset works in local mode only');
+  if (env.databaseUrl !== null)
+    throw new ResetRefused('DATABASE_URL names the database; data reset moves a data folder only');
+  if (!existsSync(foldersOf(env.dataDir).cluster))
+    throw new ResetRefused(`DATA_DIR: there is no database in ${env.dataDir}`);
+  if ((await runningServer(foldersOf(env.dataDir))) !== null)
+    throw new ResetRefused(`DATA_DIR: ${env.dataDir} is in use; stop the app and try again`);
+}
+
+async function confirmed(folder: string, movedTo: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Without a terminal the input may end before an answer, which means no.
+  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  const answer = terminal.question(`Move ${folder} to ${movedTo}? Type yes to confirm: `);
+  const given = await Promise.race([answer, ended]);
+  terminal.close();
+  return given.trim().toLowerCase() === 'yes';
+}
+
+export const dataCommands: readonly FolderCommand[] = [reset];

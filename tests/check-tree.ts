@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
+
+/** `npm run check`: folders stay small enough to read, and retired words do not return. */
+
+const mostFiles = 15;
+
+/** Lists of like things. */
+const lists = [
+  'db/migrations',
+  'docs/decisions',
+  'web/src/routes',
+  'web/src/routes/_signed-in',
+  'services/sandbox/models/cases',
+];
+
+/** Texts with a vocabulary of their own: people's questions, word lists, licences, recorded events. */
+const unread =
+  /^(services\/sandbox\/models\/responder\/|services\/recipes\/shipped\/|tests\/check-tree\.ts$|tests\/golden\/|.*(common-passwords|LICENSE)\.txt$|package-lock\.json$|.*\.(png|woff2|ico|svg)$)/;
+
+/** Each with the word to use instead. */
+const retired: readonly (readonly [RegExp, string])[] = [
+  [/\bwhoever\b/i, 'the caller, the process, the user'],
+  [/\banew\b/i, 'again'],
+  [/\b(un)?told\b/i, 'notified, reported, given'],
+  [/\btells?\b(?! (you|us|your|them)\b)/i, 'says, shows, reports'],
+  [/\bmend(s|ed|ing)?\b/i, 'repair'],
+  [/\bpatiently\b/i, 'retry while unavailable'],
+  [/\bgo(es)? on\b/i, 'continue'],
+  [/\bby (it|them)sel(f|ves)\b/i, 'automatically'],
+  [/\bcomes? to nothing\b/i, 'fails'],
+  [/\bnone of ours\b/i, 'not ours'],
+  [/\bis away\b/i, 'is unavailable'],
+  [/\b(looks?|looked|looking) after\b|\ba look\b|\blooked at\b/i, 'check, poll, sweep'],
+  [/\bnews\b/i, 'webhook event, notice'],
+  [/\bdeliver(y|ies)\b/i, 'webhook event'],
+  [/\bnobody’s|nobody's weather\b/i, 'no one’s'],
+  [/\w+Letter\b/, 'email'],
+];
+
+const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '');
+
+const counts = Map.groupBy(
+  files.filter((file) => file.includes('/')),
+  (file) => dirname(file),
+);
+const crowded = [...counts].flatMap(([folder, held]) =>
+  held.length > mostFiles && !lists.includes(folder)
+    ? [`${folder} holds ${held.length} files; ${mostFiles} are the most: cut it by noun`]
+    : [],
+);
+
+const spoken = files
+  .filter((file) => !unread.test(file))
+  .flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        retired.flatMap(([pattern, instead]) => {
+          const found = pattern.exec(line)?.[0];
+          return found === undefined ? [] : [`${file}:${index + 1} says "${found}": ${instead}`];
+        }),
+      ),
+  );
+
+const problems = [...crowded, ...spoken];
+for (const problem of problems) process.stdout.write(`${problem}\n`);
+if (problems.length > 0) process.exitCode = 1;
