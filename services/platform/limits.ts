@@ -45,24 +45,6 @@ export const healthLimits = {
   databaseUnavailableMs: 60_000,
 } as const;
 
-/** Mails (`mail.ts`, `mail-transport.ts`). */
-export const mailLimits = {
-  /** Tries of one mail; the queue waits longer after each, about four days in all. */
-  attempts: 25,
-  /** Connections to the mail server, in each worker process. */
-  connections: 2,
-  connectMs: 10_000,
-  greetingMs: 10_000,
-  /** Without a word from the server. */
-  silenceMs: 60_000,
-  /** So long mails that are being handed over may end when the process does. */
-  drainMs: 4_000,
-  /** Rows of mails that have ended are kept; what the mails said is not. */
-  keptDays: 30,
-  /** Rows that go at a time. */
-  purgePage: 1_000,
-} as const;
-
 /** Payments: what the provider tells, and who looks after what it does not (`services/payments`). */
 export const purchaseLimits = {
   /** Jobs at a time in each worker process; each may wait for the provider. */
