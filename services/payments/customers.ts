@@ -70,9 +70,9 @@ async function introduce(
   await keepCustomer(dependencies, userId, { created, replaces });
   const kept = await knownCustomer(dependencies, userId);
   if (kept === null) {
-    // Erased meanwhile; or the customer is somebody else's, and nothing may be sold to them.
+    // Erased meanwhile; or the customer is another user's, and nothing may be sold to them.
     await requirePerson(dependencies, userId);
-    throw new Error('The provider knows somebody else as this person');
+    throw new Error('The provider knows another user as this person');
   }
   if (kept !== created) await provider.deleteCustomer(created);
   await endIntroductions(dependencies, [introduction]);
@@ -112,7 +112,7 @@ const skewMs = 600_000;
 
 /**
  * Takes from the provider whatever it knows of a person: the customer that we have the id of, and those
- * of introductions whose end nobody saw. False while one may still be under way.
+ * of introductions whose end is unknown. False while one may still be under way.
  */
 export async function forgetCustomers(
   dependencies: PaymentDependencies,

@@ -22,7 +22,7 @@ export type PaymentDependencies = {
   contactEmail: string | null;
   /** Who pays, as the provider gets it; null for an account that is gone or being erased. */
   billedPerson: (userId: string) => Promise<{ email: string; name: string } | null>;
-  /** False with test keys: whatever is bought, nobody pays. Mails about money say so. */
+  /** False with test keys: no money moves. Emails about money say so. */
   movesMoney: boolean;
   publicUrl: string;
   productName: string;

@@ -22,7 +22,7 @@ import type { EmailContent } from '#services/platform/mail/layout.ts';
  */
 const actor = 'system:erasure';
 
-/** Nobody can pay any more for what this person set out to buy, but for what a bank has in hand. */
+/** Nothing that this person set out to buy can be paid any more, but for what a bank has in hand. */
 export async function endCheckouts(
   dependencies: PaymentDependencies,
   userId: string,
@@ -51,7 +51,7 @@ async function endCheckout(
     }
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error;
-    // It cannot be ended while somebody is paying it; one that is not there needs no end.
+    // It cannot be ended while it is being paid; one that is not there needs no end.
     if (error.code !== 'resource_missing') return false;
   }
   // Should it be paid all the same, it is granted into a closed account, which asks it back at once.
@@ -108,7 +108,7 @@ async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund
     const { userId, refundId } = named;
     dependencies.log.warn(
       { user_id: userId, resource_id: refundId, code: error.code },
-      'A refund of somebody who goes is sent later',
+      'A refund of an account that is closed is sent later',
     );
   }
 }
@@ -123,7 +123,7 @@ async function unlessTaken(ask: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Names what is paid back of each purchase of somebody who goes; null when nothing is. What a bank turned
+ * Names what is paid back of each purchase of a closed account; null when nothing is. What a bank turned
  * down before is asked for again later, and so is not promised.
  */
 export async function refundsEmail(

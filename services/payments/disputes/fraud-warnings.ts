@@ -7,8 +7,8 @@ import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/find.ts'
 export const notGranted = 'not-granted';
 
 /**
- * The card network's word that a payment is probably fraud. Most that nobody answers become disputes,
- * so an operator looks at them and refunds what is still unused.
+ * The card network's word that a payment is probably fraud. Most that are not answered become disputes,
+ * so an operator checks them and refunds what is still unused.
  */
 export async function bookFraudWarning(
   dependencies: PaymentDependencies,
@@ -44,12 +44,12 @@ export type OpenWarning = {
   purchase_id: string | null;
   fraud_type: string | null;
   created_at: string;
-  /** Of its credits, those that nobody has used, held or taken back. */
+  /** Of its credits, those that are neither used, held nor taken back. */
   unused_credits: number;
   granted_credits: number;
 };
 
-/** Those that nobody has settled, oldest first. */
+/** Those that are not settled, oldest first. */
 export async function openWarnings({
   pool,
   ledger,

@@ -31,7 +31,7 @@ export function planPaymentFailedEmail(payment: FailedPlanPayment): EmailContent
   };
 }
 
-/** What somebody has just done about their plan. */
+/** A change that a user has just made to their plan. */
 export type MovedPlan = {
   action: 'plan.changed' | 'plan.cancelled' | 'plan.resumed';
   packageName: string;

@@ -20,8 +20,8 @@ const grantingReasons: ReadonlySet<string> = new Set(['subscription_create', 'su
 
 /**
  * What was agreed is what the invoice's own price says and not what the catalogue says today: a plan that
- * was begun keeps its price. It is compared without tax and before a discount, which somebody of ours has
- * to give.
+ * was begun keeps its price. It is compared without tax and before a discount, which an
+ * operator has to give.
  */
 export function grantOf(invoice: InvoiceView): InvoiceGrant {
   const { subscriptionId, reason, packageId, agreed, period, subtotalMinor, currency } = invoice;

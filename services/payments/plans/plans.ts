@@ -44,7 +44,7 @@ export type PaidPeriod = {
 
 /**
  * Reads a subscription and keeps what it says, together with an invoice of it that was paid. Null when
- * it is nobody's, or for nothing that we sell.
+ * it belongs to no user, or is for nothing that we sell.
  */
 export async function readPlan(
   dependencies: PaymentDependencies,
@@ -197,7 +197,7 @@ async function withPerson(
   });
 }
 
-/** `current` is null for somebody who is gone. */
+/** `current` is null for an erased account. */
 async function settleTier(
   dependencies: PaymentDependencies,
   client: pg.ClientBase,
@@ -289,7 +289,7 @@ export async function isCurrentPeriod(
 }
 
 /**
- * The same for somebody who is about to give the credits back. A period that is over by our clock may have
+ * The same before the credits are given back. A period that is over by our clock may have
  * been followed by another one that we have not heard of, so the provider is asked then.
  *
  * @throws Problem 503 while the provider is unavailable and has to be asked
@@ -380,7 +380,7 @@ export async function endUnpaidPlan(
   );
 }
 
-/** Ends every plan of somebody who goes, whether it was heard of or not. Nothing is paid back by that. */
+/** Ends every plan of an account that is closed, known here or not. Nothing is paid back by that. */
 export async function cancelPlansOf(
   dependencies: PaymentDependencies,
   userId: string,
@@ -471,7 +471,7 @@ export async function finishEnding(
 }
 
 /**
- * Of a second plan everything; of others what was paid after they had ended. What somebody has used
+ * Of a second plan everything; of others what was paid after they had ended. What was used
  * meanwhile stays paid for. An erased account gives back on its own.
  */
 async function returnPaidForNothing(

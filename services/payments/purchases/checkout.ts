@@ -208,7 +208,7 @@ async function endOpen(dependencies: PaymentDependencies, row: PurchaseRow): Pro
     await provider.expireCheckout(sessionId);
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error;
-    // One that is not there can be paid by nobody: its person is not to wait until it has grown old.
+    // One that is not there cannot be paid, so its buyer does not have to wait until it expires.
     if (error.code === 'resource_missing') {
       await recordUnpaid(pool, row.id, ended, now(dependencies));
       return true;
@@ -257,7 +257,7 @@ async function openIntent(
   );
 }
 
-/** A no for good ends the purchase; nobody is helped by asking for it again and again. */
+/** A final refusal ends the purchase. */
 async function orClose<View>(
   dependencies: PaymentDependencies,
   row: PurchaseRow,

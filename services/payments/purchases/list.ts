@@ -13,7 +13,7 @@ import { processingMs } from './rows.ts';
 import type { PurchaseRow } from './rows.ts';
 
 /**
- * What somebody has bought, newest first, and what can be asked back of it now. Rows say what was set
+ * What a user has bought, newest first, and what can be asked back of it now. Rows say what was set
  * out to be bought and what was paid; everything about credits is from the ledger, also when a row has
  * not heard of its grant yet.
  */
@@ -67,7 +67,7 @@ async function check(dependencies: PaymentDependencies, purchaseId: string): Pro
 
 /**
  * A checkout that begins a plan is no purchase: its invoices are. An expired one is not shown, and neither
- * is one whose page nobody got. A payment that failed is, for as long as it might have been pending. One
+ * is one whose page was never opened. A payment that failed is, for as long as it might have been pending. One
  * that does not fit its purchase (`mismatch-…`) was paid, so it is an operator's.
  */
 async function readPage(

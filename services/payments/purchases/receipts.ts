@@ -21,7 +21,7 @@ export async function mailReceipt(
 ): Promise<void> {
   const { pool, queueMail, noticeAddress } = dependencies;
   const lot = await findPaidLot(pool, { lotId });
-  if (lot === null) throw new Error('A receipt for a lot that nobody paid for');
+  if (lot === null) throw new Error('A receipt for a lot that was not paid for');
   const purchase = await paidPurchase(dependencies, lot.purchaseId);
   const to = await noticeAddress(userId);
   if (to === null) return;

@@ -65,7 +65,7 @@ export async function askForRefund(
   return refundReply(refundId, refund);
 }
 
-/** What nobody has paid for has no lot, so the ledger cannot be asked about it. */
+/** An unpaid purchase has no lot, so the ledger cannot be asked about it. */
 function notPaid(): Problem {
   return new Problem(
     'refund-not-possible',

@@ -7,7 +7,7 @@ import type { RefundView } from '#services/payments/provider.ts';
 import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
 
 /**
- * Refunds that the bank made, or somebody at the provider's own pages, as rows: how much money each was.
+ * Refunds made by the bank, or at the provider's own pages, as rows: how much money each was.
  * What they took of a lot together is a clawback in the ledger.
  */
 

@@ -346,7 +346,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
           stripe.subscriptions.cancel(subscriptionId, { prorate: false, invoice_now: false }),
         ),
       );
-      // Somebody else ended it in between.
+      // Another process ended it in between.
       const ended = cancelled ?? (await existingSubscription(subscriptionId));
       return viewOfSubscription(checked('subscription', ended, subscriptionId));
     },

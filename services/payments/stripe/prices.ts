@@ -192,7 +192,7 @@ async function makeProduct(stripe: Stripe, pack: Package): Promise<void> {
   try {
     checked('product', await made, id);
   } catch (error) {
-    // Somebody else was a moment faster.
+    // Another process was a moment faster.
     const isThere = error instanceof ProviderRefused && error.code === 'resource_already_exists';
     if (!isThere) throw error;
   }

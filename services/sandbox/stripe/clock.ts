@@ -75,7 +75,7 @@ const daySeconds = 24 * 3600;
 const answerDays = 1;
 const eventDays = 30;
 
-/** Once a day, so that what nobody can ask for any more does not pile up. */
+/** Once a day, so that what cannot be asked for any more does not pile up. */
 function forgetOld(store: Store, nowMs: number): void {
   const today = Math.floor(nowMs / 1000 / daySeconds);
   if (Number(store.get('setting', 'forgotten')?.value ?? 0) >= today) return;

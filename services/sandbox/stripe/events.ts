@@ -53,7 +53,7 @@ const readList = parametersOf<Stripe.EventListParams>()({
   types: v.optional(v.array(text)),
 });
 
-/** `delivery_success=false` lists those that nobody has taken yet. */
+/** `delivery_success=false` lists those that were not accepted yet. */
 export function listEvents(world: World, given: Params) {
   const params = readList(given);
   const wanted = params.type === undefined ? params.types : [params.type];

@@ -56,7 +56,7 @@ export type FakeStripe = {
   /** Runs what changes something: as a whole, after what the clock brought, with its events. */
   act<T>(work: () => T): T;
 
-  /** What somebody does at a checkout session (or, for other clients, with an intent). */
+  /** What the payer does at a checkout session (or, for other clients, with an intent). */
   pay(id: string, outcome: Outcome): { redirect: string | null };
   /** The bank decides about a payment of `pay-later`; otherwise it pays after three days. */
   settleLater(id: string, outcome: 'paid' | 'failed'): void;
@@ -247,7 +247,7 @@ export function createFakeStripe(options: FakeStripeOptions): FakeStripe {
     deliverAll: webhooks.deliverAll,
     startDelivering() {
       webhooks.start();
-      // Time passes here, too, while nobody calls.
+      // Time passes here, too, between calls.
       ticking = setInterval(() => act(() => undefined), tickMs);
     },
     async close() {

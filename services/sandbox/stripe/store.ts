@@ -13,7 +13,7 @@ import { Stripe } from 'stripe';
 /**
  * What the fake knows, in tables of plain objects. With a folder each transaction is one line of a
  * journal there, so it is kept as a whole or not at all, and a restart forgets nothing. Everything is
- * synchronous: nobody ever sees half a transaction.
+ * synchronous: no reader sees half a transaction.
  */
 export type Store = {
   get<K extends Kind>(kind: K, id: string): Kinds[K] | null;

@@ -77,7 +77,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     try {
       return await options.deliver(payload, signature);
     } catch {
-      // Nobody is there: that is an answer, too, and the next try is noted.
+      // No answer is an answer, too, and the next try is noted.
       return 0;
     }
   }

@@ -35,7 +35,7 @@ export async function reconcileDaily(
 
 type Turn = { id: string; since: number };
 
-/** Null when this day has its comparison, when it is too early, or when somebody else is at it. */
+/** Null when this day has its comparison, when it is too early, or when another worker is at it. */
 async function takeTurn(pool: pg.Pool, now: number): Promise<Turn | null> {
   const day = new Date(now - startHour * hour).toISOString().slice(0, 10);
   if (!(await isDue(pool, day, now))) return null;

@@ -60,7 +60,7 @@ export const repairers = {
   plans:
     'a worker reads every plan once a day; `customer.subscription.updated`, sent again at the provider, does so at once',
   next: 'the next comparison stores it',
-  nobody: 'an operator has to check it, in the ledger and at the provider',
+  operator: 'an operator has to check it, in the ledger and at the provider',
 } as const;
 
 /** `$10.00`, or another amount in words that name both figures. */

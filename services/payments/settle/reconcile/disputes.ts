@@ -75,7 +75,7 @@ function onlyHere(id: string, row: DisputeRow | null): Difference[] {
       expected: 'a dispute at the provider',
       found: 'none',
       cause: 'the ledger has a clawback of a dispute that the provider does not know',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
       isSettling: false,
     },
   ];

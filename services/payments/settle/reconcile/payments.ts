@@ -64,17 +64,17 @@ function causeOf(
   if (!purchase)
     return {
       cause: 'it belongs to no purchase of ours: made at the provider, or by another server',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
     };
   if (purchase.currency !== currency || purchase.amount_minor > amountMinor)
     return {
       cause: `${purchase.id} was agreed on ${amountText(purchase.amount_minor, purchase.currency)}, so it was not fulfilled`,
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
     };
   if (purchase.failure?.startsWith('mismatch-'))
     return {
       cause: `it is not what was agreed in ${purchase.id} (${purchase.failure}), so it was not fulfilled`,
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
     };
   switch (purchase.status) {
     case 'open':
@@ -92,7 +92,7 @@ function causeOf(
     case 'paid':
       return {
         cause: `${purchase.id} says that it was granted, and the ledger does not`,
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
       };
   }
 }
@@ -114,7 +114,7 @@ function compareInvoice(books: Books, invoice: InvoiceView): Difference[] {
         expected: `no lot: ${whyNothing(invoice, granting)}`,
         found: `${lot.credits} credits in ${lot.lotId}`,
         cause: 'the invoice was granted as another one than it is',
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
         isSettling: false,
       },
     ];
@@ -138,7 +138,7 @@ function invoiceCause(
   granting: InvoiceGrant,
 ): Pick<Difference, 'cause' | 'repairs'> {
   if (granting.grants === null)
-    return { cause: whyNothing(invoice, granting), repairs: repairers.nobody };
+    return { cause: whyNothing(invoice, granting), repairs: repairers.operator };
   return {
     cause: 'the webhook event was lost or is still on its way',
     repairs: repairers.settling,
@@ -173,7 +173,7 @@ function compareAmounts(
       expected: `${amountText(amountMinor, currency)}, as the provider was paid`,
       found: `${amountText(lot.paidMinor, lot.currency)} in ${lot.lotId}`,
       cause: 'the lot was granted with another amount than was paid',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
       isSettling: false,
     },
   ];
@@ -198,8 +198,8 @@ async function compareLot(
       expected: `a payment of ${amountText(lot.paidMinor, lot.currency)} for ${lot.lotId}`,
       found: problem,
       cause:
-        'credits were granted that nobody has paid for, or the payment is in another account of the provider',
-      repairs: repairers.nobody,
+        'credits were granted that were not paid for, or the payment is in another account of the provider',
+      repairs: repairers.operator,
       isSettling: false,
     },
   ];
@@ -246,7 +246,7 @@ async function lotsTwice(client: Queryable, { since }: Books): Promise<Differenc
     expected: 'one lot',
     found: `${lots.length} lots: ${lots.join(', ')}`,
     cause: 'one purchase was paid twice, or granted under two payments',
-    repairs: repairers.nobody,
+    repairs: repairers.operator,
     isSettling: false,
   }));
 }

@@ -67,7 +67,7 @@ async function behindPurchases(client: Queryable, { since, now }: Books): Promis
     expected: `a paid purchase for ${row.lot_id}`,
     found: row.status === null ? 'no purchase' : `one that is ${row.status}`,
     cause: 'the process was killed after the grant, before the purchase was written',
-    repairs: row.status === null ? repairers.nobody : repairers.purchases,
+    repairs: row.status === null ? repairers.operator : repairers.purchases,
     isSettling: now - row.granted_at.getTime() < settleMs,
   }));
 }
@@ -87,7 +87,7 @@ async function withoutLots(client: Queryable, { since }: Books): Promise<Differe
     expected: `a lot for ${row.payment_key ?? 'it'}`,
     found: 'no lot',
     cause: 'the purchase says that it was granted, and the ledger does not',
-    repairs: row.payment_key?.startsWith('invoice:') ? repairers.settling : repairers.nobody,
+    repairs: row.payment_key?.startsWith('invoice:') ? repairers.settling : repairers.operator,
     isSettling: false,
   }));
 }
@@ -172,7 +172,7 @@ function packagesOf(plan: PlanRow): (string | null)[] {
 
 function planText(view: SubscriptionView): string {
   const end = view.periodEnd === null ? 'no end' : new Date(view.periodEnd).toISOString();
-  return `${view.packageId ?? 'a price of nobody'}, ${view.status}, paid until ${end}`;
+  return `${view.packageId ?? 'an unknown price'}, ${view.status}, paid until ${end}`;
 }
 
 // --- the money ---
@@ -188,7 +188,7 @@ export async function compareCash(client: Queryable, books: Books): Promise<Cash
     expected: 'lines that sum to 0',
     found: 'lines that do not',
     cause: 'an event or a balance transaction does not hold what it should',
-    repairs: repairers.nobody,
+    repairs: repairers.operator,
     isSettling: false,
   }));
   return {
@@ -233,7 +233,7 @@ async function compareCharges(client: Queryable, books: Books): Promise<Differen
         kind: 'balance-amount',
         found: `one of ${row.amount} ${row.currency}`,
         cause: 'the provider moved another amount than it charged',
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
         isSettling: false,
       },
     ];

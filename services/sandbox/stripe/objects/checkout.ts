@@ -308,7 +308,7 @@ function priceOfLine(
 
 export type Outcome = 'pay' | 'decline' | 'pay-later' | 'abandon';
 
-/** What somebody does on the page; where the browser goes then. */
+/** What the payer does on the page; where the browser goes then. */
 export function endCheckout(world: World, id: string, outcome: Outcome): string | null {
   const session = openSession(world, id);
   if (outcome === 'abandon') return session.cancel_url;
