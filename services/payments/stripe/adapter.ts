@@ -554,8 +554,5 @@ function badSignature(): Problem {
 
 /** Signed, and still nothing that the provider would send. */
 function badWebhookEvent(): Problem {
-  return new Problem(
-    'bad-webhook-event',
-    'This request is signed, but it is no webhook event.',
-  );
+  return new Problem('bad-webhook-event', 'This request is signed, but it is no webhook event.');
 }
