@@ -154,15 +154,6 @@ create table process_heartbeat (
   beat_at timestamptz not null default now()
 ) with (fillfactor = 50);
 
--- The addresses at which API processes reach each other. One process holds the state of a polling socket,
--- but any process may get its requests, and forwards them to the process that the connection's id names.
-create table api_process (
-  process_id text primary key check (process_id ~ '^[0-9a-f]{16}$'),
-  host text not null,
-  port integer not null check (port between 1 and 65535),
-  beat_at timestamptz not null default now()
-);
-
 create table idempotency_key (
   user_id text not null,
   -- Method and path pattern.
@@ -222,7 +213,7 @@ create table avatar (
   -- Cannot be guessed; it is part of the picture's address.
   id text primary key,
   user_id text not null unique references users (id) on delete cascade,
-  media_type text not null check (media_type in ('image/png', 'image/jpeg', 'image/webp')),
+  -- A WebP.
   bytes bytea not null check (length(bytes) <= 262144),
   created_at timestamptz not null default now()
 );
@@ -306,13 +297,16 @@ create table mail (
   -- After this moment it is useless and is not sent.
   not_after timestamptz,
   status text not null default 'queued'
-    check (status in ('queued', 'sending', 'sent', 'unknown', 'failed', 'expired')),
+    check (status in ('queued', 'sent', 'unknown', 'failed', 'expired')),
   attempts integer not null default 0,
+  -- How often the mail server was given the email and did not say whether it took it, and when last.
+  unanswered smallint not null default 0,
+  handed_over_at timestamptz,
   created_at timestamptz not null default now(),
   ended_at timestamptz
 );
 create index mail_user_id on mail (user_id);
-create index mail_open on mail (created_at) where status in ('queued', 'sending');
+create index mail_open on mail (created_at) where status = 'queued';
 
 -- Tokens of other services: opaque, shown once.
 create table service_token (
@@ -601,77 +595,7 @@ create table reconciliation (
 );
 create index reconciliation_day on reconciliation (day);
 
--- == The ledgers, as views over the events ==
-
--- Credits in double entry: each event that moves credits has two lines, out of one account and into
--- another. A view needs no maintenance and no rebuild.
---
--- Issued accounts are sources and stand below zero. user:debt holds what a user owes, and sys:refunded_job
--- reduces sys:consumed. The lines of a transaction sum to 0, and so do all lines. Events that move nothing
--- have no lines; the end of a refund that a clawback replaced moves nothing.
-create view credit_ledger with (security_invoker = true) as
-  select
-    substr(e.stream_id, 9) as user_id,
-    e.stream_id,
-    e.stream_position,
-    e.global_position,
-    e.message_id as transaction_id,
-    e.message_type as event,
-    line.account,
-    line.credits,
-    e.message_metadata ->> 'occurredAt' as occurred_at
-  from emt_messages e
-  cross join lateral (
-    select (e.message_data ->> 'credits')::bigint as credits, e.message_data ->> 'source' as source,
-      e.message_data ->> 'from' as origin
-  ) moved
-  cross join lateral (values
-    (case e.message_type
-      when 'CreditsGranted' then case moved.source
-        when 'purchase' then 'sys:issued_paid'
-        when 'bonus' then 'sys:issued_bonus'
-        else 'sys:issued_other' end
-      when 'CreditsReserved' then 'user:available'
-      when 'CreditsCaptured' then 'user:held'
-      when 'CreditsReturned' then 'sys:refunded_job'
-      when 'CreditsReleased' then 'user:held'
-      when 'LotRevoked' then 'user:available'
-      when 'LotReinstated' then 'sys:revoked'
-      when 'DebtIncurred' then 'user:debt'
-      when 'DebtSettled' then 'user:available'
-      when 'DebtCancelled' then 'sys:revoked'
-      when 'DebtSettlementReversed' then 'sys:revoked'
-      when 'CreditsConsumed' then 'user:available'
-      when 'CashRefundRequested' then 'user:available'
-      when 'CashRefundConfirmed' then 'sys:cash_pending'
-      when 'CashRefundFailed' then case moved.origin
-        when 'pending' then 'sys:cash_pending'
-        when 'confirmed' then 'sys:cash_refunded' end
-    end, -moved.credits),
-    (case e.message_type
-      when 'CreditsGranted' then 'user:available'
-      when 'CreditsReserved' then 'user:held'
-      when 'CreditsCaptured' then 'sys:consumed'
-      when 'CreditsReturned' then 'user:available'
-      when 'CreditsReleased' then 'user:available'
-      when 'LotRevoked' then 'sys:revoked'
-      when 'LotReinstated' then 'user:available'
-      when 'DebtIncurred' then 'sys:revoked'
-      when 'DebtSettled' then 'user:debt'
-      when 'DebtCancelled' then 'user:debt'
-      when 'DebtSettlementReversed' then 'user:available'
-      when 'CreditsConsumed' then 'sys:consumed'
-      when 'CashRefundRequested' then 'sys:cash_pending'
-      when 'CashRefundConfirmed' then 'sys:cash_refunded'
-      when 'CashRefundFailed' then 'user:available'
-    end, moved.credits)
-  ) as line (account, credits)
-  where e.message_type in ('CreditsGranted', 'CreditsReserved', 'CreditsCaptured',
-    'CreditsReturned', 'CreditsReleased', 'LotRevoked', 'LotReinstated', 'DebtIncurred',
-    'DebtSettled', 'DebtCancelled', 'DebtSettlementReversed', 'CreditsConsumed',
-    'CashRefundRequested')
-    or (e.message_type = 'CashRefundConfirmed' and moved.origin = 'pending')
-    or (e.message_type = 'CashRefundFailed' and moved.origin in ('pending', 'confirmed'));
+-- == The ledger of money, as a view over the events ==
 
 -- Money in double entry, for each currency: payments and refunds in the ledger, and movements at the
 -- provider. Both sides book against stripe:clearing, where a payment without credits, or credits without a
@@ -734,4 +658,4 @@ create view cash_ledger with (security_invoker = true) as
   ) as line (account, amount_minor)
   where line.amount_minor <> 0;
 
-grant select on credit_ledger, cash_ledger to public;
+grant select on cash_ledger to public;

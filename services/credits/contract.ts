@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Time, WholeText } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
  * Requests and replies of the credit calls; all that the web imports of this slice. Amounts are whole
@@ -310,3 +311,58 @@ export function insufficientCreditsSentence(of: {
     `You're short by ${of.shortfall} credits.`
   );
 }
+
+/** A person's credits: how many there are, where they came from and where they went. */
+export const creditEndpoints = {
+  'GET /credits/balance': {
+    summary: 'The balance',
+    description: 'Always current: it includes every change that was answered before.',
+    isConditional: true,
+    access: 'person',
+    status: 200,
+    reply: Balance,
+  },
+  'GET /credits/history': {
+    summary: 'The ledger, newest line first',
+    description: '`before` is the id of the last line that the caller has.',
+    access: 'person',
+    query: HistoryQuery,
+    status: 200,
+    reply: History,
+  },
+  'GET /credits/analytics': {
+    summary: 'What credits were used for',
+    description:
+      'The months and the total are always current. Models, the average and the count of runs follow the events: `as_of` says up to when they are complete, usually a few seconds ago.',
+    access: 'person',
+    status: 200,
+    reply: CreditAnalytics,
+  },
+  'GET /credits/model-costs': {
+    summary: 'Prices of models, and the average cost of an answer',
+    description:
+      'Prices are USD for a million tokens. `average_cost` is USD for one answer to a question, measured over all users and the last 90 days; both it and `answers` are null below 20 answers, so that no single run shows. Simulated answers are counted apart. Measured figures follow the events: `as_of` says up to when they are complete, usually a few seconds ago.',
+    access: 'everyone',
+    status: 200,
+    reply: ModelCosts,
+  },
+  'POST /credits/check-usage': {
+    summary: 'Whether a run of this price could start now',
+    description: 'Decides as the start itself does and holds nothing. Rate limits are not checked.',
+    access: 'person',
+    body: CheckUsageRequest,
+    status: 200,
+    reply: CheckUsageReply,
+  },
+  'POST /credits/consume': {
+    summary: "Consume a user's credits for another service",
+    description:
+      'For services with a token of their own. The `Idempotency-Key` is required, so that a service can repeat a call whose outcome it does not know.',
+    access: 'service',
+    body: ConsumeRequest,
+    status: 201,
+    reply: ConsumeReply,
+    refuses: [402, 403, 404, 409],
+    idempotencyKey: 'required',
+  },
+} as const satisfies EndpointList;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Time } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
  * What a person sends to sign up and sign in, and what comes back. The forms in the browser and the
@@ -46,10 +47,12 @@ export function maskedEmail(email: string): string {
 }
 
 /**
- * What would break a line or turn the direction of the words around a name, wherever it is shown. The
- * joiners that emoji and some scripts are written with are no such thing.
+ * Control characters, line breaks and marks that turn the direction of text would break a line
+ * wherever the name is shown. The joiners of emoji and of some scripts are allowed. Written as code
+ * points, since not every reader of the description knows `\p{…}`.
  */
-const plainName = /^[^\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]*$/u;
+// oxlint-disable-next-line no-control-regex
+const plainName = /^[^\u0000-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]*$/u;
 
 const Name = v.pipe(
   v.string('Full name is required'),
@@ -216,10 +219,12 @@ export const ProfileChange = v.strictObject({
 });
 export type ProfileChange = v.InferOutput<typeof ProfileChange>;
 
+const pictureTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
+
 /** What `PUT /users/me/avatar` takes: the picture itself as the body, at most so many bytes. */
 export const avatarLimits = {
   bytes: 256 * 1024,
-  mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
+  mediaTypes: pictureTypes,
 } as const;
 
 /**
@@ -258,6 +263,7 @@ export type SignupReply = v.InferOutput<typeof SignupReply>;
 
 /** `data` of calls that have nothing to tell: logout, a mail that is on its way, a change that is done. */
 export const DoneReply = v.object({ ok: v.literal(true) });
+export type DoneReply = v.InferOutput<typeof DoneReply>;
 
 // --- links in mails ---
 
@@ -437,3 +443,210 @@ export const ExportReply = v.object({
   ),
 });
 export type ExportReply = v.InferOutput<typeof ExportReply>;
+
+/** Ways in, sessions, and a person's own account. */
+export const identityEndpoints = {
+  'POST /auth/signup': {
+    summary: 'Sign up',
+    description:
+      'Creates an account and mails a link that confirms the address. Where confirmation is not required, the response is a session.',
+    access: 'everyone',
+    body: SignupRequest,
+    status: 201,
+    reply: SignupReply,
+    refuses: [409],
+  },
+  'POST /auth/login': {
+    summary: 'Sign in with a password',
+    description:
+      'The response holds the access token; the refresh token is a cookie. An unknown address and a wrong password get the same answer.',
+    access: 'everyone',
+    body: LoginRequest,
+    status: 200,
+    reply: SessionReply,
+    refuses: [401, 403],
+  },
+  'POST /auth/resend-confirmation': {
+    summary: 'Mail another confirmation link',
+    description: 'The answer is the same whether or not there is an account.',
+    access: 'everyone',
+    body: ResendRequest,
+    status: 200,
+    reply: DoneReply,
+  },
+  'POST /auth/magic-link': {
+    summary: 'Mail a sign-in link',
+    description: 'The answer is the same whether or not there is an account.',
+    access: 'everyone',
+    body: MagicLinkRequest,
+    status: 200,
+    reply: DoneReply,
+  },
+  'POST /auth/password/reset-request': {
+    summary: 'Mail a link for a new password',
+    description: 'The answer is the same whether or not there is an account.',
+    access: 'everyone',
+    body: ResetLinkRequest,
+    status: 200,
+    reply: DoneReply,
+  },
+  'POST /auth/links/{kind}': {
+    summary: 'Use a mailed link',
+    description: 'Each link works once. The answer says where to go next.',
+    access: 'everyone',
+    body: LinkRequest,
+    status: 200,
+    reply: LinkReply,
+    refuses: [404, 409],
+  },
+  'POST /auth/exchange': {
+    summary: 'Exchange a link for a session',
+    description:
+      'Takes the one-time pair of a link, or its code and the PKCE verifier. Both work once and for at most 60 seconds.',
+    access: 'everyone',
+    body: ExchangeRequest,
+    status: 200,
+    reply: SessionReply,
+    refuses: [401, 409],
+  },
+  'POST /auth/password/reset': {
+    summary: 'Set a new password with a reset link',
+    description: 'Takes the ticket of the link. All other sessions end.',
+    access: 'everyone',
+    body: PasswordResetRequest,
+    status: 200,
+    reply: SessionReply,
+    refuses: [409],
+  },
+  'GET /auth/session': {
+    summary: "The session of the request's cookie",
+    description:
+      'Null without a cookie, or when its session has ended. The refresh token stays the same.',
+    access: 'cookie',
+    status: 200,
+    reply: v.nullable(SessionReply),
+    refuses: [403],
+  },
+  'POST /auth/refresh': {
+    summary: 'Get a new access token',
+    description:
+      'Takes the cookie and replaces it. A replaced cookie that is used again after more than 10 seconds ends its session.',
+    access: 'cookie',
+    status: 200,
+    reply: SessionReply,
+  },
+  'POST /auth/logout': {
+    summary: 'End the session',
+    description:
+      'Ends the session of the cookie, of the bearer token, or of both. Without either it changes nothing.',
+    access: 'everyone',
+    status: 200,
+    reply: DoneReply,
+  },
+  'GET /auth/sessions': {
+    summary: "List the user's sessions",
+    description: 'Newest use first.',
+    access: 'person',
+    status: 200,
+    reply: v.array(SessionRow),
+  },
+  'DELETE /auth/sessions/{id}': {
+    summary: 'End one session',
+    description: 'Its streams and sockets close within a second.',
+    access: 'person',
+    status: 200,
+    reply: DeletedReply,
+  },
+  'POST /auth/sessions/end-others': {
+    summary: 'End all other sessions',
+    description: 'The session of this call stays.',
+    access: 'person',
+    status: 200,
+    reply: EndedReply,
+  },
+  'POST /auth/reauthenticate': {
+    summary: 'Confirm the password',
+    description: 'For five minutes the session may then export or delete the account.',
+    access: 'person',
+    body: ReauthenticateRequest,
+    status: 200,
+    reply: DoneReply,
+    refuses: [409],
+  },
+  'POST /auth/password/change': {
+    summary: 'Change the password',
+    description:
+      'Needs the current password. All other sessions end, outstanding links become void, and the user gets an email.',
+    access: 'person',
+    body: PasswordChangeRequest,
+    status: 200,
+    reply: DoneReply,
+    refuses: [409],
+  },
+  'POST /auth/email/change': {
+    summary: 'Change the email address',
+    description:
+      'Needs the password. The address changes only when the link in the mail to the new address is used.',
+    access: 'person',
+    body: EmailChangeRequest,
+    status: 200,
+    reply: DoneReply,
+    refuses: [409],
+  },
+  'GET /users/me': {
+    summary: 'The profile',
+    description: 'The profile of the signed-in user.',
+    access: 'person',
+    status: 200,
+    reply: Profile,
+  },
+  'PATCH /users/me': {
+    summary: 'Change the profile',
+    description: 'Changes the fields that are sent and no others.',
+    access: 'person',
+    body: ProfileChange,
+    status: 200,
+    reply: Profile,
+  },
+  'DELETE /users/me': {
+    summary: 'Delete the account',
+    description:
+      'Needs the password, or a sign-in of the last five minutes. Runs are cancelled, plans end, what can be refunded is refunded, and all texts are erased.',
+    access: 'person',
+    body: DeleteAccountRequest,
+    status: 200,
+    reply: DeletedReply,
+    refuses: [403, 409],
+  },
+  'GET /users/me/export': {
+    summary: 'Export all data of the account',
+    description: 'Needs a sign-in of the last five minutes.',
+    access: 'person',
+    status: 200,
+    reply: ExportReply,
+    refuses: [403],
+  },
+  'PUT /users/me/avatar': {
+    summary: 'Set the picture',
+    description: 'The file itself is the body.',
+    access: 'person',
+    sends: pictureTypes,
+    status: 200,
+    reply: Profile,
+    refuses: [413, 415],
+  },
+  'DELETE /users/me/avatar': {
+    summary: 'Remove the picture',
+    description: 'Without a picture it changes nothing.',
+    access: 'person',
+    status: 200,
+    reply: DeletedReply,
+  },
+  'GET /avatars/{id}': {
+    summary: 'A picture',
+    description: 'Public, because its address cannot be guessed.',
+    access: 'everyone',
+    status: 200,
+    files: ['image/webp'],
+  },
+} as const satisfies EndpointList;

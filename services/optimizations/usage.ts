@@ -1,14 +1,10 @@
 import type pg from 'pg';
 import { readUntil } from '#projections/engine/checkpoint.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
-import type { Holds } from '#services/credits/ledger/holds.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { strategies } from '#services/models/strategies.ts';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { answer } from '#services/platform/http/endpoints.ts';
-import { createRouter } from '#services/platform/http/http.ts';
-import type { Usage } from './contract.ts';
-import { optimizationEndpoints } from './endpoints.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
+import type { optimizationEndpoints, Usage } from './contract.ts';
 import { readStats } from './reading/stats.ts';
 import type { StatsDependencies } from './reading/stats.ts';
 
@@ -16,31 +12,19 @@ export type UsageDependencies = StatsDependencies & {
   pool: pg.Pool;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
-  holds: Pick<Holds, 'available'>;
+  ledger: Pick<Ledger, 'available'>;
   clock: () => number;
 };
 
-export function usageRoutes(dependencies: UsageDependencies, authenticate: Authenticate) {
-  const signedIn = requireUser(authenticate);
-  return createRouter()
-    .get('/users/me/stats', signedIn, async (context) =>
-      answer(
-        context,
-        optimizationEndpoints['GET /users/me/stats'],
-        await readStats(dependencies, context.get('userId')),
-      ),
-    )
-    .get('/optimizations/usage', signedIn, async (context) =>
-      answer(
-        context,
-        optimizationEndpoints['GET /optimizations/usage'],
-        await readUsage(dependencies, context.get('userId')),
-      ),
-    );
+export function usageHandlers(dependencies: UsageDependencies) {
+  return {
+    'GET /users/me/stats': async ({ userId }) => readStats(dependencies, userId),
+    'GET /optimizations/usage': async ({ userId }) => readUsage(dependencies, userId),
+  } satisfies Partial<Handlers<typeof optimizationEndpoints>>;
 }
 
 async function readUsage(
-  { pool, monthlyLimitOf, holds, clock }: UsageDependencies,
+  { pool, monthlyLimitOf, ledger, clock }: UsageDependencies,
   userId: string,
 ): Promise<Usage> {
   const now = new Date(clock());
@@ -49,7 +33,7 @@ async function readUsage(
   const [used, limit, available] = await Promise.all([
     readMonthUsage(pool, userId, month),
     monthlyLimitOf(userId),
-    holds.available(userId),
+    ledger.available(userId),
   ]);
   return {
     current_month: used.runs,

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Balance, creditLimits, Month, Transaction } from '#services/credits/contract.ts';
 import { Time } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
  * Requests and replies of buying, plans, refunds and statements; all that the web imports of this
@@ -397,3 +398,133 @@ export type StatementMonths = v.InferOutput<typeof StatementMonths>;
 
 /** `POST /webhooks/stripe`: it is kept, and worked on later. */
 export const ReceivedReply = v.object({ received: v.literal(true) });
+
+/** Buying credits, plans, getting money back, and the statement of it all. */
+export const paymentEndpoints = {
+  'GET /credits/packages': {
+    summary: 'List what can be bought',
+    description: 'One-time packages and monthly plans, with their prices.',
+    access: 'everyone',
+    cacheSeconds: 300,
+    status: 200,
+    reply: v.array(Package),
+  },
+  'POST /credits/create-checkout-session': {
+    summary: 'Begin a purchase',
+    description: 'The answer names the page of the payment provider to pay on.',
+    access: 'person',
+    body: CheckoutRequest,
+    status: 201,
+    reply: CheckoutReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /credits/purchase': {
+    summary: 'Begin a purchase (older name)',
+    description: 'The same as `POST /credits/create-checkout-session`.',
+    access: 'person',
+    body: CheckoutRequest,
+    status: 201,
+    reply: CheckoutReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /credits/create-payment-intent': {
+    summary: 'Begin a purchase that the client pays itself',
+    description: 'For one-time packages. `client_secret` is for the payment library of the client.',
+    access: 'person',
+    body: PaymentIntentRequest,
+    status: 201,
+    reply: PaymentIntentReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
+  },
+  'GET /credits/checkout-sessions/{id}': {
+    summary: 'The state of a checkout',
+    description: 'While the checkout is open, the payment provider is asked.',
+    access: 'person',
+    status: 200,
+    reply: CheckoutState,
+  },
+  'GET /credits/purchases': {
+    summary: "List the user's purchases",
+    description: 'Newest first, each with its refunds and what can still be refunded.',
+    access: 'person',
+    query: PurchasesQuery,
+    status: 200,
+    reply: v.array(Purchase),
+  },
+  'POST /credits/purchases/{id}/refund': {
+    summary: 'Request a refund',
+    description:
+      'Pays back what was not used, to the original means of payment. With `credits`, the request is refused with 409 `refund-changed` when another amount is due.',
+    access: 'person',
+    body: RefundRequest,
+    status: 201,
+    reply: Refund,
+    refuses: [409],
+    idempotencyKey: 'optional',
+  },
+  'POST /credits/purchases/{id}/forget': {
+    summary: 'Give up an unpaid purchase',
+    description:
+      'Ends the checkout at the payment provider. What was paid in the meantime is credited.',
+    access: 'person',
+    status: 200,
+    reply: ForgetReply,
+    refuses: [503],
+  },
+  'GET /credits/plan': {
+    summary: 'The plan and its tier',
+    description: '`plan` is null when the user never had one.',
+    access: 'person',
+    status: 200,
+    reply: Plan,
+  },
+  'POST /credits/plan': {
+    summary: 'Change, cancel or resume the plan',
+    description:
+      'A change or cancellation takes effect at the end of the paid period; a plan that is past due ends at once.',
+    access: 'person',
+    body: PlanRequest,
+    status: 200,
+    reply: Plan,
+    refuses: [409, 503],
+  },
+  'POST /credits/portal-session': {
+    summary: "A link to the payment provider's pages",
+    description: 'There the user manages cards and invoices.',
+    access: 'person',
+    body: PortalRequest,
+    status: 201,
+    reply: PortalReply,
+    refuses: [409, 503],
+  },
+  'GET /credits/statements': {
+    summary: 'List the months that have a statement',
+    description: 'Newest first.',
+    access: 'person',
+    status: 200,
+    reply: StatementMonths,
+  },
+  'GET /credits/statements/{month}': {
+    summary: 'The statement of a month',
+    description: 'With `format=csv` the same as a file.',
+    access: 'person',
+    path: StatementPath,
+    query: StatementQuery,
+    status: 200,
+    reply: Statement,
+    files: ['text/csv'],
+  },
+  'POST /webhooks/stripe': {
+    summary: 'Receive a webhook event',
+    description:
+      'Called by the payment provider. The proof is its signature over the body, in the header `Stripe-Signature`.',
+    access: 'everyone',
+    sends: ['application/json'],
+    status: 200,
+    reply: ReceivedReply,
+    refuses: [503],
+  },
+} as const satisfies EndpointList;

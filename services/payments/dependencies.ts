@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
@@ -10,7 +10,7 @@ export type PaymentDependencies = {
   pool: pg.Pool;
   /** Where no payments can be made it refuses every call with 503 `payments-unavailable`. */
   provider: PaymentProvider;
-  paid: PaidCredits;
+  ledger: Ledger;
   /** Milliseconds since 1970. */
   clock: () => number;
   queueMail: QueueMail;

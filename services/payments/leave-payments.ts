@@ -78,20 +78,20 @@ export async function refundUnused(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<boolean> {
-  const { paid, clock } = dependencies;
-  const before = await paid.readAccount(userId);
+  const { ledger, clock } = dependencies;
+  const before = await ledger.readAccount(userId);
   for (const lot of before.lots) {
-    if ('refusal' in paid.refundOffer(before, lot, clock())) continue;
+    if ('refusal' in ledger.refundOffer(before, lot, clock())) continue;
     const { lotId } = lot;
     const requestedAt = new Date(clock()).toISOString();
     const refundId = newId('ref', clock());
     if (lot.purchaseId !== null)
       await checkSoon(dependencies.pool, lot.purchaseId, new Date(clock()));
     await unlessTaken(async () =>
-      paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor }),
+      ledger.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor }),
     );
   }
-  const { refunds } = await paid.readAccount(userId);
+  const { refunds } = await ledger.readAccount(userId);
   return whileAnswered(async () => {
     for (const [refundId, { status }] of Object.entries(refunds))
       if (status === 'pending') await sendOrLeave(dependencies, { userId, refundId });
@@ -130,7 +130,7 @@ export async function refundsEmail(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<EmailContent | null> {
-  const { lots, refunds } = await dependencies.paid.readAccount(userId);
+  const { lots, refunds } = await dependencies.ledger.readAccount(userId);
   const asked = await askedByErasure(dependencies, userId);
   const paidBack = Object.entries(refunds)
     .filter(([id, { status }]) => status === 'pending' || (asked.has(id) && status !== 'failed'))

@@ -6,6 +6,7 @@ import {
   StrategyId,
 } from '#services/optimizations/contract.ts';
 import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /** Recipes: questions to start from, ours and those that a person wrote, with {placeholders} to fill in. */
 export const recipeLimits = {
@@ -137,3 +138,57 @@ export const RecipeList = v.object({
 export type RecipeList = v.InferOutput<typeof RecipeList>;
 
 export const RecipeDeleted = v.object({ id: RecipeId, deleted: v.literal(true) });
+
+/** Questions to start from. */
+export const recipeEndpoints = {
+  'GET /recipes': {
+    summary: 'List the built-in recipes',
+    description: 'Questions to start from, by page.',
+    access: 'person',
+    query: RecipeQuery,
+    status: 200,
+    whole: RecipeList,
+  },
+  'GET /recipes/me': {
+    summary: "List the user's own recipes",
+    description: 'Newest first, by page.',
+    access: 'person',
+    query: RecipeQuery,
+    status: 200,
+    whole: RecipeList,
+  },
+  'POST /recipes': {
+    summary: 'Create a recipe',
+    description: 'A user has at most 100; one more is refused with 409 `too-many-recipes`.',
+    access: 'person',
+    body: RecipeRequest,
+    status: 201,
+    reply: Recipe,
+    refuses: [404, 409],
+    idempotencyKey: 'optional',
+  },
+  'GET /recipes/{id}': {
+    summary: 'One recipe',
+    description: "A built-in one or the user's own.",
+    access: 'person',
+    status: 200,
+    reply: Recipe,
+  },
+  'PATCH /recipes/{id}': {
+    summary: "Change one of the user's own recipes",
+    description: 'Built-in recipes cannot be changed: 403 `not-your-recipe`.',
+    access: 'person',
+    body: RecipeChange,
+    status: 200,
+    reply: Recipe,
+    refuses: [403],
+  },
+  'DELETE /recipes/{id}': {
+    summary: "Delete one of the user's own recipes",
+    description: 'Built-in recipes cannot be deleted: 403 `not-your-recipe`.',
+    access: 'person',
+    status: 200,
+    reply: RecipeDeleted,
+    refuses: [403],
+  },
+} as const satisfies EndpointList;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -19,9 +18,8 @@ beforeAll(async () => {
 afterAll(async () => app.close());
 
 async function give(userId: string, times: number, from = 0): Promise<void> {
-  const giveCredits = createGiveCredits(app.core.bus, Date.now);
   for (let number = from; number < from + times; number += 1)
-    await giveCredits({
+    await app.core.ledger.give({
       userId,
       credits: 1,
       source: 'other',
@@ -183,7 +181,7 @@ describe('the stream', () => {
     for (let time = 0; time < 5; time += 1)
       await listenTo(app, { token: person.token, enough: () => true });
     await sleep(50);
-    expect(app.logged.slice(before).join()).not.toContain('could not go on');
+    expect(app.logged.slice(before).join()).not.toContain('A stream failed');
   });
 
   test('a fault while it goes on is logged, and to the client an end without our words', async () => {
@@ -193,7 +191,7 @@ describe('the stream', () => {
       const before = app.logged.length;
       const heard = await listenTo(app, { token: person.token, enough: () => false });
       expect(heard).toEqual([]);
-      expect(app.logged.slice(before).join()).toContain('A stream could not go on');
+      expect(app.logged.slice(before).join()).toContain('A stream failed');
     } finally {
       await app.database.ownerPool.query('alter table away rename to credit_account');
     }

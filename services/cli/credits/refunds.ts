@@ -181,7 +181,7 @@ const unfreeze: CliCommand = {
     if (!given) throw new UsageError('--reason is missing');
     const reason = reasonOf(given, person);
     const actor = operatorName();
-    const lifted = await database.paid.unfreezeSpending({ userId: person.id, actor });
+    const lifted = await database.ledger.unfreezeSpending({ userId: person.id, actor });
     if (lifted === 0) throw new UsageError('This account is not frozen');
     await database.audit({
       actor,

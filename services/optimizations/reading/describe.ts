@@ -12,7 +12,7 @@ import type {
   SeatStatus,
 } from '#services/optimizations/contract.ts';
 import type { Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
 import type { AttemptView, CallView, RunView } from './view.ts';
 
@@ -50,8 +50,8 @@ export function summarize(view: RunView): OptimizationSummary {
     title: view.title ?? erased,
     description: (view.challenge ?? erased).slice(0, 200),
     status,
-    strategy: view.strategy as OptimizationSummary['strategy'],
-    challenge_type: view.challengeType as OptimizationSummary['challenge_type'],
+    strategy: view.strategy,
+    challenge_type: view.challengeType,
     progress: overallProgress(view),
     agreement_score: view.scores?.agreement.score ?? null,
     confidence_score: null,

@@ -1,6 +1,8 @@
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
   CallOutcome,
+  ChallengeType,
   DraftChecks,
   LedgerTexts,
   MissingSeat,
@@ -10,7 +12,7 @@ import type {
   Seat,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 
 /**
  * What people see of a run, written once for the server and the browser: an event becomes a patch of
@@ -81,8 +83,8 @@ export type RunView = {
     | 'synthesis'
     | 'settling'
     | 'closed';
-  challengeType: string;
-  strategy: string;
+  challengeType: ChallengeType;
+  strategy: StrategyId;
   price: number;
   priceUntil: string;
   retryOf: string | null;
@@ -351,7 +353,7 @@ const emptyView: RunView = {
   version: 0,
   stage: 'draft',
   challengeType: 'other',
-  strategy: '',
+  strategy: 'balanced',
   price: 0,
   priceUntil: '',
   retryOf: null,

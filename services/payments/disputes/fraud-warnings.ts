@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/find.ts';
 
@@ -52,10 +52,10 @@ export type OpenWarning = {
 /** Those that are not settled, oldest first. */
 export async function openWarnings({
   pool,
-  paid,
+  ledger,
 }: {
   pool: pg.Pool;
-  paid: PaidCredits;
+  ledger: Ledger;
 }): Promise<OpenWarning[]> {
   const { rows } = await pool.query<Omit<OpenWarning, 'created_at'> & { created_at: Date }>(
     `select id, user_id, purchase_id, fraud_type, created_at from fraud_warning
@@ -68,7 +68,7 @@ export async function openWarnings({
   );
   return Promise.all(
     rows.map(async (row) => {
-      const lots = row.user_id === null ? [] : (await paid.readAccount(row.user_id)).lots;
+      const lots = row.user_id === null ? [] : (await ledger.readAccount(row.user_id)).lots;
       const lot =
         row.purchase_id === null
           ? undefined

@@ -4,7 +4,7 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { accountFrozenEmail, creditsFrozenEmail } from '#services/payments/emails/frozen.ts';
 
-type Frozen = Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>;
+type Frozen = Omit<Parameters<PaymentDependencies['ledger']['freezeSpending']>[0], 'actor'>;
 
 /** One mail to the operator and one to the customer for each freeze; the event that freezes enqueues them. */
 export async function mailSpendingFrozen(
@@ -40,7 +40,7 @@ async function mailCustomer(
 }
 
 async function mailOperator(
-  { paid, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
+  { ledger, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
   { userId, ref, lotId, overpaidMinor, currency }: Frozen,
 ): Promise<void> {
   if (contactEmail === null) {
@@ -50,7 +50,7 @@ async function mailOperator(
     );
     return;
   }
-  const { lots } = await paid.readAccount(userId);
+  const { lots } = await ledger.readAccount(userId);
   const purchaseId = lots.find((lot) => lot.lotId === lotId)?.purchaseId ?? lotId;
   const amount = moneyText(overpaidMinor, currency);
   await queueMail({

@@ -48,7 +48,7 @@ export async function takePayment(
  * invoice, so a process that is killed in between comes to the same two.
  */
 async function grant(
-  { pool, paid, clock }: PaymentDependencies,
+  { pool, ledger, clock }: PaymentDependencies,
   invoice: InvoiceView & { userId: string; period: Period },
   bought: Package,
 ): Promise<boolean> {
@@ -85,7 +85,7 @@ async function grant(
       soon(new Date(clock())),
     ],
   );
-  const { isNew } = await paid.grantPurchase({
+  const { isNew } = await ledger.grantPurchase({
     userId,
     purchaseId,
     paymentKey,

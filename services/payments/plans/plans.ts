@@ -475,7 +475,7 @@ export async function finishEnding(
  * meanwhile stays paid for. An erased account gives back on its own.
  */
 async function returnPaidForNothing(
-  { pool, paid, log, clock }: PaymentDependencies,
+  { pool, ledger, log, clock }: PaymentDependencies,
   plan: PlanRow,
 ): Promise<void> {
   if (plan.revoked_as === 'erased') return;
@@ -490,7 +490,7 @@ async function returnPaidForNothing(
   for (const { id, lot_id: lotId } of rows)
     try {
       await checkSoon(pool, id, new Date(clock()));
-      await paid.requestRefund({
+      await ledger.requestRefund({
         userId: plan.user_id,
         lotId,
         refundId: derivedId('ref', lotId, 'ended-plan'),

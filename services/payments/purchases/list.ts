@@ -24,7 +24,7 @@ export async function listPurchases(
 ): Promise<Purchase[]> {
   if (before === null) await checkNewest(dependencies, userId);
   const rows = await readPage(dependencies, userId, before);
-  const state = await dependencies.paid.readAccount(userId);
+  const state = await dependencies.ledger.readAccount(userId);
   const banks = await readBankRefunds(dependencies.pool, userId);
   return Promise.all(rows.map(async (row) => purchaseOf(dependencies, row, state, banks)));
 }
@@ -125,7 +125,7 @@ async function offerOf(
 ): Promise<Pick<Purchase, 'refundable' | 'refusal'>> {
   if (lot === null) return { refundable: null, refusal: 'not_paid' };
   const now = dependencies.clock();
-  const offer = dependencies.paid.refundOffer(state, lot, now);
+  const offer = dependencies.ledger.refundOffer(state, lot, now);
   if ('refusal' in offer) return { refundable: null, refusal: offer.refusal };
   const { credits, amountMinor, until } = offer;
   const endsPlan =

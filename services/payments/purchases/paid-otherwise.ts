@@ -10,21 +10,20 @@ export type PaidOtherwise = { credits: number; amountMinor: number; currency: st
  * @throws Problem 409 `refund-not-possible`
  */
 export async function bookPaidOtherwise(
-  { paid }: Pick<PaymentDependencies, 'paid'>,
+  { ledger }: Pick<PaymentDependencies, 'ledger'>,
   { userId, purchaseId, actor }: { userId: string; purchaseId: string; actor: string },
 ): Promise<PaidOtherwise> {
-  const closed = await paid.readClosedAccount(userId);
+  const closed = await ledger.readClosedAccount(userId);
   const owed = closed?.owed.find(({ lot }) => lot.purchaseId === purchaseId);
   if (!owed)
     throw new Problem(
-      409,
       'refund-not-possible',
       'Nothing of this purchase is owed to an erased user, or a refund is on its way.',
     );
   const { lot, credits, amountMinor } = owed;
   const ref = `paid:${purchaseId}`;
   const before = lot.clawbacks.find((clawback) => clawback.ref === ref)?.wanted ?? 0;
-  await paid.setClawback({
+  await ledger.setClawback({
     userId,
     lotId: lot.lotId,
     ref,

@@ -65,7 +65,7 @@ export async function isReceiptMailed(
   ]);
   const status = rows[0]?.status;
   if (status === undefined) return sendsMail && (await noticeAddress(userId)) !== null;
-  return status === 'sent' || (sendsMail && ['queued', 'sending'].includes(status));
+  return status === 'sent' || (sendsMail && status === 'queued');
 }
 
 /** Of what the plan is by now: it may have been cancelled or changed since it was paid. */

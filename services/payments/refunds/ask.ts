@@ -29,9 +29,9 @@ export async function askForRefund(
   dependencies: PaymentDependencies,
   asked: AskedRefund,
 ): Promise<Refund> {
-  const { paid, clock, log } = dependencies;
+  const { ledger, clock, log } = dependencies;
   const { userId, purchaseId, refundId, agreed, endsPlan: agreedEnd, reason, actor } = asked;
-  const { lots, refunds: known } = await paid.readAccount(userId);
+  const { lots, refunds: known } = await ledger.readAccount(userId);
   const lot = lots.find((candidate) => candidate.purchaseId === purchaseId);
   if (!lot) throw notPaid();
   const { lotId } = lot;
@@ -43,7 +43,7 @@ export async function askForRefund(
     if (ends !== agreedEnd) throw planChanged(ends);
   }
   await checkSoon(dependencies.pool, purchaseId, new Date(clock()));
-  await paid.requestRefund({
+  await ledger.requestRefund({
     userId,
     lotId,
     refundId,
@@ -59,7 +59,7 @@ export async function askForRefund(
     // The job does it before the money goes; here it is done so that the next page shows it.
     log.warn({ err: error, user_id: userId, resource_id: refundId }, 'A plan is ended later');
   }
-  const { refunds } = await paid.readAccount(userId);
+  const { refunds } = await ledger.readAccount(userId);
   const refund = refunds[refundId];
   if (!refund) throw new Error('A refund that was asked for is not in the account');
   return refundReply(refundId, refund);
@@ -68,7 +68,6 @@ export async function askForRefund(
 /** An unpaid purchase has no lot, so the ledger cannot be asked about it. */
 function notPaid(): Problem {
   return new Problem(
-    409,
     'refund-not-possible',
     'This purchase has not been paid, so there is nothing to refund.',
     { members: { reason: 'not_paid' } },
@@ -78,7 +77,6 @@ function notPaid(): Problem {
 /** The plan has renewed, or ended, since the effect of the refund was shown. */
 function planChanged(ends: boolean): Problem {
   return new Problem(
-    409,
     'refund-changed',
     ends
       ? 'By now this refund would end your plan. Look at it and ask again.'

@@ -44,8 +44,8 @@ export async function askBackOfClosed(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<void> {
-  const { pool, paid, clock } = dependencies;
-  const closed = await paid.readClosedAccount(userId);
+  const { pool, ledger, clock } = dependencies;
+  const closed = await ledger.readClosedAccount(userId);
   if (closed === null) return;
   const later: number[] = [];
   for (const owed of closed.owed) {
@@ -62,7 +62,7 @@ export async function askBackOfClosed(
 
 /** Several may come to this at once, so its id says which of the lot's refunds it is. */
 async function askBack(
-  { pool, paid, clock, log }: PaymentDependencies,
+  { pool, ledger, clock, log }: PaymentDependencies,
   userId: string,
   { lot: { lotId, purchaseId } }: OwedLot,
   state: AccountState,
@@ -71,7 +71,7 @@ async function askBack(
   const requestedAt = new Date(clock()).toISOString();
   if (purchaseId !== null) await checkSoon(pool, purchaseId, new Date(clock()));
   try {
-    await paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
+    await ledger.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
     log.info({ user_id: userId, resource_id: refundId }, 'A closed account is paid back');
   } catch (error) {
     // The account has moved meanwhile, so it is checked again.

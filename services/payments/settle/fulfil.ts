@@ -295,7 +295,7 @@ function begun({ subscriptionId }: Payment): { paymentKey: null; lotId: null } |
 
 /** Null when there is no payment, or one that was granted before for something else. */
 async function grant(
-  { paid }: PaymentDependencies,
+  { ledger }: PaymentDependencies,
   row: PurchaseRow,
   { intentId, paidMinor }: Payment,
   paidAt: Date,
@@ -303,7 +303,7 @@ async function grant(
   if (intentId === null) return null;
   const paymentKey = `pi:${intentId}`;
   try {
-    const { lotId, state } = await paid.grantPurchase({
+    const { lotId, state } = await ledger.grantPurchase({
       userId: row.user_id,
       purchaseId: row.id,
       paymentKey,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelOf as catalogued } from '#services/models/catalogue.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
-import { normalizeSpace } from '#services/optimizations/prompts/scrub.ts';
+import { normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
 import { fieldsOfPrompt, prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
 import type {
@@ -16,7 +16,7 @@ import { decide } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { createReadRun, foldRun } from '#services/optimizations/reading/read-run.ts';
 import type { OpenRun, ReadRunEvent } from '#services/optimizations/reading/read-run.ts';
 import { labelPattern } from '#services/platform/seeded.ts';

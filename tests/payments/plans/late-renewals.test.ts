@@ -116,7 +116,7 @@ test('the provider decides whether a plan has renewed, and while it is unavailab
   now += 31 * dayMs;
   const away = withProvider({
     retrieveSubscription: async () => {
-      throw new Problem(503, 'payment-provider', 'The payment provider is unavailable.');
+      throw new Problem('payment-provider', 'The payment provider is unavailable.');
     },
   });
   const at = new Date(now).toISOString();

@@ -124,7 +124,7 @@ describe('a package', () => {
       lot_id: null,
     });
     expect(await balanceOf(person)).toMatchObject({ available_credits: 50 });
-    const { lots } = await shop.core.paid.readAccount(person.userId);
+    const { lots } = await shop.core.ledger.readAccount(person.userId);
     expect(lots.map(({ paymentKey }) => paymentKey)).toEqual([expect.stringMatching(/^invoice:/)]);
   });
 
@@ -272,7 +272,7 @@ describe('the same Idempotency-Key', () => {
     const create = provider.createCheckout.bind(provider);
     vi.spyOn(provider, 'createCheckout').mockImplementationOnce(async (wanted) => {
       await create(wanted);
-      throw new Problem(503, 'payment-provider', 'Lost on the way');
+      throw new Problem('payment-provider', 'Lost on the way');
     });
     const lost = await buy();
     expect([lost.status, await lost.json()]).toMatchObject([503, { code: 'payment-provider' }]);
@@ -541,7 +541,7 @@ describe('a plan', () => {
     const create = provider.createCheckout.bind(provider);
     vi.spyOn(provider, 'createCheckout').mockImplementationOnce(async (wanted) => {
       await create(wanted);
-      throw new Problem(503, 'payment-provider', 'Lost on the way');
+      throw new Problem('payment-provider', 'Lost on the way');
     });
     const begin = async (key: string) =>
       shop.call(checkoutPath, { token: person.token, key, body: plan });

@@ -183,14 +183,14 @@ describe('asking back', () => {
   test('asking back while a run begins is compared with what is left when it is decided', async () => {
     const one = await bought(shop, 'boost-20');
     const { userId } = one.person;
-    const { paid } = shop.payments;
+    const { ledger } = shop.payments;
     let isHeld = false;
     const meanwhile: PaymentDependencies = {
       ...shop.payments,
-      paid: {
-        ...paid,
+      ledger: {
+        ...ledger,
         async readAccount(id) {
-          const account = await paid.readAccount(id);
+          const account = await ledger.readAccount(id);
           if (!isHeld) await hold(shop, one.person, 14);
           isHeld = true;
           return account;
@@ -393,7 +393,7 @@ describe('a plan', () => {
 });
 
 async function isUnavailable(): Promise<never> {
-  throw new Problem(503, 'payment-provider', 'Away');
+  throw new Problem('payment-provider', 'Away');
 }
 
 /** As if the process were killed after the provider's answer, before it could be written down. */
@@ -532,11 +532,11 @@ describe('a refund', () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     const named = { userId: one.person.userId, refundId };
-    const { paid, provider } = shop.payments;
+    const { ledger, provider } = shop.payments;
     await settleRefund(shop.payments, named);
     const at = new Date(now).toISOString();
     const ended = { ...named, providerRefundId: null, at, actor: 'test' };
-    await paid.endRefund({ ...ended, outcome: 'failed' });
+    await ledger.endRefund({ ...ended, outcome: 'failed' });
     expect(await partsOf(shop, one)).toEqual({ available: 20 });
     // Its webhook event also settles what a bank may have refunded.
     const [made] = await provider.listRefunds(one.intentId);

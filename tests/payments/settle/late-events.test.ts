@@ -218,7 +218,7 @@ describe('a job that has used up its attempts', () => {
 
   test('jobs of a refund, its email, a receipt and a check that have used up their attempts continue', async () => {
     const away = async () => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     };
     const { provider } = shop.core;
     const one = await bought(shop, 'boost-20', ann);

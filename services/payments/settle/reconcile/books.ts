@@ -33,14 +33,14 @@ export type Books = {
   account: (userId: string) => Promise<AccountState>;
 };
 
-export type BooksDependencies = Pick<PaymentDependencies, 'pool' | 'provider' | 'paid' | 'clock'>;
+export type BooksDependencies = Pick<PaymentDependencies, 'pool' | 'provider' | 'ledger' | 'clock'>;
 
 const day = 24 * 60 * 60 * 1000;
 /** An invoice may be paid weeks after it was made, when its first payments failed. */
 const invoiceDays = 40;
 
 export async function readBooks(
-  { pool, provider, paid, clock }: BooksDependencies,
+  { pool, provider, ledger, clock }: BooksDependencies,
   since: number,
 ): Promise<Books> {
   const charges = await Array.fromAsync(provider.listCharges(since));
@@ -75,7 +75,7 @@ export async function readBooks(
         ...(row.payment_intent_id === null ? [] : [[row.payment_intent_id, row] as const]),
       ]),
     ),
-    account: once(async (userId: string) => paid.readAccount(userId)),
+    account: once(async (userId: string) => ledger.readAccount(userId)),
   };
 }
 

@@ -12,8 +12,8 @@ import type { Difference } from './difference.ts';
  */
 export async function compareClosed({
   pool,
-  paid,
-}: Pick<PaymentDependencies, 'pool' | 'paid'>): Promise<Difference[]> {
+  ledger,
+}: Pick<PaymentDependencies, 'pool' | 'ledger'>): Promise<Difference[]> {
   const { rows } = await pool.query<{ user_id: string }>(
     `select distinct refund.user_id
      from cash_refund refund join erasure using (user_id) join credit_account account using (user_id)
@@ -22,7 +22,7 @@ export async function compareClosed({
   );
   const found: Difference[] = [];
   for (const { user_id: userId } of rows) {
-    const closed = await paid.readClosedAccount(userId);
+    const closed = await ledger.readClosedAccount(userId);
     if (closed === null) continue;
     for (const owed of closed.owed) found.push(...refused(userId, closed.state, owed));
   }
