@@ -28,6 +28,9 @@ const always = {
   'x-request-id': expect.stringMatching(/^[\w-]{36}$/) as unknown,
 };
 
+/** And on every answer of the API. */
+const ofApi = { ...always, 'access-control-expose-headers': 'Retry-After,X-Request-Id' };
+
 const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";
 
 /** All headers but those of length, time and encoding. */
@@ -43,7 +46,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 describe('H1, H2: the headers of', () => {
   test('an answer of the API', async () => {
     expect(headersOf(await get('/api/health'))).toEqual({
-      ...always,
+      ...ofApi,
       'cache-control': 'no-store',
       'content-security-policy': nothingAllowed,
       'content-type': 'application/json',
@@ -54,7 +57,7 @@ describe('H1, H2: the headers of', () => {
   test('a refusal', async () => {
     for (const path of ['/api/users/me', '/api/nowhere'])
       expect(headersOf(await get(path))).toEqual({
-        ...always,
+        ...ofApi,
         'cache-control': 'no-store',
         'content-security-policy': nothingAllowed,
         'content-type': 'application/problem+json',
@@ -68,9 +71,12 @@ describe('H1, H2: the headers of', () => {
       headers: { origin: 'https://foreign.example', 'access-control-request-method': 'PUT' },
     });
     expect(headersOf(response)).toEqual({
-      ...always,
+      ...ofApi,
+      'access-control-allow-headers': 'Authorization,Content-Type,Idempotency-Key,Last-Event-ID',
+      'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
+      'access-control-max-age': '600',
       'content-security-policy': nothingAllowed,
-      vary: 'Origin',
+      vary: 'Origin, Access-Control-Request-Headers',
     });
   });
 
@@ -79,7 +85,7 @@ describe('H1, H2: the headers of', () => {
     const response = await get('/api/stream', { authorization: `Bearer ${token}` });
     await response.body?.cancel();
     expect(headersOf(response)).toEqual({
-      ...always,
+      ...ofApi,
       'cache-control': 'no-cache, no-transform',
       'content-security-policy': nothingAllowed,
       'content-type': 'text/event-stream; charset=utf-8',
@@ -93,7 +99,7 @@ describe('H1, H2: the headers of', () => {
     const sample = await entries['GET /api/avatars/:id']?.sample(app, owner);
     if (sample === undefined) throw new Error('Pictures have no route');
     expect(headersOf(await send(app, 'GET', sample))).toEqual({
-      ...always,
+      ...ofApi,
       'cache-control': 'private, max-age=3600',
       'content-disposition': 'inline',
       'content-security-policy': "sandbox; default-src 'none'",
