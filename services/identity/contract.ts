@@ -647,6 +647,6 @@ export const identityEndpoints = {
     description: 'Public, because its address cannot be guessed.',
     access: 'everyone',
     status: 200,
-    files: pictureTypes,
+    files: ['image/webp'],
   },
 } as const satisfies EndpointList;
