@@ -10,7 +10,7 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import { createCommand } from '#services/optimizations/create.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, processRun, withProgress } from '#services/optimizations/routes.ts';
-import { issue } from '#services/optimizations/tasks.ts';
+import { issue } from '#services/optimizations/commands.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { parseInput } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';

@@ -1,6 +1,6 @@
 import { openRunsOf, shownRunsOf } from '#projections/optimization-list.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { issue, settleRun } from './tasks.ts';
+import { issue, settleRun } from './commands.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
 /**

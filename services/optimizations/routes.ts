@@ -23,7 +23,7 @@ import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import type { RunState } from './run/state.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
-import { issue, issueStart } from './tasks.ts';
+import { issue, startRun } from './commands.ts';
 import { describeRun, erased, summarize } from './reading/describe.ts';
 import { withStreamed } from './reading/view.ts';
 import type { RunView } from './reading/view.ts';
@@ -190,7 +190,7 @@ export async function processRun(
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
   await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
-  await issueStart(dependencies, runId, 'http');
+  await startRun(dependencies, runId, state, 'http');
 }
 
 /** What a run of this price, started now, would be refused with; null for nothing. */

@@ -171,7 +171,7 @@ async function tell(dependencies: ErasureDependencies, userId: string): Promise<
     `select from users
      where id = $1 and exists (
        select from mail
-       where user_id = $1 and status in ('queued', 'sending') and created_at > $2)`,
+       where user_id = $1 and status = 'queued' and created_at > $2)`,
     [userId, new Date(clock() - mailMs)],
   );
   return rowCount === 0 ? 'done' : 'wait';

@@ -4,7 +4,7 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 export type PaidOtherwise = { credits: number; amountMinor: number; currency: string };
 
 /**
- * Writes down that an operator has paid out, without the provider, what somebody who was erased is owed
+ * Writes down that an operator has paid out, without the provider, what an erased user is owed
  * for a purchase. Its credits go, and no bank is asked to take the money any more.
  *
  * @throws Problem 409 `refund-not-possible`
@@ -18,7 +18,7 @@ export async function bookPaidOtherwise(
   if (!owed)
     throw new Problem(
       'refund-not-possible',
-      'Nothing of this purchase is owed to somebody who was erased, or a refund is on its way.',
+      'Nothing of this purchase is owed to an erased user, or a refund is on its way.',
     );
   const { lot, credits, amountMinor } = owed;
   const ref = `paid:${purchaseId}`;

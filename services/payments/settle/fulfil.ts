@@ -60,6 +60,24 @@ export async function fulfil(
   return { outcome: 'queued', purchase };
 }
 
+const pageEveryMs = 2_000;
+
+/** For a page: the provider is asked about one payment at most every two seconds, by all pages together. */
+export async function fulfilForPage(
+  dependencies: PaymentDependencies,
+  purchaseId: string,
+): Promise<PurchaseRow | null> {
+  const { pool, clock } = dependencies;
+  const { rowCount } = await pool.query(
+    `update purchase set checked_at = $2
+     where id = $1 and (checked_at is null or checked_at <= $3)`,
+    [purchaseId, now(dependencies), new Date(clock() - pageEveryMs)],
+  );
+  return rowCount === 1
+    ? (await fulfil(dependencies, { purchaseId })).purchase
+    : findPurchase(pool, { purchaseId });
+}
+
 type Outcome = FulfilOutcome | 'moved';
 
 async function fulfilAs(

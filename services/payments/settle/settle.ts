@@ -202,7 +202,7 @@ async function finish(
   for (const dispute of disputes) await closeDispute(dependencies, dispute);
 }
 
-/** Nothing is left to do now; another settlement that has begun meanwhile decides by itself. */
+/** Nothing is left to do now; another settlement that has begun meanwhile sets its own time. */
 async function rest(
   { pool, clock }: PaymentDependencies,
   purchaseId: string,

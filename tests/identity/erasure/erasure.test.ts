@@ -113,7 +113,7 @@ async function mailed(app: TestApp, { userId, email }: Person): Promise<void> {
 async function mailsLeave(app: TestApp, userId: string): Promise<void> {
   await app.database.pool.query(
     `update mail set status = 'sent', sealed = null, ended_at = now()
-     where user_id = $1 and status in ('queued', 'sending')`,
+     where user_id = $1 and status = 'queued'`,
     [userId],
   );
 }

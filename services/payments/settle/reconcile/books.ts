@@ -79,7 +79,7 @@ export async function readBooks(
   };
 }
 
-/** The lot that an intent paid for, by itself or through an invoice; null when there is none. */
+/** The lot that an intent paid for, alone or through an invoice; null when there is none. */
 export function lotOfIntent(books: Books, intentId: string | null): PaidLot | null {
   if (intentId === null) return null;
   const invoice = invoiceOfIntent(books, intentId);

@@ -7,8 +7,8 @@ import { amountText } from './difference.ts';
 import type { Difference } from './difference.ts';
 
 /**
- * What people who were erased are owed, and no bank takes. However old it is: it is listed until
- * somebody has paid it out in another way and said so.
+ * What erased users are owed, and no bank takes. However old it is: it is listed until
+ * an operator has paid it out in another way and said so.
  */
 export async function compareClosed({
   pool,
@@ -44,8 +44,8 @@ function refused(userId: string, state: AccountState, owed: OwedLot): Difference
       expected: `${amountText(amountMinor, lot.currency ?? '')} paid back for ${credits} credits`,
       found: `${failures.length === 1 ? 'a refund' : `${failures.length} refunds`} that failed, the last one on ${last.endedAt ?? ''}`,
       cause:
-        'whoever paid has been erased, and the card or account that was paid from takes nothing',
-      repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${refundLimits.failedTries} times; or somebody` : 'somebody'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
+        'the account has been erased, and the card or account that was paid from takes nothing',
+      repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${refundLimits.failedTries} times; or an operator` : 'an operator'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
       isSettling: false,
     },
   ];
