@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { costSince } from '#projections/optimization-list.ts';
-import type { Holds, Price } from '#services/credits/ledger/holds.ts';
+import type { Ledger, Price } from '#services/credits/ledger/ledger.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
@@ -25,7 +25,7 @@ export type CommandDependencies = {
 
 export type StartDependencies = CommandDependencies & {
   pool: pg.Pool;
-  holds: Holds;
+  ledger: Ledger;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
   /** What models may cost a day, over all people; null is no limit. */
@@ -79,7 +79,7 @@ export async function processRun(
     );
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
-  await dependencies.holds.reserve({ ...asked, runId, actor: userId });
+  await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
   await startRun(dependencies, runId, state, 'http');
 }
 
@@ -108,7 +108,7 @@ export async function startRefusal(
   credits: number,
 ): Promise<Problem | null> {
   const asked = await priceOfRun(dependencies, userId, credits);
-  return asked instanceof Problem ? asked : dependencies.holds.refusal(asked);
+  return asked instanceof Problem ? asked : dependencies.ledger.refusal(asked);
 }
 
 /**
@@ -149,7 +149,7 @@ export async function cancelRun(
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */
 export async function settleRun(
   dependencies: Pick<CommandDependencies, 'bus'> & {
-    holds: Pick<Holds, 'settle'>;
+    ledger: Pick<Ledger, 'settle'>;
     readState: ReadState;
   },
   runId: string,
@@ -158,7 +158,7 @@ export async function settleRun(
   if (state.stage !== 'settling' && state.stage !== 'closed') return;
   const { userId, conclusion } = state;
   const { settlement } = conclusion;
-  const figures = await dependencies.holds.settle({ userId, runId, settlement, actor });
+  const figures = await dependencies.ledger.settle({ userId, runId, settlement, actor });
   if (state.stage === 'closed') return;
   await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
 }

@@ -9,7 +9,7 @@ import type { OptimizationDependencies } from './tasks.ts';
  */
 export type LeavingDependencies = Pick<
   OptimizationDependencies,
-  'pool' | 'bus' | 'holds' | 'readState' | 'clock'
+  'pool' | 'bus' | 'ledger' | 'readState' | 'clock'
 >;
 
 /**

@@ -1,7 +1,7 @@
 import type { Task } from 'graphile-worker';
 import type pg from 'pg';
 import * as v from 'valibot';
-import type { Holds } from '#services/credits/ledger/holds.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { JobSpec } from '#services/platform/command.ts';
 import { derivedId } from '#services/platform/ids.ts';
@@ -22,7 +22,7 @@ import { forgetJob, settleJob } from './run/reactions.ts';
  */
 export type OptimizationDependencies = CallDependencies & {
   pool: pg.Pool;
-  holds: Holds;
+  ledger: Ledger;
   readState: ReadState;
   audit: Audit;
   queueMail: QueueMail;
