@@ -68,7 +68,7 @@ test('a connection that has gone silent without closing is given up', async () =
   while (reasons.length === 0) await sleep(5);
   proxy.thaw();
   expect(await isHeard(rings)).toBe(true);
-  expect(String(reasons[0])).toContain('heard nothing');
+  expect(String(reasons[0])).toContain('got no notice');
 });
 
 test('a server that refuses for a while is listened to when it is back', async () => {

@@ -235,7 +235,7 @@ function outagesOf(log: string): { outages: Outage[]; upSince: number | null } {
   let upSince: number | null = null;
   for (const line of log.split('\n')) {
     const time = Date.parse(/"time":"([^"]+)"/.exec(line)?.[1] ?? '');
-    if (line.includes('"child":"sandbox"') && line.includes('ended; again')) {
+    if (line.includes('"child":"sandbox"') && line.includes('Ended; restarting')) {
       from ??= time;
       upSince = null;
     }
@@ -393,7 +393,7 @@ test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run
     }
   }
   const ends = [
-    ...outputs.join('\n').matchAll(/"child":"(\w+)[^"]*","reason":"([^"]+)".*"ended; again"/g),
+    ...outputs.join('\n').matchAll(/"child":"(\w+)[^"]*","reason":"([^"]+)".*"Ended; restarting"/g),
   ].map(([, name, reason]) => `${name} by ${reason}`);
   const longestMs = Math.max(0, ...outages.map(lengthOf));
   console.info(
@@ -406,5 +406,5 @@ test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run
     ].join('\n'),
   );
   expect(unreached).toEqual([]);
-  expect(outputs.filter((output) => output.includes('nobody handled'))).toEqual([]);
+  expect(outputs.filter((output) => output.includes('unhandled error'))).toEqual([]);
 });
