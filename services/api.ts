@@ -24,7 +24,6 @@ await runProcess('api', async (context) => {
     hub.drain();
     await Promise.all([stopListening(server), sockets.close()]);
   });
-  await sockets.open();
   const address = await listen(server, env);
   log.info({ address }, 'Listening');
   return {

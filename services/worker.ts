@@ -18,14 +18,13 @@ import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
 import { sweepPlans } from './payments/plans/plans.ts';
 import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
-import { sweepRefunds } from './payments/refunds/tasks.ts';
-import { sweepPurchases } from './payments/settle/sweep.ts';
+import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
 import { healthLimits, mailLimits, purchaseLimits } from '#services/platform/limits.ts';
-import { loadSdks } from '#services/models/registry.ts';
+import { loadSdks } from '#services/models/provider-list.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport } from './platform/mail/transport.ts';
 import { mailTasks, purgeMails } from './platform/mail/mail.ts';
@@ -154,8 +153,7 @@ await runProcess('worker', async (context) => {
   };
   const queueName = 'payment sweeps';
   const moneySweeps: Record<string, Sweep> = {
-    'sweep-purchases': { queueName, sweep: async () => sweepPurchases(payments) },
-    'sweep-refunds': { queueName, sweep: async () => sweepRefunds(payments) },
+    'sweep-payments': { queueName, sweep: async () => sweepPayments(payments) },
     'sweep-plans': { queueName, sweep: async () => sweepPlans(payments) },
     // Where nothing can be bought there are no books to compare with.
     ...(env.stripe === null

@@ -15,17 +15,16 @@ import { readEnv } from '#services/platform/process/env.ts';
 import { createLog, type Log } from '#services/platform/process/log.ts';
 
 /**
- * The browser's part, built into web/dist when its sources have changed since the last build. What a
- * build was made from is recorded beside it as a hash, written last: a build that was interrupted
- * has none and is made again.
+ * Builds the pages into web/dist when their sources have changed. The hash of the sources is written
+ * last, so an interrupted build has none and is repeated.
  */
 export type WebBuildOptions = {
   /** The repository; absolute path. */
   root: string;
-  /** What stands in the pages besides their sources. */
+  /** Settings that are built into the pages. */
   productName: string;
   contactEmail: string | null;
-  /** Ends a build that is under way, which then throws. */
+  /** Aborts the build, which then throws. */
   signal: AbortSignal;
   log: Log;
 };
@@ -34,7 +33,7 @@ const sources = [
   'web/**/*',
   'services/*/contract.ts',
   'services/identity/refusals.ts',
-  // The view of a run and what it is made of are shared with the pages.
+  // The pages share the view of a run and everything it is built from.
   'services/optimizations/{run,council,prompts,reading}/*.ts',
   // The prices on the home page.
   'services/payments/catalogue.ts',
@@ -50,7 +49,7 @@ export async function buildWebWhenStale(options: WebBuildOptions): Promise<boole
   const release = await takeTurn(options);
   try {
     const hash = sourceHash(options);
-    // Somebody else may have built it while this one waited.
+    // Another process may have built it during the wait.
     if (recordedHash(options.root) === hash) return false;
     await buildWeb(options);
     writeFileSync(recordPath(options.root), `${hash}\n`);

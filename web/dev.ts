@@ -3,8 +3,8 @@ import { createServer } from 'vite';
 import { runProcess } from '#services/platform/process/lifecycle.ts';
 
 /**
- * The web pages while they are being written: Vite's own server on PORT, which reloads as you type and
- * hands calls on to the API process, whose address is in API_ORIGIN (see web/vite.config.ts).
+ * Vite's dev server on PORT. It reloads on every change and forwards API calls to API_ORIGIN (see
+ * web/vite.config.ts).
  */
 await runProcess('web', async ({ env, resources }) => {
   const server = await createServer({

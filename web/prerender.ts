@@ -6,11 +6,11 @@ import * as v from 'valibot';
 import type { PageManifest } from './src/app/page-manifest.ts';
 
 /**
- * The last step of the build: writes one HTML file for each public page, one for addresses without a
- * page, one for the signed-in area, and `pages.json`, which tells the server what to send when.
+ * The last step of the build. It writes one HTML file per public page, one for unknown addresses,
+ * one for the signed-in area, and `pages.json`, which maps paths to files.
  *
- * The style is inlined and allowed by its hash; there is no inline script and no style attribute, so
- * the content policy needs no exception.
+ * The style is inlined and allowed by its hash. There is no inline script and no style attribute,
+ * so the content policy needs no exception.
  */
 type Rendered = { html: string; title: string; description: string | undefined };
 type Renderer = {
@@ -42,7 +42,7 @@ export async function prerender({
   dist: string;
   renderer: string;
 }): Promise<void> {
-  // The renderer was built a moment ago; the query keeps a second build from getting the first one.
+  // The query string prevents a second build from importing the first one's renderer.
   const module: unknown = await import(`${pathToFileURL(renderer).href}?at=${Date.now()}`);
   if (!isRenderer(module)) throw new Error(`${renderer} does not render pages`);
   const manifest = v.parse(
@@ -97,7 +97,7 @@ function isRenderer(module: unknown): module is Renderer {
   );
 }
 
-/** Reads the one style sheet and removes the file: every page carries it. */
+/** Every page carries the style inline, so its file is removed. */
 async function takeStyle(dist: string): Promise<string> {
   const names = (await readdir(join(dist, 'assets'))).filter((name) => name.endsWith('.css'));
   const [name] = names;
@@ -153,7 +153,7 @@ function escapeText(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-/** The script files of a page's own route, beyond those of the entry, which the template has. */
+/** The scripts of a page's own route. The template already has the entry's. */
 function scriptsOf(manifest: ViteManifest, path: string): string[] {
   const route = `src/routes/${path === '/' ? 'index' : path.slice(1)}.tsx?`;
   const loaded = new Set<string>();

@@ -1,9 +1,8 @@
 import type { Plugin } from 'vite';
 
 /**
- * What a contract says of its fields to those who build on the API, and how they look to them, is in
- * no page: the calls that say it are taken out, and a pipe in which nothing else is left gives way to
- * the schema in it.
+ * Field descriptions in a contract are for API users and must not reach a page. This plugin removes
+ * the calls that add them, and unwraps a pipe that then holds only its schema.
  */
 export const silentSchemas: Plugin = {
   name: 'silent-schemas',
@@ -20,7 +19,7 @@ export const silentSchemas: Plugin = {
   },
 };
 
-/** From one place in the text to another; those of calls that stand in one another never overlap. */
+/** Positions in the text. Nested calls never overlap. */
 type Span = { start: number; end: number };
 type Call = Span & { arguments: Span[] };
 
@@ -39,7 +38,6 @@ function cutsOf({ start, end, arguments: parts }: Call, code: string): Span[] {
   });
 }
 
-/** Every call in a tree of syntax, wherever it stands. */
 function callsIn(node: unknown): Call[] {
   if (typeof node !== 'object' || node === null) return [];
   const inside = Object.values(node).flatMap(callsIn);

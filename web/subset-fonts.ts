@@ -1,15 +1,15 @@
 /**
- * Cuts the two typefaces down to what the interface uses, and writes them to `web/src/fonts`, where
- * they are committed. Run by hand after a typeface package changes: `node web/subset-fonts.ts`.
+ * Reduces the two typefaces to the characters the interface uses and writes them to
+ * `web/src/fonts`. Run by hand after a typeface package changes: `node web/subset-fonts.ts`.
  *
- * It also prints the figures for the fallback faces in `web/src/fonts/fonts.css`: a fallback is scaled
- * until its average letter is as wide as ours, and its ascent and descent are set to ours, so that
- * no line moves when the real face arrives.
+ * It also prints the figures for the fallback faces in `web/src/fonts/fonts.css`. A fallback is
+ * scaled to our average glyph width, ascent and descent, so no line moves when the real face
+ * arrives.
  */
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import subsetFont, { type VariationAxes } from 'subset-font';
 
-/** Basic Latin, Latin-1 with the French letters it forgot, punctuation, arrows and signs. */
+/** Basic Latin, Latin-1 with the French characters it lacks, punctuation, arrows and signs. */
 const characters = [range(0x20, 0x7e), range(0xa0, 0xff), 'ŒœŸı', '–—‘’‚“”„•…‹›€™−×÷≈≤≥→←↑↓'].join(
   '',
 );
@@ -33,7 +33,7 @@ const faces = [
   },
 ] as const;
 
-/** Metrics of the local fonts that stand in, in their own units per em. */
+/** Metrics of the local fallback fonts, in their own units per em. */
 const fallbacks = [
   { name: 'Times New Roman', unitsPerEm: 2048, averageWidth: 832 },
   { name: 'Noto Serif', unitsPerEm: 1000, averageWidth: 481 },
@@ -45,7 +45,7 @@ const fallbacks = [
   { name: 'DejaVu Sans Bold', unitsPerEm: 2048, averageWidth: 1172 },
 ] as const;
 
-/** How often each letter occurs in English running text, space included, in thousandths. */
+/** How often each character occurs in English text, space included, in thousandths. */
 const frequencies: Readonly<Record<string, number>> = {
   ' ': 180,
   e: 104,
@@ -115,7 +115,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(2)}%`;
 }
 
-/** Reads ascent, descent, line gap and average letter width of an SFNT font, all in em. */
+/** Reads ascent, descent, line gap and average glyph width of an SFNT font, all in em. */
 function readMetrics(font: Uint8Array): {
   ascent: number;
   descent: number;
@@ -154,7 +154,7 @@ function readMetrics(font: Uint8Array): {
   };
 }
 
-/** Looks glyphs up in the font's format 4 table, which covers every character we keep. */
+/** Reads the font's format 4 table, which covers every character we keep. */
 function glyphLookup(view: DataView, cmap: number): (codePoint: number) => number {
   const count = view.getUint16(cmap + 2);
   for (let index = 0; index < count; index += 1) {

@@ -11,18 +11,18 @@ import { silentSchemas } from './silent-schemas.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** What the pages to sign in and up are made of, and of identity what only other pages need. */
+/** Modules of the login and sign-up pages; below, identity modules only other pages need. */
 const formParts = /web\/src\/(ui\/form\/(form|field|password-field)|features\/identity\/)/;
 const onlyForLandings =
-  /identity\/(?:\w+\/)?(sign-in-again|\w+-page|magic-arrival|token-checks|error-sentence|confirmation|mailbox|link-words|verifier|use-follow)\./;
+  /identity\/(?:\w+\/)?(sign-in-again|\w+-page|magic-arrival|token-checks|error-sentence|confirmation|mailbox|link-words)\./;
 
-/** What every page of somebody who is signed in needs: the cache, the stream, the bar. */
+/** Modules of every signed-in page: the cache, the stream, the bar. */
 const memberParts =
   /@tanstack\/(react-)?query|lucide-react|web\/src\/(api\/query-|live\/|app\/member-shell|features\/([\w/]+\/([\w-]+-)?queries|credits\/(badge|tier)|shell\/member-bar)|ui\/(\w+\/)?(relative-time|avatar|tile|table-toggle|progress-bar|ring|empty-state|day|save-file|outside-link|csv)\b)/;
 
 /**
- * Every builder of a schema is free of side effects, which the bundler does not see through `v.`. Told
- * so at each call, it leaves out the schemas that no page uses.
+ * Schema builders have no side effects, but the bundler cannot see that through `v.`. Marking each
+ * call as pure lets it drop the schemas that no page uses.
  */
 const pureSchemas: Plugin = {
   name: 'pure-schemas',
@@ -33,13 +33,13 @@ const pureSchemas: Plugin = {
   },
 };
 
-/** What a run costs by strategy, the cheapest first. */
+/** Credits of a run by strategy, the cheapest first. */
 const runPrices = strategies
   .map(({ name, credits }) => ({ strategy: name, credits }))
   .toSorted((one, other) => one.credits - other.credits);
 
-/** To the API every call is from this machine, which opens the mailbox: it is told whose are not. */
-const tellStrangers: ProxyOptions['configure'] = (proxy) => {
+/** The proxy makes every call look local, and local calls may open the mailbox: forward the real address. */
+const forwardAddress: ProxyOptions['configure'] = (proxy) => {
   proxy.on('proxyReq', (onward, { socket }) => {
     const address = socket.remoteAddress ?? '';
     if (!isLoopbackAddress(address)) onward.setHeader('x-forwarded-for', address);
@@ -47,9 +47,9 @@ const tellStrangers: ProxyOptions['configure'] = (proxy) => {
 };
 
 /**
- * `vite build --config web/vite.config.ts` makes everything the server sends: the browser's files,
- * then a build of the same pages for Node, which renders the public ones to HTML. Both are steps of
- * one command, so a page can never be older than its script.
+ * `vite build --config web/vite.config.ts` builds everything the server sends. It builds the browser's
+ * files, then the same pages for Node, which renders the public ones to HTML. One command does both,
+ * so a page is never older than its script.
  */
 export default defineConfig({
   root: here('.'),
@@ -76,7 +76,7 @@ export default defineConfig({
       tmpDir: here('./.tanstack'),
       addExtensions: true,
       autoCodeSplitting: true,
-      // A loader names queries and contracts, which nobody needs before they open its page.
+      // A loader imports queries and contracts, which are not needed before its page is opened.
       codeSplittingOptions: {
         defaultBehavior: [['loader', 'component'], ['pendingComponent'], ['errorComponent']],
       },
@@ -148,7 +148,7 @@ export default defineConfig({
         {
           target: process.env['API_ORIGIN'] ?? 'http://127.0.0.1:3000',
           changeOrigin: true,
-          configure: tellStrangers,
+          configure: forwardAddress,
         },
       ]),
     ),

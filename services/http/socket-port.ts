@@ -1,7 +1,8 @@
+import cluster from 'node:cluster';
 import { addressOfRequest } from '#services/platform/http/client-address.ts';
 import { authenticator } from '#services/identity/sessions/routes.ts';
 import type { Tokens } from '#services/identity/sessions/tokens.ts';
-import { socketPath } from '#services/live/socket/contract.ts';
+import { callerHeader, createEntrance } from '#services/live/socket/entrance.ts';
 import { openSockets } from '#services/live/socket/socketio.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -9,17 +10,14 @@ import { cancelRun, withProgress } from '#services/optimizations/routes.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import type { OtherProtocol } from '#services/platform/process/listen.ts';
-import { callerHeader, createPeers } from '#services/platform/http/peers.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { headersOfBareAnswers } from '#services/platform/http/security-headers.ts';
 import type { Core } from '#services/core.ts';
 
-/** The sockets of one API process, at its port and at the private address for other processes. */
+/** The sockets of one API process, at its port. */
 export type SocketPort = {
   protocol: OtherProtocol;
-  /** Other processes find this one from then on. */
-  open(): Promise<void>;
-  /** Sends every connection away and ends. */
+  /** Closes every connection, so that its client reconnects to another process. */
   close(): Promise<void>;
 };
 
@@ -32,16 +30,6 @@ export function createSocketPort(
   },
 ): SocketPort {
   const { pool, clock } = core;
-  const peers = createPeers({
-    pool,
-    host: env.peerHost,
-    keys: env.jwtKeys,
-    path: socketPath,
-    headers: headersOfBareAnswers({ isHttps: env.publicUrl.startsWith('https:') }),
-    addressOf: (request) => addressOfRequest(request, env.trustedProxyHops),
-    rateLimits: given.rateLimits,
-    log,
-  });
   const sockets = openSockets({
     ...given,
     authenticate: authenticator({ ...core, tokens: given.tokens }),
@@ -53,18 +41,25 @@ export function createSocketPort(
     },
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),
+    // No proxy can choose among processes that accept from one shared port, as a polling client needs.
+    transports: cluster.isWorker && env.apiProcesses > 1 ? ['websocket'] : ['polling', 'websocket'],
     apiProcesses: env.apiProcesses,
-    newConnectionId: () => peers.newConnectionId(),
     callerOf: (request) => String(request.headers[callerHeader]),
     clock,
     log,
   });
+  const entrance = createEntrance({
+    server: sockets.server,
+    headers: headersOfBareAnswers({ isHttps: env.publicUrl.startsWith('https:') }),
+    addressOf: (request) => addressOfRequest(request, env.trustedProxyHops),
+    rateLimits: given.rateLimits,
+    log,
+  });
   return {
-    protocol: peers.atPort(sockets.server),
-    open: async () => peers.open(sockets.server),
+    protocol: entrance.protocol,
     async close() {
       await sockets.drain();
-      await peers.close();
+      entrance.close();
     },
   };
 }

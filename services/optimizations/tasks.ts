@@ -18,7 +18,7 @@ import type { Log } from '#services/platform/process/log.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { prepareCall, TextErased } from './prompts/calls.ts';
+import { fieldsOfPrompt, prepareCall, TextErased } from './prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
 import { deadlineLength, forgottenFrom, isLate, timeLeft } from './run/deadlines.ts';
 import type { OptimizationEvent, Slot } from './run/events.ts';
@@ -30,8 +30,9 @@ import type { RunState } from './run/state.ts';
 import { nextAttempt } from './run/owed.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
 import { modelOf } from './run/slots.ts';
-import type { ReadRun, ReadState } from './reading/read-run.ts';
-import type { OpenRun } from './reading/run-texts.ts';
+import type { OpenRun, ReadRun, ReadState } from './reading/read-run.ts';
+import { fieldsOfView } from './reading/view.ts';
+import type { FieldsOf } from './reading/view.ts';
 import { streamOf } from './run/events.ts';
 
 /**
@@ -180,12 +181,14 @@ export async function settleRun(
   await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
 }
 
+const titleAlone: FieldsOf = (event) => fieldsOfView(event).filter((field) => field === 'title');
+
 /**
  * One mail when a run has ended, whoever asks and however often: its id is derived from the run's.
  * What was erased is not written about.
  */
 async function notifyRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
-  const run = await dependencies.readRun(runId);
+  const run = await dependencies.readRun(runId, () => titleAlone);
   const finished = run ? finishedRun(run.view) : null;
   if (!run || finished === null || !('userId' in run.state)) return;
   const { userId } = run.state;
@@ -292,7 +295,7 @@ async function callModel(
   runId: string,
   slot: Slot,
 ): Promise<void> {
-  const run = await dependencies.readRun(runId);
+  const run = await dependencies.readRun(runId, fieldsOfPrompt(slot));
   if (!run) throw new Error('A call for a run that does not exist');
   const { state } = run;
   // A run that has ended since has nobody to call.

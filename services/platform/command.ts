@@ -799,14 +799,13 @@ function backoffMs(tries: number, limits: CommandLimits): number {
 }
 
 function busy({ retryAfterSeconds }: CommandLimits): Problem {
-  return new Problem(503, 'busy', 'The service is busy right now. Please try again in a moment.', {
+  return new Problem('busy', 'The service is busy right now. Please try again in a moment.', {
     retryAfterSeconds,
   });
 }
 
 function idempotencyMismatch(): Problem {
   return new Problem(
-    409,
     'idempotency-mismatch',
     'This idempotency key was already used for a different request.',
   );

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { evolve, initialState } from '#services/credits/account/state.ts';
 import { decide } from '#services/credits/account/account.ts';
-import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
@@ -10,7 +9,7 @@ import type { Lot } from '#services/credits/account/lots.ts';
 import { reactions } from '#services/credits/account/reactions.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import { Problem } from '#services/platform/problem.ts';
-import type { CreditEvent, CreditFact } from '#services/credits/account/events.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
 
 function given(...commands: CreditCommand[]): AccountState {
   return then(initialState(), ...commands);
@@ -1184,59 +1183,6 @@ describe('the number of events of one command', () => {
     }
     expect(commands).toBeGreaterThan(1);
     expect(state.balance).toMatchObject({ available: 70, consumed: 70, revoked: 0, debt: 0 });
-  });
-});
-
-describe('events of an earlier version', () => {
-  const old = (...events: CreditFact[]) =>
-    events.reduce<AccountState>(
-      evolve,
-      given(purchase('lot_1', 20), consume(6), reserve('run', 10)),
-    );
-  const revocation = { lotId: 'lot_1', cause: 'dispute' } as const;
-  const revoked = old(
-    { type: 'LotRevoked', data: { ...revocation, credits: 4 } },
-    { type: 'RevocationDeferred', data: { ...revocation, credits: 10 } },
-    { type: 'DebtIncurred', data: { ...revocation, credits: 2 } },
-  );
-
-  test('read as a clawback that is named by its cause', () => {
-    expect(revoked.lots[0]?.clawbacks).toEqual([
-      { ref: 'dispute', cause: 'dispute', wanted: 16, taken: 6, owes: true },
-    ]);
-    expect(revoked.debts).toMatchObject([{ debt: 'lot_1:1', ref: 'dispute', credits: 2 }]);
-    expect([...unsoundness(revoked), ...unpaidClawbacks(revoked)]).toEqual([]);
-  });
-
-  test('go on as they would have, also when today’s code writes the end', () => {
-    const end: CreditFact[] = [
-      {
-        type: 'CreditsCaptured',
-        data: { runId: 'run', credits: 10, byLot: [{ lotId: 'lot_1', credits: 10 }] },
-      },
-      {
-        type: 'CreditsReturned',
-        data: {
-          runId: 'run',
-          credits: 3,
-          byLot: [{ lotId: 'lot_1', credits: 3 }],
-          cause: 'run',
-        },
-      },
-      { type: 'LotRevoked', data: { ...revocation, credits: 3 } },
-      { type: 'DebtIncurred', data: { ...revocation, credits: 7 } },
-    ];
-    const before = end.reduce<AccountState>(evolve, revoked);
-    const now = then(revoked, capture('run', 10, 3));
-    expect(before.balance).toEqual(now.balance);
-    expect(before.lots[0]?.clawbacks).toEqual(now.lots[0]?.clawbacks);
-    expect(before.lots[0]?.clawbacks).toMatchObject([{ wanted: 16, taken: 16 }]);
-    expect(then(before, dispute('lot_1', 0, { ref: 'dispute' })).balance).toMatchObject({
-      available: 7,
-      consumed: 13,
-      revoked: 0,
-      debt: 0,
-    });
   });
 });
 

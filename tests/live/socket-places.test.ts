@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { connect as connectTo } from 'node:net';
 import timers from 'node:timers';
@@ -64,7 +63,7 @@ async function serve({ expiresAt, ...changes }: Changes = {}): Promise<Served> {
     whileScored: (run) => run,
     cancelRun: async () => {},
     apiProcesses: 10,
-    newConnectionId: () => randomUUID(),
+    transports: ['polling', 'websocket'],
     callerOf: ({ headers }: IncomingMessage) => headers['x-address']?.toString() ?? '192.0.2.1',
     log,
     ...changes,
@@ -534,3 +533,13 @@ async function rawConnection({ url }: Pick<Served, 'url'>, userId: string | null
   await expect.poll(() => heard).toContain('40/optimization,');
   return { socket, send, closed };
 }
+
+test('where API processes share one port, only websockets are offered', async () => {
+  const served = await serve({ transports: ['websocket'] });
+  await connected(served, newId('usr'), { transports: ['websocket', 'polling'] });
+  const polled = await fetch(`${served.url}/socket.io/?EIO=4&transport=polling`);
+  expect([polled.status, await polled.json()]).toEqual([
+    400,
+    { code: 0, message: 'Transport unknown' },
+  ]);
+});

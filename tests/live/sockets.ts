@@ -12,7 +12,6 @@ export type TestPort = AsyncDisposable & { url: string };
 export async function openPort(app: Pick<TestApp, 'context' | 'core'>): Promise<TestPort> {
   const { app: http, hub, sockets } = await openHttp(app.context, app.core);
   const server = createHttpServer(http.fetch, httpLimits, sockets.protocol);
-  await sockets.open();
   const url = await listen(server, { host: '127.0.0.1', port: 0 });
   return {
     url,

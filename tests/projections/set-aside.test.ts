@@ -348,10 +348,11 @@ type GoldenEvent = { messageId: string; type: string; data: object; metadata: ob
 async function writeProductEvents(): Promise<void> {
   const client = await db.ownerPool.connect();
   try {
-    for (const name of ['credits-1', 'optimization-completed-1', 'optimization-cancelled-1'])
+    for (const name of ['credits-spending-1', 'run-completed-1', 'run-cancelled-1'])
       for (const copy of ['a', 'b']) {
-        const path = join(import.meta.dirname, `../golden/${name}.json`);
-        const golden = JSON.parse(readFileSync(path, 'utf8')) as GoldenEvent[];
+        const path = join(import.meta.dirname, `../golden/${name}.jsonl`);
+        const lines = readFileSync(path, 'utf8').trim().split('\n');
+        const golden = lines.map((line) => JSON.parse(line) as GoldenEvent);
         const streamId = `${name.startsWith('c') ? 'credits-usr' : 'optimization-opt'}_${name}-${copy}`;
         const events = golden.map(({ messageId, ...event }) => ({ id: messageId, ...event }));
         await appendInto(client, { streamId, expected: 0, events: events as never });
@@ -362,9 +363,9 @@ async function writeProductEvents(): Promise<void> {
 }
 
 test.each([
-  ['credit_analytics', 'optimization-opt_optimization-completed-1-a'],
-  ['model_costs', 'optimization-opt_optimization-completed-1-a'],
-  ['run_usage', 'credits-usr_credits-1-a'],
+  ['credit_analytics', 'optimization-opt_run-completed-1-a'],
+  ['model_costs', 'optimization-opt_run-completed-1-a'],
+  ['run_usage', 'credits-usr_credits-spending-1-a'],
 ])('%s equals a rebuild when a stream is applied late', async (name, streamId) => {
   const projection = productProjections.find((one) => one.name === name)!;
   await db.ownerPool.query(`truncate ${name}`);
@@ -383,8 +384,8 @@ test.each([
 test('figures are complete up to the first waiting event, for the person whose stream waits and for sums over all people', async () => {
   const named = (name: string) => productProjections.find((one) => one.name === name)!;
   const [usage, costs] = [named('run_usage'), named('model_costs')];
-  const account = 'credits-usr_credits-1-a';
-  const runStream = 'optimization-opt_optimization-completed-1-a';
+  const account = 'credits-usr_credits-spending-1-a';
+  const runStream = 'optimization-opt_run-completed-1-a';
   await db.ownerPool.query('truncate run_usage, model_costs');
   await writeProductEvents();
   await db.ownerPool.query(`update emt_messages set created = '2020-01-01T00:00:00Z'`);
@@ -393,10 +394,10 @@ test('figures are complete up to the first waiting event, for the person whose s
   const until = async (projection: Projection, userId: string | null) =>
     (await readUntil(db.pool, [projection], userId)).getFullYear();
   const now = new Date().getFullYear();
-  expect(await until(usage, 'usr_credits-1-a')).toBe(2020);
-  expect(await until(usage, 'usr_credits-1-b')).toBe(now);
+  expect(await until(usage, 'usr_credits-spending-1-a')).toBe(2020);
+  expect(await until(usage, 'usr_credits-spending-1-b')).toBe(now);
   expect(await until(costs, null)).toBe(2020);
   await rebuild(db.ownerPool, named('optimization_list'));
-  expect(await until(costs, 'usr_01m7w9rf06ffd9v0ee2s9dm0dt')).toBe(2020);
-  expect(await until(costs, 'usr_credits-1-b')).toBe(now);
+  expect(await until(costs, 'usr_2')).toBe(2020);
+  expect(await until(costs, 'usr_credits-spending-1-b')).toBe(now);
 });

@@ -32,7 +32,7 @@ import {
   RefundRequest,
 } from '#services/payments/contract.ts';
 import type { CheckoutReply } from '#services/payments/contract.ts';
-import { insertPurchase, recordPaid } from '#services/payments/purchases/purchases.ts';
+import { insertPurchase, recordPaid } from '#services/payments/purchases/rows.ts';
 import { sandboxWebhookSecret } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
 import { mailedToken, openBrowser } from '#tests/identity/browser.ts';
@@ -571,7 +571,7 @@ async function newRecipe(app: TestApp, { token }: Pick<Caller, 'token'>): Promis
 
 const picture = {
   path: '/users/me/avatar',
-  raw: Uint8Array.from(png()),
+  raw: Uint8Array.from(png),
   headers: { 'content-type': 'image/png' },
 };
 

@@ -45,7 +45,6 @@ const rights: Readonly<Record<string, string>> = {
   erasure: adds,
   // What lives and ends.
   auth_link: changes,
-  api_process: changes,
   avatar: changes,
   bank_refund: changes,
   closed_account_check: changes,
@@ -68,7 +67,6 @@ const rights: Readonly<Record<string, string>> = {
   recipe: changes,
   recipe_use: changes,
   reconciliation: changes,
-  refund_check: changes,
   refresh_token: changes,
   run_usage: changes,
   service_token: changes,

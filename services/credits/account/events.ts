@@ -37,12 +37,12 @@ export type AccountBalance = {
   other: number;
   /** Net of what was returned for runs. */
   consumed: number;
-  /** Asked back in money that is on its way; absent, and 0, in events of earlier versions. */
+  /** Asked back in money that is on its way. */
   refundPending: number;
-  /** Given back in money; absent, and 0, in events of earlier versions. */
+  /** Given back in money. */
   refunded: number;
   revoked: number;
-  /** Payments that went back twice and freeze all spending; absent, and 0, in earlier events. */
+  /** Payments that went back twice and freeze all spending. */
   freezes: number;
 };
 
@@ -100,20 +100,12 @@ export type CreditEvent =
         owes: boolean;
       }
     >
-  /** Available credits are taken back. `ref` names the clawback; absent in events of earlier versions. */
-  | Event<'LotRevoked', { lotId: string; credits: number; cause: RevocationCause; ref?: string }>
-  /**
-   * No longer written. These credits of the lot are held by runs; they are taken or owed when the runs
-   * settle.
-   */
-  | Event<'RevocationDeferred', { lotId: string; credits: number; cause: RevocationCause }>
-  /**
-   * Credits to be taken back were consumed. `debt` and `ref` are absent in events of earlier versions:
-   * then it is the lot's next debt. A debt that is named again grows.
-   */
+  /** A clawback, named by `ref`, takes available credits. */
+  | Event<'LotRevoked', { lotId: string; credits: number; cause: RevocationCause; ref: string }>
+  /** Credits to be taken back were consumed. A debt that is named again grows. */
   | Event<
       'DebtIncurred',
-      { lotId: string; credits: number; cause: string; debt?: string; ref?: string }
+      { debt: string; lotId: string; credits: number; cause: RevocationCause; ref: string }
     >
   | Event<'DebtSettled', { debt: string; lotId: string; credits: number }>
   /** A clawback wants less, and what is still owed because of it is owed no more. */

@@ -90,18 +90,29 @@ export function freshLot(data: Extract<CreditFact, { type: 'CreditsGranted' }>['
   };
 }
 
-/** The clawback changed, or made where there was none; one that wants and has nothing is gone. */
-export function withClawback(
-  lot: Lot,
-  { ref, cause }: Pick<Clawback, 'ref' | 'cause'>,
-  change: (clawback: Clawback) => Partial<Clawback>,
-): Lot {
-  const known = lot.clawbacks.some((clawback) => clawback.ref === ref)
+/** What the clawback wants from now on; it is new when there was none of this `ref`. */
+export function withClawback(lot: Lot, asked: Omit<Clawback, 'taken'>): Lot {
+  const known = lot.clawbacks.some(({ ref }) => ref === asked.ref)
     ? lot.clawbacks
-    : [...lot.clawbacks, { ref, cause, wanted: 0, taken: 0, owes: true }];
-  const clawbacks = known.map((clawback) =>
-    clawback.ref === ref ? { ...clawback, ...change(clawback) } : clawback,
+    : [...lot.clawbacks, { ...asked, taken: 0 }];
+  return withClawbacks(
+    lot,
+    known.map((clawback) => (clawback.ref === asked.ref ? { ...clawback, ...asked } : clawback)),
   );
+}
+
+/** What the clawback has taken grows by so much, or shrinks. */
+export function taking(lot: Lot, ref: string, credits: number): Lot {
+  return withClawbacks(
+    lot,
+    lot.clawbacks.map((clawback) =>
+      clawback.ref === ref ? { ...clawback, taken: clawback.taken + credits } : clawback,
+    ),
+  );
+}
+
+/** A clawback that wants nothing and has nothing is over. */
+function withClawbacks(lot: Lot, clawbacks: readonly Clawback[]): Lot {
   return { ...lot, clawbacks: clawbacks.filter(({ wanted, taken }) => wanted > 0 || taken > 0) };
 }
 

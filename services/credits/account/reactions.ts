@@ -32,7 +32,6 @@ export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
     case 'CreditsReleased':
     case 'ClawbackSet':
     case 'LotRevoked':
-    case 'RevocationDeferred':
     case 'DebtIncurred':
     case 'DebtSettled':
     case 'DebtCancelled':

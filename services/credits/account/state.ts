@@ -1,6 +1,7 @@
-import { changeLot, freshLot, gapOf, moveShares, withClawback } from './lots.ts';
+import { changeLot, freshLot, moveShares, taking, withClawback } from './lots.ts';
 import type { Lot } from './lots.ts';
-import type { AccountBalance, CreditFact, LotShare, RevocationCause } from './events.ts';
+import { addChange, noCredits } from './movements.ts';
+import type { AccountBalance, CreditFact, LotShare } from './events.ts';
 
 export type Hold = {
   credits: number;
@@ -73,23 +74,9 @@ export const initialState = (): AccountState => ({
   balance: noCredits,
 });
 
-export const noCredits: AccountBalance = {
-  available: 0,
-  held: 0,
-  debt: 0,
-  purchased: 0,
-  bonus: 0,
-  other: 0,
-  consumed: 0,
-  refundPending: 0,
-  refunded: 0,
-  revoked: 0,
-  freezes: 0,
-};
-
 /** Ignores the event's own `balance`: replay compares the two. */
 export function evolve(state: AccountState, event: CreditFact): AccountState {
-  const moved = { ...state, balance: addBalances(state.balance, balanceChange(event)) };
+  const moved = { ...state, balance: addChange(state.balance, event) };
   switch (event.type) {
     case 'CreditsGranted':
       return { ...moved, lots: [...state.lots, freshLot(event.data)] };
@@ -123,36 +110,18 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
       };
     }
     case 'ClawbackSet': {
-      const { lotId, credits: wanted, owes, cause } = event.data;
+      const { lotId, ref, cause, credits: wanted, owes } = event.data;
       return {
         ...moved,
         lots: changeLot(state.lots, lotId, (lot) =>
-          withClawback(lot, event.data, () => ({ wanted, owes, cause })),
+          withClawback(lot, { ref, cause, wanted, owes }),
         ),
       };
     }
     case 'LotRevoked': {
-      const { lotId, credits, cause, ref = cause } = event.data;
+      const { lotId, credits, ref } = event.data;
       const lots = moveShares(state.lots, [event.data], { available: -1, revoked: 1 });
-      return {
-        ...moved,
-        lots: changeLot(lots, lotId, (lot) =>
-          // An earlier version's clawback did not say before what it wanted.
-          withClawback(lot, { ref, cause }, ({ wanted, taken }) => ({
-            wanted: Math.max(wanted, taken + credits),
-            taken: taken + credits,
-          })),
-        ),
-      };
-    }
-    case 'RevocationDeferred': {
-      const { lotId, credits, cause } = event.data;
-      return {
-        ...moved,
-        lots: changeLot(state.lots, lotId, (lot) =>
-          withClawback(lot, { ref: cause, cause }, ({ wanted }) => ({ wanted: wanted + credits })),
-        ),
-      };
+      return { ...moved, lots: changeLot(lots, lotId, (lot) => taking(lot, ref, credits)) };
     }
     case 'DebtIncurred':
       return { ...moved, ...withDebt(state, event.data) };
@@ -274,21 +243,13 @@ function withDebt(
   state: AccountState,
   data: Extract<CreditFact, { type: 'DebtIncurred' }>['data'],
 ): Pick<AccountState, 'lots' | 'debts'> {
-  const { lotId, credits, cause, ref = cause } = data;
-  const named = state.lots.find((lot) => lot.lotId === lotId)?.debts ?? 0;
-  const debt = data.debt ?? `${lotId}:${named + 1}`;
+  const { debt, lotId, credits, cause, ref } = data;
   const isNew = !state.debts.some((candidate) => candidate.debt === debt);
   return {
-    lots: changeLot(state.lots, lotId, (lot) => {
-      // An earlier version's clawback did not say before what it wanted of what had been consumed.
-      const gaps = lot.clawbacks.reduce((sum, clawback) => sum + Math.max(0, gapOf(clawback)), 0);
-      const unsaid = credits - Math.min(credits, Math.max(0, gaps - lot.held));
-      const changed = withClawback(lot, { ref, cause: cause as RevocationCause }, (clawback) => ({
-        wanted: clawback.wanted + unsaid,
-        taken: clawback.taken + credits,
-      }));
-      return { ...changed, debts: isNew ? named + 1 : named };
-    }),
+    lots: changeLot(state.lots, lotId, (lot) => ({
+      ...taking(lot, ref, credits),
+      debts: lot.debts + (isNew ? 1 : 0),
+    })),
     debts: isNew
       ? [...state.debts, { debt, lotId, credits, cause, ref }]
       : state.debts.map((owed) =>
@@ -301,11 +262,7 @@ function givenBack(
   lots: readonly Lot[],
   { lotId, ref, credits }: { lotId: string; ref: string; credits: number },
 ): Lot[] {
-  return changeLot(lots, lotId, (lot) =>
-    lot.clawbacks.some((clawback) => clawback.ref === ref)
-      ? withClawback(lot, { ref, cause: 'correction' }, ({ taken }) => ({ taken: taken - credits }))
-      : lot,
-  );
+  return changeLot(lots, lotId, (lot) => taking(lot, ref, -credits));
 }
 
 function lessOf<Item extends { readonly credits: number }>(
@@ -333,63 +290,6 @@ function withEnd(
     : refunds;
 }
 
-/** What one event adds to each figure of the account, from its amounts alone. */
-export function balanceChange(event: CreditFact): AccountBalance {
-  switch (event.type) {
-    case 'CreditsGranted': {
-      const { credits, source } = event.data;
-      const issued = source === 'purchase' ? 'purchased' : source;
-      return { ...noCredits, available: credits, [issued]: credits };
-    }
-    case 'CreditsReserved':
-      return { ...noCredits, available: -event.data.credits, held: event.data.credits };
-    case 'CreditsCaptured':
-      return { ...noCredits, held: -event.data.credits, consumed: event.data.credits };
-    case 'CreditsReturned':
-      return { ...noCredits, consumed: -event.data.credits, available: event.data.credits };
-    case 'CreditsReleased':
-      return { ...noCredits, held: -event.data.credits, available: event.data.credits };
-    case 'LotRevoked':
-      return { ...noCredits, available: -event.data.credits, revoked: event.data.credits };
-    case 'ClawbackSet':
-    case 'RevocationDeferred':
-      return noCredits;
-    case 'DebtIncurred':
-      return { ...noCredits, debt: event.data.credits };
-    case 'DebtCancelled':
-      return { ...noCredits, debt: -event.data.credits };
-    case 'DebtSettlementReversed':
-    case 'LotReinstated':
-      return { ...noCredits, available: event.data.credits, revoked: -event.data.credits };
-    case 'CashRefundRequested':
-      return { ...noCredits, available: -event.data.credits, refundPending: event.data.credits };
-    case 'CashRefundConfirmed': {
-      const { credits, from } = event.data;
-      return from === 'pending'
-        ? { ...noCredits, refundPending: -credits, refunded: credits }
-        : noCredits;
-    }
-    case 'CashRefundFailed': {
-      const { credits, from } = event.data;
-      if (from === 'clawed_back') return noCredits;
-      const left = from === 'pending' ? 'refundPending' : 'refunded';
-      return { ...noCredits, available: credits, [left]: -credits };
-    }
-    case 'DebtSettled': {
-      const { credits } = event.data;
-      return { ...noCredits, available: -credits, debt: -credits, revoked: credits };
-    }
-    case 'CreditsConsumed':
-      return { ...noCredits, available: -event.data.credits, consumed: event.data.credits };
-    case 'SpendingFrozen':
-      return { ...noCredits, freezes: 1 };
-    case 'SpendingUnfrozen':
-      return { ...noCredits, freezes: -event.data.freezes };
-    case 'AccountClosed':
-      return noCredits;
-  }
-}
-
 function countedIn(
   current: AccountState['month'],
   month: string,
@@ -397,22 +297,6 @@ function countedIn(
   return month > current.month
     ? { month, count: 1 }
     : { month: current.month, count: current.count + 1 };
-}
-
-function addBalances(left: AccountBalance, right: AccountBalance): AccountBalance {
-  return {
-    available: left.available + right.available,
-    held: left.held + right.held,
-    debt: left.debt + right.debt,
-    purchased: left.purchased + right.purchased,
-    bonus: left.bonus + right.bonus,
-    other: left.other + right.other,
-    consumed: left.consumed + right.consumed,
-    refundPending: left.refundPending + right.refundPending,
-    refunded: left.refunded + right.refunded,
-    revoked: left.revoked + right.revoked,
-    freezes: left.freezes + right.freezes,
-  };
 }
 
 function withoutKey<Value>(

@@ -27,10 +27,14 @@ import {
   opinionText,
 } from './replies.ts';
 import type { Checked, Draft, Opinion } from './replies.ts';
-import type { OpenRun } from '#services/optimizations/reading/run-texts.ts';
+import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
+import { questionFields } from '#services/optimizations/reading/view.ts';
+import type { FieldsOf } from '#services/optimizations/reading/view.ts';
 import { reviewSchedule } from '#services/optimizations/council/schedule.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { draftSlot, parseSlot, verifySlot } from '#services/optimizations/run/slots.ts';
+import type { SlotParts } from '#services/optimizations/run/slots.ts';
 import { claimText, opinionOf, optionText } from '#services/optimizations/reading/describe.ts';
 
 /**
@@ -56,30 +60,78 @@ export class TextErased extends Error {
   override readonly name = 'TextErased';
 }
 
+/** The texts that the prompt of a slot names; `prepareCall` finds no other in the run. */
+export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
+  const asked = parseSlot(slot);
+  return (state) => (event) => {
+    switch (event.type) {
+      case 'OptimizationCreated':
+        return asked.kind === 'verify' ? [] : questionFields;
+      case 'ClaimsFixed':
+        return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
+      case 'CallSucceeded':
+        return fieldsOfReply(asked, parseSlot(event.data.slot), state);
+      default:
+        return [];
+    }
+  };
+}
+
+function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): readonly string[] {
+  if (given.kind === 'opinion') {
+    // Without a ledger the claims are the words of the answers.
+    const words = 'scored' in state && !state.scored ? ['reply'] : [];
+    switch (asked.kind) {
+      case 'opinion':
+        return [];
+      case 'claims':
+      case 'draft':
+        return ['reply', 'shown'];
+      case 'review':
+        return [...words, ...(answersFor(state, asked.seat).includes(given.seat) ? ['shown'] : [])];
+      case 'verify':
+        return words;
+    }
+  }
+  if (given.kind !== 'draft') return [];
+  const isRead =
+    (asked.kind === 'draft' && given.round === asked.round - 1) ||
+    (asked.kind === 'verify' && given.round === asked.round);
+  return isRead ? ['reply'] : [];
+}
+
+/** The seats whose answers a reviewer reads, in the order of the design. */
+function answersFor(state: RunState, reviewer: string): readonly string[] {
+  if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
+  return reviewSchedule(state.order, state.offsets)[reviewer] ?? [];
+}
+
 export function prepareCall(run: OpenRun, slot: Slot, attempt: number): PreparedCall {
-  const { view } = run;
+  const delimiter = dataDelimiter(seedOf(run), slot, attempt);
+  const parts = parseSlot(slot);
+  switch (parts.kind) {
+    case 'opinion':
+      return opinionCall(run, questionOf(run), parts.seat, delimiter);
+    case 'claims':
+      return ledgerCall(run, questionOf(run), slot, delimiter);
+    case 'review':
+      return reviewCall(run, questionOf(run), parts.seat, delimiter);
+    case 'draft':
+      return draftCall(run, questionOf(run), parts.round, delimiter);
+    case 'verify':
+      return verifyCall(run, parts.round, delimiter);
+  }
+}
+
+function questionOf({ view }: OpenRun): Challenge {
   if (view.challenge === null) throw new TextErased('The text of this run has been erased');
-  const asked: Challenge = {
-    type: view.challengeType as Challenge['type'],
+  return {
+    type: view.challengeType,
     challenge: view.challenge,
     context: view.context ?? '',
     objectives: view.objectives,
     constraints: view.constraints,
   };
-  const delimiter = dataDelimiter(seedOf(run), slot, attempt);
-  const parts = parseSlot(slot);
-  switch (parts.kind) {
-    case 'opinion':
-      return opinionCall(run, asked, parts.seat, delimiter);
-    case 'claims':
-      return ledgerCall(run, asked, slot, delimiter);
-    case 'review':
-      return reviewCall(run, asked, parts.seat, delimiter);
-    case 'draft':
-      return draftCall(run, asked, parts.round, delimiter);
-    case 'verify':
-      return verifyCall(run, parts.round, delimiter);
-  }
 }
 
 function opinionCall(
@@ -192,9 +244,8 @@ function reviewCall(
   reviewer: string,
   delimiter: string,
 ): PreparedCall {
-  const { state, view } = run;
-  if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
-  const seats = reviewSchedule(state.order, state.offsets)[reviewer] ?? [];
+  const { view } = run;
+  const seats = answersFor(run.state, reviewer);
   const labels = run.labels[reviewer] ?? {};
   const seatOf = new Map(Object.entries(labels).map(([seat, label]) => [label, seat]));
   const bySeat = (label: string) => seatOf.get(label) ?? '';

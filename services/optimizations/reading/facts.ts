@@ -4,7 +4,7 @@ import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { occurredAt, openTexts, runEventOf } from './read-run.ts';
 import { erased } from './describe.ts';
-import { patchOf } from './view.ts';
+import { fieldsOfView, patchOf } from './view.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
@@ -13,7 +13,7 @@ import { runIdOf } from '#services/optimizations/run/events.ts';
 export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise<StreamFacts> {
   const runId = runIdOf(recorded.streamId);
   const event = runEventOf(recorded);
-  const texts = await openTexts(sealer, recorded);
+  const texts = await openTexts(sealer, recorded, fieldsOfView(event));
   const at = occurredAt(recorded);
   const row = rowPatch(event, texts, at);
   return {
@@ -39,7 +39,7 @@ function rowPatch(event: OptimizationEvent, texts: EventTexts, at: string): RowP
         title: texts['title'] ?? erased,
         description: (texts['challenge'] ?? erased).slice(0, 200),
         status: 'pending',
-        strategy: strategy as OptimizationSummary['strategy'],
+        strategy,
         challenge_type: challengeType,
         progress: 0,
         agreement_score: null,

@@ -1,38 +1,110 @@
 import type { StreamEvents } from '#db/streams.ts';
-import type { Sealer } from '#services/platform/seal.ts';
-import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
-import type { RunState } from '#services/optimizations/run/state.ts';
-import { foldRun, sealedFields } from './run-texts.ts';
-import type { OpenRun } from './run-texts.ts';
-import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
+import type { Sealer } from '#services/platform/seal.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { evolve, initialState } from '#services/optimizations/run/state.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
+import { applyPatch, beginView, fieldsOfView, patchOf } from './view.ts';
+import type { EventTexts, FieldsOf, RunView } from './view.ts';
 
-/** A run's whole stream with its texts opened; null for a run that does not exist. */
-export type ReadRun = (runId: string) => Promise<OpenRun | null>;
+/**
+ * One run with its texts opened: the decider's state, the view that people see, and the texts that
+ * only the next prompt needs. Everything is the fold of the run's stream.
+ */
+export type OpenRun = {
+  runId: string;
+  version: number;
+  state: RunState;
+  view: RunView;
+  /** By seat: the scrubbed answer that reviewers read. */
+  shown: Readonly<Record<string, string>>;
+  /** reviewer → answer → label, as fixed when the opinions closed. */
+  labels: Readonly<Record<string, Readonly<Record<string, string>>>>;
+};
+
+/**
+ * Null for a run that does not exist. Opening a text costs more than reading it, so a reader says
+ * which it needs; the others read like erased ones. Without a choice those of the view are opened.
+ */
+export type ReadRun = (
+  runId: string,
+  choose?: (state: RunState) => FieldsOf,
+) => Promise<OpenRun | null>;
 
 export function createReadRun(options: {
   readStream: (streamId: string) => Promise<StreamEvents>;
-  sealer: Sealer;
+  sealer: Pick<Sealer, 'open'>;
 }): ReadRun {
   const { readStream, sealer } = options;
-  return async (runId) => {
+  return async (runId, choose = () => fieldsOfView) => {
     const { events } = await readStream(streamOf(runId));
-    const lastRename = events.findLastIndex(({ type }) => type === 'OptimizationRenamed');
+    const fieldsOf = choose(events.map(runEventOf).reduce(evolve, initialState()));
+    const lastTitle = events.findLastIndex(({ type }) => type in titled);
     const opened = await Promise.all(
-      events.map(async (recorded, index) => ({
-        event: runEventOf(recorded),
-        position: recorded.streamPosition,
-        at: occurredAt(recorded),
+      events.map(async (recorded, index) => {
+        const event = runEventOf(recorded);
         // A title that was replaced is not worth opening.
-        texts:
-          recorded.type === 'OptimizationRenamed' && index < lastRename
-            ? {}
-            : await openTexts(sealer, recorded),
-      })),
+        const fields = fieldsOf(event).filter((field) => field !== 'title' || index === lastTitle);
+        return {
+          event,
+          position: recorded.streamPosition,
+          at: occurredAt(recorded),
+          texts: await openTexts(sealer, recorded, fields),
+        };
+      }),
     );
     return foldRun(runId, opened);
   };
+}
+
+const titled = { OptimizationCreated: true, OptimizationRenamed: true };
+
+export type ReadRunEvent = {
+  event: OptimizationEvent;
+  position: number;
+  at: string;
+  texts: EventTexts;
+};
+
+/** Null for a stream that has not begun. */
+export function foldRun(runId: string, events: readonly ReadRunEvent[]): OpenRun | null {
+  const [first, ...rest] = events;
+  if (!first) return null;
+  const begun: OpenRun = {
+    runId,
+    version: first.position,
+    state: evolve(initialState(), first.event),
+    view: beginView(patchOf(runId, first.event, first.texts, first.at)),
+    shown: {},
+    labels: {},
+  };
+  return rest.reduce(nextRun, begun);
+}
+
+function nextRun(run: OpenRun, { event, position, at, texts }: ReadRunEvent): OpenRun {
+  return {
+    ...run,
+    version: position,
+    state: evolve(run.state, event),
+    view: applyPatch(run.view, patchOf(run.runId, event, texts, at), position),
+    shown: withShown(run.shown, event, texts),
+    labels: event.type === 'OpinionsClosed' ? event.data.labels : run.labels,
+  };
+}
+
+function withShown(
+  shown: OpenRun['shown'],
+  event: OptimizationEvent,
+  texts: EventTexts,
+): OpenRun['shown'] {
+  if (event.type !== 'CallSucceeded') return shown;
+  const slot = parseSlot(event.data.slot);
+  const text = texts['shown'];
+  return slot.kind === 'opinion' && typeof text === 'string'
+    ? { ...shown, [slot.seat]: text }
+    : shown;
 }
 
 /**
@@ -41,19 +113,18 @@ export function createReadRun(options: {
  */
 export type ReadState = (runId: string) => Promise<RunState>;
 
-/** The sealed fields of one event in clear; null where the key is gone. */
+/** The given sealed fields of one event in clear, all of them by default; null where the key is gone. */
 export async function openTexts(
-  sealer: Sealer,
-  recorded: Pick<RecordedEvent, 'streamId' | 'type' | 'data'>,
+  sealer: Pick<Sealer, 'open'>,
+  { streamId, data }: Pick<RecordedEvent, 'streamId' | 'data'>,
+  fields?: readonly string[],
 ): Promise<EventTexts> {
-  const fields = fieldsOf(recorded.type);
-  const sealed = recorded.data['sealed'];
-  if (fields.length === 0 || typeof sealed !== 'object' || sealed === null) return {};
+  const sealed = (data['sealed'] ?? {}) as Readonly<Record<string, string>>;
   const entries = await Promise.all(
-    fields.map(async (field) => {
-      const value = (sealed as Record<string, unknown>)[field];
-      if (typeof value !== 'string') return [];
-      const opened = await sealer.open(value, { stream: recorded.streamId, field });
+    (fields ?? Object.keys(sealed)).map(async (field) => {
+      const value = sealed[field];
+      if (value === undefined) return [];
+      const opened = await sealer.open(value, { stream: streamId, field });
       return [[field, 'erased' in opened ? null : opened.text] as const];
     }),
   );
@@ -67,8 +138,4 @@ export function runEventOf(recorded: Pick<RecordedEvent, 'type' | 'data'>): Opti
 
 export function occurredAt(recorded: Pick<RecordedEvent, 'metadata'>): string {
   return String(recorded.metadata['occurredAt']);
-}
-
-function fieldsOf(type: string): readonly string[] {
-  return type in sealedFields ? sealedFields[type as keyof typeof sealedFields] : [];
 }

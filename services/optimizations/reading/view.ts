@@ -1,6 +1,8 @@
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
   CallOutcome,
+  ChallengeType,
   DraftChecks,
   LedgerTexts,
   MissingSeat,
@@ -81,8 +83,8 @@ export type RunView = {
     | 'synthesis'
     | 'settling'
     | 'closed';
-  challengeType: string;
-  strategy: string;
+  challengeType: ChallengeType;
+  strategy: StrategyId;
   price: number;
   priceUntil: string;
   retryOf: string | null;
@@ -127,7 +129,36 @@ type DeepPartial<Value> = Value extends readonly unknown[]
 /** The opened texts of one event by field; null where the key is gone. */
 export type EventTexts = Readonly<Record<string, string | null>>;
 
+/** The sealed fields of an event that a reader needs. */
+export type FieldsOf = (event: OptimizationEvent) => readonly string[];
+
 // ── events to patches ───────────────────────────────────────────────────────────────────────────
+
+/** The fields that `patchOf` reads. */
+export const fieldsOfView: FieldsOf = (event) => {
+  switch (event.type) {
+    case 'OptimizationCreated':
+      return ['title', ...questionFields];
+    case 'CallSucceeded':
+      return fieldsOfCall[event.data.outcome.kind];
+    case 'ClaimsFixed':
+      return ['ledger'];
+    case 'OptimizationRenamed':
+      return ['title'];
+    default:
+      return [];
+  }
+};
+
+export const questionFields = ['challenge', 'context', 'objectives', 'constraints'] as const;
+
+const fieldsOfCall: Readonly<Record<CallOutcome['kind'], readonly string[]>> = {
+  opinion: ['reply'],
+  claims: [],
+  review: ['notes'],
+  draft: ['reply'],
+  verify: [],
+};
 
 /** The patch of one event, computed from that event alone. `at` is when it occurred. */
 export function patchOf(
@@ -304,6 +335,8 @@ const emptySchedule: Schedule = {
   verifiers: [],
   minFamilies: 0,
   typicalSeconds: 0,
+  strongest: '',
+  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 0,
     opinionsHard: 0,
@@ -320,7 +353,7 @@ const emptyView: RunView = {
   version: 0,
   stage: 'draft',
   challengeType: 'other',
-  strategy: '',
+  strategy: 'balanced',
   price: 0,
   priceUntil: '',
   retryOf: null,

@@ -1,4 +1,6 @@
 import type { Effort, FailureClass, UsageRecord } from '#services/models/model.ts';
+import type { SeatRole } from '#services/models/strategies.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
 
 /**
  * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
@@ -9,17 +11,17 @@ import type { Effort, FailureClass, UsageRecord } from '#services/models/model.t
  * be replayed after the text has been erased. Costs are integer micro-dollars, times ISO 8601 UTC.
  */
 
-export type ChallengeType =
-  | 'business_strategy'
-  | 'marketing'
-  | 'operations'
-  | 'finance'
-  | 'product'
-  | 'sales'
-  | 'hiring'
-  | 'other';
-
-export type SeatRole = 'strategic' | 'risk' | 'implementation';
+export const challengeTypes = [
+  'business_strategy',
+  'marketing',
+  'operations',
+  'finance',
+  'product',
+  'sales',
+  'hiring',
+  'other',
+] as const;
+export type ChallengeType = (typeof challengeTypes)[number];
 
 /** A model in a run: on the panel, or as extractor, synthesiser or verifier. */
 export type CouncilModel = {
@@ -45,9 +47,9 @@ export type Schedule = {
   /** What a run of this strategy usually takes, for the estimate that people see. */
   typicalSeconds: number;
   /** The seat whose model costs most, by which people tell how much a missing seat matters. */
-  strongest?: string;
+  strongest: string;
   /** A price of this run was last read more than 30 days before it was created. */
-  pricesStale?: boolean;
+  pricesStale: boolean;
   deadlinesMs: {
     opinionsSoft: number;
     opinionsHard: number;
@@ -250,7 +252,7 @@ export type OptimizationEvent =
       {
         userId: string;
         challengeType: ChallengeType;
-        strategy: string;
+        strategy: StrategyId;
         /** Credits. */
         price: number;
         /** The price holds until here. */

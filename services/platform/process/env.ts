@@ -49,8 +49,6 @@ export type Env = {
   /** Origins that may call the API from a browser besides our own. */
   corsOrigins: readonly string[];
   trustedProxyHops: number;
-  /** Where only API processes reach each other. */
-  peerHost: string;
   /** Absolute path. */
   dataDir: string;
   /** Null means the embedded Postgres in `dataDir`. */
@@ -140,7 +138,6 @@ export function readEnv(source: EnvSource): Env {
     devPagesToken: values.DEV_PAGES_TOKEN ?? null,
     port: values.PORT,
     host: values.HOST,
-    peerHost: values.PEER_HOST,
     publicUrl: values.PUBLIC_URL ?? `http://${hostInUrl(values.HOST)}:${values.PORT}`,
     corsOrigins: values.CORS_ORIGINS,
     trustedProxyHops: values.TRUSTED_PROXY_HOPS,
@@ -334,7 +331,6 @@ const envSchema = v.object({
   ),
   PORT: v.optional(wholeNumber(0, 65_535), '3000'),
   HOST: v.optional(v.string(), '127.0.0.1'),
-  PEER_HOST: v.optional(v.string(), '127.0.0.1'),
   PUBLIC_URL: v.optional(originUrl),
   CORS_ORIGINS: origins,
   TRUSTED_PROXY_HOPS: v.optional(wholeNumber(0, 10), '0'),

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { modelOf as catalogued } from '#services/models/catalogue.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
-import { normalizeSpace } from '#services/optimizations/prompts/scrub.ts';
-import { prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
+import { normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
+import { fieldsOfPrompt, prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
 import type {
   CouncilModel,
@@ -17,8 +17,8 @@ import type { OptimizationCommand } from '#services/optimizations/run/optimizati
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
-import { foldRun } from '#services/optimizations/reading/run-texts.ts';
-import type { OpenRun, ReadRunEvent } from '#services/optimizations/reading/run-texts.ts';
+import { createReadRun, foldRun } from '#services/optimizations/reading/read-run.ts';
+import type { OpenRun, ReadRunEvent } from '#services/optimizations/reading/read-run.ts';
 import { labelPattern } from '#services/platform/seeded.ts';
 import { modelOf, parseSlot } from '#services/optimizations/run/slots.ts';
 import type { EventTexts } from '#services/optimizations/reading/view.ts';
@@ -76,6 +76,7 @@ type Asked = {
   model: string;
   /** As the call was prepared. */
   run: OpenRun;
+  read: readonly ReadRunEvent[];
   prepared: PreparedCall;
   reply: string;
   checked: CheckedCall;
@@ -169,7 +170,15 @@ function answered(told: Told, slot: Slot, reply: Reply = sandbox): Told {
     ...texts,
     ...(ledger ? { ledger: JSON.stringify(ledger) } : {}),
   });
-  const asked = { slot, model, run, prepared, reply: text, checked: checked.value };
+  const asked = {
+    slot,
+    model,
+    run,
+    read: told.read,
+    prepared,
+    reply: text,
+    checked: checked.value,
+  };
   return { ...ended, asked: [...told.asked, asked] };
 }
 
@@ -261,6 +270,83 @@ describe('a run asked of the sandbox', () => {
     expect(other.asked[0]?.prepared.request.prompt).not.toBe(
       balanced.asked[0]?.prepared.request.prompt,
     );
+  });
+});
+
+/** The run read from its stream, and how many sealed texts that opened. */
+async function readSealed(
+  read: readonly ReadRunEvent[],
+  slot?: Slot,
+  isErased = false,
+): Promise<{ run: OpenRun | null; opens: number }> {
+  let opens = 0;
+  const readRun = createReadRun({
+    readStream: async () => ({
+      version: read.length,
+      events: read.map(({ event, position, at, texts }) => ({
+        streamId: `optimization-${runId}`,
+        type: event.type,
+        streamPosition: position,
+        data: Object.keys(texts).length === 0 ? event.data : { ...event.data, sealed: texts },
+        metadata: { occurredAt: at },
+        messageId: String(position),
+        globalPosition: String(position),
+        transactionId: '1',
+      })),
+    }),
+    sealer: {
+      async open(text) {
+        opens += 1;
+        return isErased ? { erased: true } : { text };
+      },
+    },
+  });
+  const run = await readRun(runId, slot === undefined ? undefined : fieldsOfPrompt(slot));
+  return { run, opens };
+}
+
+describe('reading a run', () => {
+  const withoutLedger = upTo(
+    after(upTo(begun(questions[0]!), 'claims'), deadline('claims', 'hard')),
+    'settling',
+  );
+  const uncitedOnce: Reply = (call) => {
+    const reply = sandbox(call);
+    if (call.slot !== 'draft.1') return reply;
+    return JSON.stringify({ ...(JSON.parse(reply) as Draft), decision: 'Spend 987654 at once.' });
+  };
+  const repaired = upTo(begun(questions[0]!), 'settling', uncitedOnce);
+
+  test('a call with only the texts of its prompt asks the same as with all texts', async () => {
+    expect(repaired.asked.map(({ slot }) => slot)).toContain('draft.2');
+    for (const { asked } of [balanced, withoutLedger, repaired])
+      for (const { slot, read, prepared } of asked) {
+        const { run } = await readSealed(read, slot);
+        expect(prepareCall(run!, slot, 1).request).toEqual(prepared.request);
+      }
+  });
+
+  test('a call opens only the texts that its prompt names', async () => {
+    const opens: Record<string, number> = {};
+    for (const { slot, read } of repaired.asked)
+      opens[kindOf(slot)] = (opens[kindOf(slot)] ?? 0) + (await readSealed(read, slot)).opens;
+    const question = 4;
+    const ledger = 1;
+    expect(opens).toEqual({
+      opinion: 7 * question,
+      claims: question + 7 * 2,
+      review: 7 * (question + 6 + ledger),
+      // The second draft repairs the first, which it is shown.
+      draft: 2 * (question + 7 * 2 + ledger) + 1,
+      verify: 2 * (1 + ledger),
+    });
+  });
+
+  test('a page opens the texts that it shows and no other', async () => {
+    const { run, opens } = await readSealed(balanced.read);
+    expect(run?.view).toEqual(opened(balanced).view);
+    // The question with its title, seven answers and reviews, the ledger and the recommendation.
+    expect(opens).toBe(5 + 7 + 7 + 1 + 1);
   });
 });
 
@@ -532,14 +618,10 @@ describe('any call', () => {
     expect(new Set(codes).size).toBe(6);
   });
 
-  test('of a run whose text is erased asks nothing', () => {
-    for (const { slot, run } of balanced.asked) {
-      const erased: OpenRun = {
-        ...run,
-        shown: {},
-        view: { ...run.view, challenge: null, context: null, objectives: [], constraints: [] },
-      };
-      expect(() => prepareCall(erased, slot, 1)).toThrow(TextErased);
+  test('of a run whose text is erased asks nothing', async () => {
+    for (const { slot, read } of balanced.asked) {
+      const { run } = await readSealed(read, slot, true);
+      expect(() => prepareCall(run!, slot, 1)).toThrow(TextErased);
     }
   });
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
+import { balanceChange } from '#services/credits/account/movements.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import type {
@@ -363,7 +364,6 @@ export function createAuditor(): Auditor {
       case 'CreditsGranted':
       case 'ClawbackSet':
       case 'LotRevoked':
-      case 'RevocationDeferred':
       case 'DebtIncurred':
       case 'DebtSettled':
       case 'DebtCancelled':
@@ -441,6 +441,8 @@ function emptyRun(): RunAudit {
       verifiers: [],
       minFamilies: 0,
       typicalSeconds: 0,
+      strongest: '',
+      pricesStale: false,
       deadlinesMs: {
         opinionsSoft: 0,
         opinionsHard: 0,

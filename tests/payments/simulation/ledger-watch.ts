@@ -174,8 +174,8 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
         move(account, [event.data], 'revoked', 'available');
         return countTaken(account, event.data, -event.data.credits);
       case 'DebtIncurred': {
-        const { debt = '', lotId, credits } = event.data;
-        const clawback = lotOf(account, lotId).clawbacks.get(event.data.ref ?? '');
+        const { debt, lotId, credits, ref } = event.data;
+        const clawback = lotOf(account, lotId).clawbacks.get(ref);
         requireThat(clawback?.owes === true, 'A debt comes of a clawback that only freezes', event);
         owe(account, debt, credits);
         return countTaken(account, event.data, credits);
@@ -217,8 +217,6 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
           available: new Map([...account.lots].map(([lotId, lot]) => [lotId, lot.available])),
         };
         return;
-      case 'RevocationDeferred':
-        throw new SimulationFault('An event was written that is no longer written');
     }
   }
 
@@ -405,7 +403,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
 
   function countTaken(
     account: WatchedAccount,
-    { lotId, ref = '' }: { lotId: string; ref?: string },
+    { lotId, ref }: { lotId: string; ref: string },
     credits: number,
   ): void {
     const { clawbacks } = lotOf(account, lotId);

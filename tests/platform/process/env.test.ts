@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { providerDefinitions } from '#services/models/registry.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
 import {
   knownVariables,
   loadEnv,
@@ -41,7 +41,6 @@ describe('reading the variables', () => {
     expect(readEnv({})).toMatchObject({
       mode: 'local',
       host: '127.0.0.1',
-      peerHost: '127.0.0.1',
       port: 3000,
       publicUrl: 'http://127.0.0.1:3000',
       databaseUrl: null,

@@ -146,6 +146,9 @@ describe('the whole application', () => {
       for (let call = 0; call < 10; call += 1)
         expect(await mailsOf(second, 'second@example.com', cookie)).toHaveLength(1);
       expect((await fetch(`${second.url}/dev/mail`)).status).toBe(404);
+      // Two API processes share this port.
+      const polled = await fetch(`${second.url}/socket.io/?EIO=4&transport=polling`);
+      expect(await polled.json()).toMatchObject({ message: 'Transport unknown' });
       const headers = { accept: 'text/html', cookie };
       const response = await fetch(`${second.url}/dev/mail`, { headers });
       expect(await response.text()).toContain('to first@example.com');

@@ -3,36 +3,35 @@ import { ProblemReply } from '#services/platform/contract.ts';
 import type { BodyOf, ItemOf, Method, PathOf, QueryOf, Reads, ReplyOf } from './endpoint-types.ts';
 
 /**
- * The one way from the browser to the server. Every call sends the access token, every reply is
- * checked against its contract, and whatever goes wrong arrives as an `ApiProblem`.
+ * The only way from the browser to the server. Every call sends the access token, every reply is
+ * checked against its contract, and every failure is an `ApiProblem`.
  *
- * The access token lives in this module and nowhere else: never in storage, never in a URL.
+ * The access token lives only in this module: never in storage, never in a URL.
  */
 
-/** Milliseconds after which a call counts as failed. */
 const timeoutMs = 20_000;
-/** Waits before the second and the third try of a read, in milliseconds. */
+/** Delays before the second and third attempt of a read, in milliseconds. */
 const retryDelaysMs = [300, 1_000] as const;
-/** A token this close to its end, in milliseconds, is renewed before the call and not after it. */
+/** A token that expires within this time, in milliseconds, is renewed before the call. */
 const renewAheadMs = 30_000;
 
 export type FieldProblem = { readonly field: string; readonly message: string };
 
-/** A refusal of the server, or a call that never got an answer (status 0). */
+/** A refusal by the server, or a call without a usable response (status 0). */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
-  /** HTTP status; 0 when there was no usable answer. */
+  /** HTTP status; 0 without a usable response. */
   readonly status: number;
   /** Stable name of the problem, such as `insufficient-credits`; `network` for status 0. */
   readonly code: string;
-  /** The heading that the server gives it, such as 'Email already in use'. */
+  /** The server's title, such as 'Email already in use'. */
   readonly title: string | null;
   readonly errors: readonly FieldProblem[];
-  /** Names the call in the server's log; null when the call never arrived. */
+  /** Identifies the call in the server's log; null when the call never arrived. */
   readonly request_id: string | null;
-  /** Seconds to wait before another try, when the server said so. */
+  /** The server's Retry-After, in seconds. */
   readonly retryAfterSeconds: number | null;
-  /** Every member of the problem document, for those that carry figures. */
+  /** The whole problem document; some carry figures. */
   readonly members: Readonly<Record<string, unknown>>;
 
   constructor(fields: {
@@ -57,33 +56,33 @@ export class ApiProblem extends Error {
   }
 }
 
-/** What a proxy in between says in the server's place may lack any of it. */
+/** A proxy's problem document may lack any of these. */
 const ProblemDocument = v.partial(ProblemReply);
 
 type Token = { readonly value: string; readonly expiresAtMs: number };
 let token: Token | null = null;
 
-/** Keeps the token for the calls that follow; null forgets it. `expires_at` is an ISO time. */
+/** Keeps the token for later calls; null forgets it. `expires_at` is an ISO time. */
 export function setAccessToken(next: { token: string; expires_at: string } | null): void {
   token = next && { value: next.token, expiresAtMs: Date.parse(next.expires_at) };
 }
 
-/** The token for a connection that this module does not open itself, such as the event stream. */
+/** The token for a connection this module does not open, such as the event stream. */
 export async function currentAccessToken(): Promise<string | null> {
   if (token && token.expiresAtMs - Date.now() < renewAheadMs) await renew?.();
   return token?.value ?? null;
 }
 
-/** Milliseconds until the token ends, less than nought when it has; null without one. */
+/** Milliseconds until the token expires, negative when it has; null without a token. */
 export function accessTokenLeftMs(): number | null {
   return token && token.expiresAtMs - Date.now();
 }
 
-/** Resolves once a fresh token is set, or once it is certain that there is none. */
+/** Resolves once a fresh token is set, or once there is certainly none. */
 type Renew = () => Promise<unknown>;
 let renew: Renew | undefined;
 
-/** Tells this module how to get a fresh token; the session calls it once, when it is loaded. */
+/** Sets how to get a fresh token. The session calls it once, when it is loaded. */
 export function renewAccessTokenWith(call: Renew): void {
   renew = call;
 }
@@ -95,8 +94,8 @@ export type ReadOptions<P extends string> = Pick<CallOptions, 'signal' | 'timeou
 };
 
 /**
- * Reads `/api{path}` and answers its `data`. Tried up to three times when there was no answer or the
- * server was at fault.
+ * Reads `/api{path}` and returns its `data`. A read is attempted up to three times when no response
+ * came or the server failed.
  */
 export async function read<P extends PathOf<'GET'>, S extends v.GenericSchema>(
   path: P,
@@ -115,7 +114,7 @@ const Pagination = v.object({
 });
 export type Page<T> = { data: T[]; pagination: v.InferOutput<typeof Pagination> };
 
-/** Reads one of the lists that come whole, with their pagination beside them. */
+/** Reads an unpaged list together with its pagination. */
 export async function readPage<P extends PathOf<'GET'>, S extends v.GenericSchema>(
   path: P,
   itemSchema: S & Reads<ItemOf<P>, S>,
@@ -127,8 +126,8 @@ export async function readPage<P extends PathOf<'GET'>, S extends v.GenericSchem
 }
 
 /**
- * Sends a command and answers the reply's `data`. Every write carries an idempotency key, so the
- * same intent sent twice happens once: a caller that may send again passes the same `key` again.
+ * Sends a command and returns the reply's `data`. Every write carries an idempotency key. A caller
+ * that may send the same intent again passes the same `key`.
  */
 export async function write<
   M extends 'POST' | 'PATCH' | 'DELETE',
@@ -146,36 +145,33 @@ export async function write<
   return dataOf<v.InferOutput<S>>(reply, schema);
 }
 
-/** The `data` of a reply, checked against its contract. */
 export function dataOf<T>(body: unknown, schema: Schema<T>): T {
   return unwrap(body, v.object({ data: schema })).data;
 }
 
 type CallOptions = {
   signal?: AbortSignal | undefined;
-  /** Milliseconds after which this call counts as failed. */
   timeoutMs?: number;
-  /** Lets the call end even when the page is left meanwhile. */
+  /** Lets the call finish even if the page is left. */
   keepalive?: boolean;
 };
 
-/** One call, as it is sent. */
 export type Call = CallOptions & {
   method: Method;
   path: string;
   query?: Query;
   content?: { readonly type: string; readonly value: string | Blob };
   key?: string;
-  /** The media type to answer with; JSON unless told otherwise. */
+  /** The media type to accept; JSON by default. */
   accept?: string;
 };
 
-/** Sends a call and answers its body, not yet checked. @throws ApiProblem */
+/** Sends a call and returns its unchecked body. @throws ApiProblem */
 export async function send(call: Call): Promise<unknown> {
   return parsed(await answered(call));
 }
 
-/** One call; a second one with a fresh token when the server no longer knows the first. */
+/** One call; a second one with a fresh token after a 401. */
 export async function answered(call: Call): Promise<Response> {
   const asksForToken = call.path.startsWith('/auth/');
   const bearer = asksForToken ? (token?.value ?? null) : await currentAccessToken();
@@ -226,7 +222,7 @@ async function parsed(response: Response): Promise<unknown> {
   }
 }
 
-/** What a refusal says. A proxy's error page is not JSON, yet its status still says what happened. */
+/** A proxy's error page is not JSON, yet its status is meaningful. */
 export async function refusal(response: Response): Promise<ApiProblem> {
   const body: unknown = await response.json().catch(() => ({}));
   const parse = v.safeParse(ProblemDocument, body);
@@ -235,7 +231,7 @@ export async function refusal(response: Response): Promise<ApiProblem> {
   return new ApiProblem({
     status: response.status,
     code: problem.code ?? 'unknown',
-    // `message` may be worded for programs that look for key words in it.
+    // `message` may be worded for programs that search it for keywords.
     message: problem.detail ?? problem.message ?? 'Request failed',
     title: problem.title ?? null,
     errors: problem.errors ?? [],
@@ -252,7 +248,6 @@ function unwrap<T>(body: unknown, schema: Schema<T>): T {
   throw noAnswer('unreadable-reply', result.issues);
 }
 
-/** There was no answer that can be used, and why. */
 export function noAnswer(
   code: 'network' | 'timeout' | 'unreadable-reply',
   cause: unknown,
@@ -260,7 +255,7 @@ export function noAnswer(
   return new ApiProblem({ status: 0, code, message: 'Network error occurred', cause });
 }
 
-/** Whether another try may help: no answer, or a fault that is the server's own. */
+/** Whether a retry may help: no response, or a fault of the server. */
 export function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiProblem &&
@@ -269,7 +264,7 @@ export function isTransient(error: unknown): boolean {
   );
 }
 
-/** Up to three tries of a call that may be made again. */
+/** Up to three attempts of a call that is safe to repeat. */
 export async function retried<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (const delayMs of retryDelaysMs) {
     try {

@@ -11,9 +11,11 @@ import {
 } from './api.ts';
 import type { PathOf, Reads, ReplyOf } from './endpoint-types.ts';
 
-/** Files to and from the server. Few pages have any, so the first load goes without this. */
+/** File transfers. Few pages need them, so they are not in the first load. */
 
-/** Reads `/api{path}` as a file of the given media type, such as `text/csv`. Tried again like `read`. */
+/**
+ * Reads `/api{path}` as a file of the given media type, such as `text/csv`. Retried like `read`.
+ */
 export async function readFile<P extends PathOf<'GET'>>(
   path: P,
   mediaType: string,
@@ -23,17 +25,17 @@ export async function readFile<P extends PathOf<'GET'>>(
   return retried(async () => {
     const response = await answered(call);
     if (!response.ok) throw await refusal(response);
-    // A proxy in between may answer with a page of its own.
+    // A proxy may respond with a page of its own.
     if (!response.headers.get('content-type')?.startsWith(mediaType))
       throw noAnswer('unreadable-reply', response.headers.get('content-type'));
-    // Bytes, because read as a text it would lose the mark by which spreadsheets know UTF-8.
+    // Bytes, because decoding as text would drop the byte order mark that spreadsheets need.
     return response.blob().catch((cause: unknown) => {
       throw noAnswer('network', cause);
     });
   }, options.signal);
 }
 
-/** Puts a file, as the bytes that it is, and answers the reply's `data`. */
+/** Uploads a file and returns the reply's `data`. */
 export async function upload<P extends PathOf<'PUT'>, S extends v.GenericSchema>(
   path: P,
   file: Blob,

@@ -1,8 +1,8 @@
 import { ApiProblem } from './api.ts';
 
 /**
- * What a person reads when a call fails, by problem code and then by status. The server's own
- * sentence wins when it has one that was written for people; internal causes never reach a screen.
+ * What users read when a call fails, by problem code, then by status. The server's own sentence
+ * wins when it was written for users; internal causes never reach a screen.
  */
 const sentenceByStatus: Readonly<Record<number, string>> = {
   0: 'Network error occurred.',
@@ -14,7 +14,7 @@ const sentenceByStatus: Readonly<Record<number, string>> = {
   429: 'Too many attempts.',
 };
 
-/** One sentence for any error, and how long to wait when the server said so. */
+/** One sentence for any error, with the server's Retry-After. */
 export function problemSentence(error: unknown): string {
   if (!(error instanceof ApiProblem)) return 'Something went wrong on this page.';
   if (error.code === 'timeout') return 'The server took too long to answer.';
@@ -24,7 +24,7 @@ export function problemSentence(error: unknown): string {
   return sentenceByStatus[error.status] ?? 'Request failed';
 }
 
-/** "Try again in 42 s." for a known wait in seconds, else the specified sentence. */
+/** "Try again in 42 s." for a known wait, else the specified sentence. */
 export function waitSentence(seconds: number | null): string {
   if (seconds === null || seconds <= 0) return 'Please wait a moment before trying again.';
   if (seconds < 90) return `Please try again in ${seconds} s.`;

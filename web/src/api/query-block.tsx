@@ -5,7 +5,7 @@ import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
-/** What a page reads of a query; every result of `useQuery` is one. */
+/** The part of a `useQuery` result that a page reads. */
 export type Answer<T> = {
   readonly data: T | undefined;
   readonly error: unknown;
@@ -15,8 +15,8 @@ export type Answer<T> = {
 };
 
 /**
- * A part of a page that stands on one query. A failure of it leaves the rest of the page alone and is
- * tried again here; what was read before stays, with its age.
+ * A part of a page that depends on one query. Its failure leaves the rest of the page alone and is
+ * retried here. Data from an earlier read stays visible, with its age.
  */
 export function QueryBlock<T>({
   answer,
@@ -27,7 +27,6 @@ export function QueryBlock<T>({
   children,
 }: {
   answer: Answer<T>;
-  /** "Loading transactions". */
   label: string;
   /** What failed, as a sentence: 'Failed to load credit information'. */
   failure: string;
@@ -63,12 +62,12 @@ export function QueryBlock<T>({
   );
 }
 
-/** There is no such thing for this person, and asking again changes nothing. */
+/** A 404: retrying would change nothing. */
 export function isMissing({ data, error }: Pick<Answer<unknown>, 'data' | 'error'>): boolean {
   return data === undefined && error instanceof ApiProblem && error.status === 404;
 }
 
-/** The age of figures that could not be read again. */
+/** The age of data that could not be refreshed. */
 export function LastRead({
   answer,
   onRetry,

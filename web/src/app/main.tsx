@@ -7,18 +7,17 @@ import { followPageViews } from './page-view.ts';
 import { createAppRouter } from './router.tsx';
 
 /**
- * A prerendered page already shows what the router is about to render. It is taken over as it
- * stands, so that nothing flickers and nothing typed meanwhile is lost: the route's code is loaded
- * first, and the router is told that its first render continues a server's.
+ * A prerendered page is hydrated as it stands, so that nothing flickers and no typed text is lost.
+ * The route's code is loaded first, and the router is marked as continuing a server render.
  *
- * A function and not top-level awaits: the route's code imports from this chunk, and would wait for
- * it to finish while it waits for the route.
+ * A function and not top-level awaits: the route's code imports from this chunk, so both would wait
+ * for each other.
  */
 async function start(): Promise<void> {
-  // Before anything else, so that nothing here ever sees an address with a secret in it.
+  // First of all, so that no other code ever sees an address with a secret in it.
   takeArrival();
-  // A link that is pasted into this tab changes only the fragment and loads no page; heard before the
-  // router hears it.
+  // A link pasted into this tab changes only the fragment and loads no page. This listener must run
+  // before the router's.
   window.addEventListener('popstate', takeArrival);
   const container = document.getElementById('app');
   if (!container) throw new Error('The page has no #app');

@@ -6,7 +6,7 @@ import { MemberBar } from '#web/features/shell/member-bar.tsx';
 import { useLiveStream } from '#web/live/live.ts';
 import { queryClient } from '#web/api/query-client.ts';
 
-/** Around every page of a person who is signed in: the bar, and the tab's one live stream. */
+/** Around every signed-in page: the bar and the tab's one live stream. */
 export function MemberShell({ user, onLogout }: { user: User; onLogout: () => void }): ReactNode {
   useLiveStream();
   return (

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
-/** A page that is on its way and took longer than 150 ms: heading, a line, two blocks. */
+/** A page that takes longer than 150 ms to load: heading, a line, two blocks. */
 export function PagePending(): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 py-8 sm:px-6" aria-busy="true">

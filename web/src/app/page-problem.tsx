@@ -6,7 +6,7 @@ import { productName } from './product.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 
-/** What stands in a page's place when it could not be shown. The bars around it keep working. */
+/** Replaces a page that could not be shown. The bars around it keep working. */
 export function PageProblem({ error, reset }: ErrorComponentProps): ReactNode {
   const router = useRouter();
   return (
@@ -38,7 +38,7 @@ export function PageProblem({ error, reset }: ErrorComponentProps): ReactNode {
   );
 }
 
-/** Browsers word it differently when a file of the page is no longer on the server. */
+/** Browsers word a missing script file differently. */
 function isOldVersion(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -1,13 +1,13 @@
 import { windowTitle } from './product.ts';
 import type { AppRouter } from './router.tsx';
 
-/** Milliseconds that a page may load before its heading is no longer waited for. */
+/** Milliseconds to wait for the heading of a page that is still loading. */
 const headingWaitMs = 5_000;
 
 /**
- * After each change of page: the window's title, and the focus on the new page's heading, so that a
- * screen reader starts there. A link to a part of a page focuses that part. The first page keeps the
- * browser's own focus. Answers the function that stops.
+ * After each navigation: sets the window's title and focuses the new page's heading, so that a
+ * screen reader starts there. A link to a part of a page focuses that part. The first page keeps
+ * the browser's own focus. Returns the function that stops it.
  */
 export function followPageViews(router: AppRouter): () => void {
   let first = true;
@@ -28,8 +28,8 @@ export function followPageViews(router: AppRouter): () => void {
 }
 
 /**
- * Focuses what `find` finds, at once or when a page that is still loading shows it, unless somebody
- * has moved the focus meanwhile. Answers the function that gives up.
+ * Focuses what `find` returns, at once or when a loading page shows it, unless the user has moved
+ * the focus meanwhile. Returns the function that cancels it.
  */
 function focusWhenThere(find: () => Element | null): () => void {
   if (focus(find())) return () => undefined;

@@ -6,7 +6,7 @@ import { PagePending } from './page-pending.tsx';
 import { createAppRouter } from './router.tsx';
 import { windowTitle } from './product.ts';
 
-/** Renders pages to text while the application is built; runs in Node, never in a browser. */
+/** Renders pages to text during the build; runs in Node only. */
 export type RenderedPage = { html: string; title: string; description: string | undefined };
 
 export async function renderPage(path: string): Promise<RenderedPage> {
@@ -21,7 +21,7 @@ export async function renderPage(path: string): Promise<RenderedPage> {
   };
 }
 
-/** What a page of the signed-in area shows before its script runs. */
+/** What a signed-in page shows before its script runs. */
 export function renderShell(): RenderedPage {
   return {
     html: renderToStaticMarkup(
@@ -37,7 +37,7 @@ export function renderShell(): RenderedPage {
   };
 }
 
-/** The route of every address that no other has. The server answers it with 404 by itself. */
+/** The catch-all route. The server sends it with status 404. */
 const missing = '/$';
 
 /** Every path of the application, by what the server sends for it. */

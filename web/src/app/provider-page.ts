@@ -1,19 +1,19 @@
 import { useEffect } from 'react';
 
 /**
- * The payment provider's own pages: checkout, cards and invoices. The server names their addresses,
- * and a person leaves this site for them.
+ * The payment provider's own pages: checkout, cards and invoices. The server supplies their
+ * addresses.
  */
 
-/** The address when a browser may be sent to it, else null: never a `javascript:` or a `data:` one. */
+/** The address when a browser may go there, else null: never `javascript:` or `data:`. */
 export function providerAddress(named: string | null | undefined): string | null {
   if (!named || !URL.canParse(named)) return null;
   return /^https?:$/.test(new URL(named).protocol) ? named : null;
 }
 
 /**
- * Calls back when this page is shown again after somebody was away: a browser may bring it back from
- * its memory as it was left, with a button that still waits.
+ * Calls back when this page is shown again. A browser may restore it from its cache with a button
+ * that is still busy.
  */
 export function useComingBack(comeBack: () => void): void {
   useEffect(() => {

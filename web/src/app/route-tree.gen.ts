@@ -27,9 +27,9 @@ import { Route as SignedInProfileRouteImport } from './../routes/_signed-in/prof
 import { Route as AuthConfirmRouteImport } from './../routes/auth.confirm.tsx'
 import { Route as AuthErrorRouteImport } from './../routes/auth.error.tsx'
 import { Route as AuthVerifyEmailRouteImport } from './../routes/auth.verify-email.tsx'
-import { Route as SignedInCreditsPlanRouteImport } from './../routes/_signed-in/credits_.plan.tsx'
-import { Route as SignedInCreditsPurchaseRouteImport } from './../routes/_signed-in/credits_.purchase.tsx'
-import { Route as SignedInCreditsSuccessRouteImport } from './../routes/_signed-in/credits_.success.tsx'
+import { Route as SignedInCreditsPlanRouteImport } from './../routes/_signed-in/credits_/plan.tsx'
+import { Route as SignedInCreditsPurchaseRouteImport } from './../routes/_signed-in/credits_/purchase.tsx'
+import { Route as SignedInCreditsSuccessRouteImport } from './../routes/_signed-in/credits_/success.tsx'
 import { Route as SignedInDashboardOptimizationsRouteImport } from './../routes/_signed-in/dashboard_.optimizations.tsx'
 import { Route as SignedInOptimizationIdRouteImport } from './../routes/_signed-in/optimization_.$id.tsx'
 import { Route as SignedInOptimizationsIdRouteImport } from './../routes/_signed-in/optimizations.$id.tsx'
@@ -37,8 +37,8 @@ import { Route as SignedInRecipesIndexRouteImport } from './../routes/_signed-in
 import { Route as SignedInRecipesIdRouteImport } from './../routes/_signed-in/recipes.$id.tsx'
 import { Route as SignedInRecipesNewRouteImport } from './../routes/_signed-in/recipes.new.tsx'
 import { Route as AuthLinkKindRouteImport } from './../routes/auth.link.$kind.tsx'
-import { Route as SignedInCreditsStatementsIndexRouteImport } from './../routes/_signed-in/credits_.statements.index.tsx'
-import { Route as SignedInCreditsStatementsMonthRouteImport } from './../routes/_signed-in/credits_.statements.$month.tsx'
+import { Route as SignedInCreditsStatementsIndexRouteImport } from './../routes/_signed-in/credits_/statements.index.tsx'
+import { Route as SignedInCreditsStatementsMonthRouteImport } from './../routes/_signed-in/credits_/statements.$month.tsx'
 import { Route as SignedInRecipesIdEditRouteImport } from './../routes/_signed-in/recipes.$id_.edit.tsx'
 
 const IndexRoute = IndexRouteImport.update({

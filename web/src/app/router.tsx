@@ -4,14 +4,14 @@ import { PagePending } from './page-pending.tsx';
 import { routeTree } from './route-tree.gen.ts';
 
 /**
- * The router of one page view. In the browser it reads the address bar; the prerenderer passes a
- * history of its own.
+ * The router of one page view. In the browser it reads the address bar; the prerenderer passes its
+ * own history.
  */
 export function createAppRouter(history?: RouterHistory) {
   return createRouter({
     routeTree,
     ...(history ? { history } : {}),
-    // On the server this would write a script into the page, which the content policy forbids.
+    // Otherwise the server would write a script into the page, which the content policy forbids.
     scrollRestoration: typeof document !== 'undefined',
     defaultPreload: 'intent',
     defaultPendingMs: 150,
@@ -28,11 +28,11 @@ declare module '@tanstack/react-router' {
     router: AppRouter;
   }
   interface StaticDataRouteOption {
-    /** The page's name in the title of the window. */
+    /** The page's name in the window title. */
     title?: string;
     /** For search engines and previews. */
     description?: string;
-    /** Rendered to a file when the application is built. Public pages only. */
+    /** Rendered to a file by the build. Public pages only. */
     prerender?: true;
   }
 }

@@ -49,7 +49,7 @@ Keep **two** retained clients through the change.
 ![an image that is never loaded](https://example.com/pixel.png)
 `;
 
-/** Exemplary values only; nothing here is a figure of the product. */
+/** Example values only. */
 export function Gallery(): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-12 px-4 py-8 sm:px-6">

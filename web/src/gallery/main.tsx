@@ -1,6 +1,6 @@
 /**
- * Every component in every state, on one page of the development server: `/gallery`. It is an entry
- * of its own and no route, so the build of the application never sees it.
+ * Every component in every state, on the development server's `/gallery`. It is a separate entry
+ * and no route, so it is never part of the build.
  */
 import {
   createMemoryHistory,

@@ -4,11 +4,11 @@ import { Bye, Delta, Fact, Snapshot, Stale } from '#services/live/contract.ts';
 import { ProblemReply } from '#services/platform/contract.ts';
 
 /**
- * The one stream of this page: opened, read, watched and opened again for as long as somebody wants
- * it. It knows nothing of what the messages mean.
+ * The page's one event stream. It is opened, read, watched and reopened while the page wants it. It
+ * knows nothing of what the messages mean.
  *
  *   idle ──► connecting ──► connected ──► reconnecting ──► connected …
- *                 └──► error or offline: it keeps trying, and says meanwhile why it is not there
+ *                 └──► error or offline: it keeps retrying and reports why it is down
  */
 export type Connection =
   | { readonly status: 'idle' }
@@ -25,16 +25,16 @@ export type StreamMessage =
   | { readonly kind: 'stale'; readonly name: string };
 
 export type ConnectionPorts = {
-  /** Null when nobody is signed in any more. */
+  /** Null without a session. */
   token: () => Promise<string | null>;
-  /** Asks for a fresh token; resolves when one is there, or when it is certain that there is none. */
+  /** Renews the token; resolves when there is one, or certainly none. */
   renew: () => Promise<unknown>;
   isOnline: () => boolean;
   onMessage: (message: StreamMessage) => void;
   onStatus: (connection: Connection) => void;
-  /** The server answered; the header's clock is the server's. */
+  /** The clock in a response header is the server's. */
   onServerTime: (serverMs: number) => void;
-  /** The watched run does not exist, or is not this person's. */
+  /** The watched run does not exist or belongs to another user. */
   onMissing: (runId: string) => void;
   /** For tests: 0 to 1. */
   random: () => number;
@@ -42,11 +42,11 @@ export type ConnectionPorts = {
 
 export type StreamConnection = {
   start: () => void;
-  /** Closes the stream; the next start goes on after the last message. */
+  /** Closes the stream; the next start resumes after the last message. */
   pause: () => void;
-  /** Names the run to watch; a change opens the stream afresh, with a snapshot. */
+  /** Selects the run to watch; a change reopens the stream with a snapshot. */
   watch: (runId: string | null) => void;
-  /** Tries at once instead of waiting out the current delay. */
+  /** Retries at once instead of waiting for the current delay. */
   hurry: () => void;
   /** When anything last arrived, by this machine's clock; null before that. */
   lastHeardAt: () => number | null;
@@ -54,9 +54,9 @@ export type StreamConnection = {
 
 const connectionTimes = {
   backoffMs: [1_000, 2_000, 5_000, 10_000],
-  /** The server says something at least each 25 s. */
+  /** The server sends something at least every 25 s. */
   silenceMs: 40_000,
-  /** The longest that a server is believed which says when to come back. */
+  /** The longest Retry-After that is honoured. */
   retryAfterMs: 300_000,
 } as const;
 
@@ -67,7 +67,7 @@ type Ended =
       readonly why: 'refused';
       readonly status: number;
       readonly message: string;
-      /** How long the server asks to be left alone; 0 when it does not say. */
+      /** The server's Retry-After in milliseconds; 0 without one. */
       readonly retryAfterMs: number;
     }
   | { readonly why: 'signed-out' };
@@ -102,7 +102,6 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     }
   };
 
-  /** One stream from its request to its end. */
   const visit = async (signal: AbortSignal): Promise<Ended> => {
     const token = await ports.token();
     if (token === null) return { why: 'signed-out' };
@@ -123,7 +122,7 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
       if (!response) return { why: 'broken' };
       if (!response.ok || !response.body) return await refusal(response);
       noteServerTime(response);
-      // A stream that resumes has nothing to say until something happens.
+      // A resumed stream stays silent until something happens.
       ports.onStatus({ status: 'connected' });
       return await listen(response.body, quiet.heard);
     } finally {
@@ -159,7 +158,7 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     if (event.id) lastEventId = event.id;
   };
 
-  /** What follows the end of a stream: milliseconds to wait, or null when it is over. */
+  /** Milliseconds to wait before reopening, or null when the stream is over. */
   const afterwards = async (ended: Ended): Promise<number | null> => {
     switch (ended.why) {
       case 'signed-out':
@@ -200,7 +199,7 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     return base * (0.75 + ports.random() / 2);
   };
 
-  /** Never sooner than asked, and not with everybody else who was asked the same. */
+  /** Never sooner than the server said, and spread so that clients do not return at once. */
   const laterThan = (delayMs: number): number => delayMs * (1 + ports.random() / 2);
 
   const waited = async (delayMs: number, stopped: AbortSignal): Promise<void> => {
@@ -233,7 +232,7 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     watch(runId) {
       if (runId === watching) return;
       watching = runId;
-      // Facts after the last id would lack the run that they are about.
+      // Facts after the last id would refer to a run that is not loaded.
       if (runId !== null) lastEventId = null;
       current?.abort();
       endWait?.();
@@ -243,7 +242,7 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
   };
 }
 
-/** Null when the network broke off or the page gave up: both end in another try. */
+/** Null when the network failed or the page gave up: both lead to a retry. */
 async function answered<T>(call: Promise<T>): Promise<T | null> {
   return call.catch(() => null);
 }
@@ -256,7 +255,7 @@ function pathOf(watching: string | null): string {
 
 type SilenceWatch = { signal: AbortSignal; heard: () => void; end: () => void };
 
-/** Aborts when nothing was heard for too long: a dead connection looks exactly like a quiet one. */
+/** Aborts after too much silence: a dead connection looks like a quiet one. */
 function silenceWatch(): SilenceWatch {
   const controller = new AbortController();
   const wait = () => setTimeout(() => controller.abort(), connectionTimes.silenceMs);
@@ -282,7 +281,7 @@ async function refusal(response: Response): Promise<Ended> {
   return { why: 'refused', status: response.status, message, retryAfterMs };
 }
 
-/** A message in our words; null for pings and for what a newer server says to newer pages. */
+/** Null for pings and for messages of a newer server. */
 function understood(
   event: EventSourceMessage,
 ): StreamMessage | { readonly kind: 'bye'; readonly bye: Bye } | null {
@@ -317,7 +316,7 @@ function parsed<Content, Said>(
   return null;
 }
 
-/** What a person reads about the connection. `agoMs` is how long ago anything arrived. */
+/** What users read about the connection. `agoMs` is the time since anything arrived. */
 export function connectionWords(connection: Connection, agoMs: number | null): string {
   switch (connection.status) {
     case 'connected':

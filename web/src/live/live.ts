@@ -22,23 +22,21 @@ import { problemSentence } from '#web/api/problem-words.ts';
 import { queryClient } from '#web/api/query-client.ts';
 
 /**
- * The live part of the page. One stream for the whole tab; a store for each run that is on screen,
- * outside React and drawn at a steady rate; and the query cache, touched for rare facts only: a
- * balance changed, a list changed, a run ended.
+ * The live part of the page: one stream per tab, a store for each run on screen, and the query
+ * cache. A run's store is outside React and drawn at a steady rate. The cache changes only for rare
+ * facts: a balance, a list, the end of a run.
  */
 export type RunPhase =
   | { readonly status: 'loading' }
   | { readonly status: 'ready' }
   | { readonly status: 'missing' }
-  /** Tried again by itself after `retryAt` (ms). */
+  /** Retried automatically at `retryAt` (ms). */
   | { readonly status: 'failed'; readonly message: string; readonly retryAt: number };
 
 type Run = {
   readonly id: string;
   phase: RunPhase;
-  /** What has arrived. */
   arrived: RunState | null;
-  /** What is on screen. */
   drawn: RunState | null;
   readonly listeners: Set<() => void>;
   loading: Promise<void> | null;
@@ -48,12 +46,12 @@ type Run = {
 };
 
 const loadBackoffMs = [1_000, 2_000, 5_000, 10_000] as const;
-/** Polling takes over after so long without a stream, and repeats at this distance. */
+/** Polling starts after this long without a stream. */
 const pollAfterMs = 20_000;
 const pollEveryMs = 5_000;
-/** A run stays watched for a moment after its page is left: people come back. */
+/** A run stays watched briefly after its page is left, because users come back. */
 const releaseAfterMs = 15_000;
-/** Runs that nobody looks at are forgotten beyond so many. */
+/** Unwatched runs are forgotten beyond this number. */
 const keptRuns = 4;
 
 const runs = new Map<string, Run>();
@@ -62,7 +60,7 @@ let connection: Connection = { status: 'idle' };
 let serverAheadMs = 0;
 let updatedAt: number | null = null;
 let watched: string | null = null;
-/** A first one was here: the next tells that the stream was away for longer than it can catch up. */
+/** After the first snapshot, another one means the stream was down too long to resume. */
 let hadSnapshot = false;
 let users = 0;
 
@@ -88,7 +86,7 @@ const pace = createPace(draw, () => ({
   reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches,
 }));
 
-// ── what arrives ────────────────────────────────────────────────────────────────────────────────
+// ── incoming messages ───────────────────────────────────────────────────────────────────────────
 
 function receive(message: StreamMessage): void {
   updatedAt = Date.now();
@@ -109,12 +107,12 @@ function receive(message: StreamMessage): void {
 }
 
 function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
-  // What happened while there was no stream moved the ledger, too.
+  // Whatever happened without a stream moved the ledger, too.
   if (!isKnownBalance(balance)) refreshCredits();
   setBalance(balance);
   const known = cachedRows();
   for (const row of rows) patchRow(row.id, row);
-  // What was deleted meanwhile is not in it, and what is older than its rows may have gone, too.
+  // A snapshot lacks runs deleted meanwhile, and older rows may have gone.
   if (hadSnapshot || rows.some((row) => !known.has(row.id))) void refreshLists();
   hadSnapshot = true;
   const run = copy && runs.get(copy.id);
@@ -124,7 +122,7 @@ function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
 function receiveFact(fact: Fact): void {
   switch (fact.entity.kind) {
     case 'account':
-      // The patch is a whole balance; the contract of the fact leaves its shape to its kind.
+      // An account's patch is a whole balance; the fact's contract leaves the shape to its kind.
       setBalance(fact.patch as Balance);
       refreshCredits();
       return undefined;
@@ -182,7 +180,7 @@ function setConnection(next: Connection): void {
   for (const listener of connectionListeners) listener();
 }
 
-/** What is read from each of the server's read models that follow the events by a moment. */
+/** Queries that depend on each read model of the server; those trail the events slightly. */
 const figuresOf: Readonly<Record<string, readonly { queryKey: QueryKey }[]>> = {
   credit_analytics: [analyticsQuery, statsQuery],
   run_usage: [usageQuery, statsQuery, accountQuery],
@@ -199,7 +197,7 @@ function isKnownBalance(balance: Balance): boolean {
   return known === undefined || sameFields(known, balance);
 }
 
-/** What follows from the ledger. What is computed behind it is said to be stale once it has moved. */
+/** Queries of the ledger. The stream reports computed figures as stale once they have moved. */
 function refreshCredits(): void {
   void queryClient.invalidateQueries({ queryKey: ['credits'] });
 }
@@ -215,8 +213,8 @@ function cachedRows(): Set<string> {
 }
 
 /**
- * Changes one run's row wherever it is listed; its `credits` merge by key. A list that is chosen or
- * ordered by what has changed may hold other rows now, and is read again.
+ * Changes one run's row in every list; its `credits` merge by key. A list that is filtered or
+ * sorted by a changed field may now hold other rows, so it is fetched again.
  */
 function patchRow(id: string, patch: Partial<OptimizationSummary>): void {
   const before = cachedPages()
@@ -247,16 +245,16 @@ async function refreshLists(which: (key: QueryKey) => boolean = () => true): Pro
   });
 }
 
-/** Whether a list is anything but all runs by age. */
+/** Whether a list is filtered or sorted by anything but age. */
 function isChosen(queryKey: QueryKey): boolean {
   const choice: RunChoice = queryKey[1] ?? {};
   return choice.q !== undefined || choice.status !== undefined || choice.sort === 'credits';
 }
 
-/** A run was deleted or brought back, here or elsewhere. */
+/** A run was deleted or restored, here or elsewhere. */
 function followHiding({ type, entity: { id } }: Fact): void {
   if (type === 'OptimizationHidden') dropRow(id);
-  // Other runs move up, or down again.
+  // Other runs move up or down.
   void refreshLists();
   const run = runs.get(id);
   if (!run) return;
@@ -264,7 +262,7 @@ function followHiding({ type, entity: { id } }: Fact): void {
   else void load(run);
 }
 
-/** Takes a run's row out of every list, before the lists are read again. */
+/** Removes a run's row from every list before the lists are fetched again. */
 function dropRow(id: string): void {
   queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
     page?.data.some((row) => row.id === id)
@@ -290,7 +288,7 @@ const rowChanges: ReadonlySet<Fact['type']> = new Set<Fact['type']>([
 
 const changesRow = (type: Fact['type']): boolean => rowChanges.has(type);
 
-/** The watched run's facts come whole and not as rows; its row follows from its view. */
+/** The watched run's facts arrive without a row; its row follows from its view. */
 function followInCache(view: RunView): void {
   patchRow(view.id, summarize(view));
   if (view.stage === 'closed')
@@ -327,7 +325,7 @@ function forgetOldRuns(): void {
   }
 }
 
-/** Asks for a fresh copy; calls at the same time share one. A failed one is tried again by itself. */
+/** Fetches a fresh copy; concurrent calls share one. A failed fetch is retried automatically. */
 function load(run: Run): Promise<void> {
   clearTimeout(run.retry);
   run.loading ??= ask(run).finally(() => {
@@ -347,7 +345,7 @@ async function ask(run: Run): Promise<void> {
       setPhase(run, { status: 'missing' });
       return;
     }
-    // What is on screen stays; its age is told beside it.
+    // What is on screen stays, with its age beside it.
     if (run.phase.status === 'ready') return;
     const delayMs = loadBackoffMs[Math.min(run.failures, loadBackoffMs.length - 1)] ?? 0;
     run.failures += 1;
@@ -364,8 +362,8 @@ const isUnderway = (run: Run | undefined): boolean =>
   run?.phase.status === 'ready' && run.arrived?.view.stage !== 'closed';
 
 /**
- * Points the stream at the run that is looked at and goes on. A run that has ended stays watched
- * until another one is: opening the stream anew would bring nothing.
+ * Points the stream at the run that is on screen and unfinished. An ended run stays watched until
+ * another replaces it: reopening the stream would bring nothing.
  */
 function followWatch(): void {
   const next = [...runs.values()].findLast((run) => run.watchers > 0 && isUnderway(run));
@@ -377,7 +375,7 @@ function followWatch(): void {
 function watchRun(id: string): () => void {
   const run = runOf(id);
   run.watchers += 1;
-  // The newest is the one to watch: a page has one run in its centre.
+  // The newest is the one to watch: a page shows one run.
   runs.delete(id);
   runs.set(id, run);
   followWatch();
@@ -392,9 +390,9 @@ function watchRun(id: string): () => void {
   };
 }
 
-// ── when there is a stream ──────────────────────────────────────────────────────────────────────
+// ── when the stream is open ─────────────────────────────────────────────────────────────────────
 
-/** A hidden tab whose run has ended needs no stream: browsers open only six to one host. */
+/** A hidden tab whose run has ended needs no stream: browsers open only six per host. */
 function followPage(): void {
   if (users === 0) return;
   if (!document.hidden || isUnderway(runs.get(watched ?? ''))) stream.start();
@@ -440,7 +438,7 @@ function connect(): () => void {
   };
 }
 
-/** What one person has seen is nothing for the next. */
+/** One user's data must not reach the next. */
 onSessionEnd(() => {
   stream.pause();
   stream.watch(null);
@@ -453,7 +451,7 @@ onSessionEnd(() => {
 
 // ── for components ──────────────────────────────────────────────────────────────────────────────
 
-/** Keeps the stream open while a person is signed in. Mounted once, by the signed-in shell. */
+/** Keeps the stream open while a user is signed in. Mounted once, by the signed-in shell. */
 export function useLiveStream(): void {
   const { status } = useSession();
   useEffect(() => (status === 'authenticated' ? connect() : undefined), [status]);
@@ -479,7 +477,7 @@ export function serverNow(): number {
   return Date.now() + serverAheadMs;
 }
 
-/** Loads a run, keeps it current while it goes on, and says how far that is. */
+/** Loads a run and keeps it current while it runs. */
 export function useRun(id: string): RunPhase {
   useEffect(() => {
     if (runOf(id).phase.status !== 'ready') void load(runOf(id));
@@ -498,9 +496,8 @@ function subscribeRun(id: string, listener: () => void): () => void {
 }
 
 /**
- * A part of a run that is on screen. The component draws again only when `select` answers something
- * that is not `equal` to before, so a card can follow its own seat and nothing else. Only for runs
- * that are `ready`.
+ * A part of a run on screen. The component renders again only when the result of `select` is not
+ * `equal` to the last one. Only for runs that are `ready`.
  */
 export function useRunPart<Part>(
   id: string,
@@ -525,7 +522,6 @@ export function useRunPart<Part>(
   );
 }
 
-/** Two plain objects with the same values, for `useRunPart`. */
 export function sameFields<Fields extends object>(one: Fields, other: Fields): boolean {
   const names = Object.keys(one) as (keyof Fields)[];
   return (
@@ -534,7 +530,6 @@ export function sameFields<Fields extends object>(one: Fields, other: Fields): b
   );
 }
 
-/** Loads a run again at once, after a failure or at a person's wish. */
 export function reloadRun(id: string): Promise<void> {
   return load(runOf(id));
 }

@@ -1,17 +1,16 @@
 /**
- * How often what has arrived is drawn. Facts and words come whenever they come; the screen follows at
- * one steady rate, and at a lower one when the device, the person or the hidden tab asks for it.
+ * Limits how often the screen is redrawn. Facts and words arrive irregularly; drawing follows at a
+ * steady rate, lower for slow devices, reduced motion and hidden tabs.
  */
 const fastMs = 100;
 const slowMs = 200;
 const calmMs = 250;
 const hiddenMs = 1_000;
-/** A second in which the timer came this late in all, in milliseconds, was a slow one. */
+/** A second whose timers were this late in total, in milliseconds, counts as slow. */
 const slowSecondMs = 150;
 
 export type Surroundings = { readonly hidden: boolean; readonly reducedMotion: boolean };
 
-/** Milliseconds between two drawings. */
 export function drawingInterval({ hidden, reducedMotion }: Surroundings, slow: boolean): number {
   if (hidden) return hiddenMs;
   if (reducedMotion) return calmMs;
@@ -19,12 +18,12 @@ export function drawingInterval({ hidden, reducedMotion }: Surroundings, slow: b
 }
 
 export type Pace = {
-  /** Something changed: draws at once after a rest, else when its turn comes. */
+  /** Draws at once after a pause, else when the interval has passed. */
   request: () => void;
   stop: () => void;
 };
 
-/** Calls `draw` at most once in each interval, and only when something changed. */
+/** Calls `draw` at most once per interval, and only after a change. */
 export function createPace(draw: () => void, surroundings: () => Surroundings): Pace {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let drawnAt = Number.NEGATIVE_INFINITY;

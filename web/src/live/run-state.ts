@@ -2,34 +2,33 @@ import type { Delta, Fact } from '#services/live/contract.ts';
 import { applyPatch, type RunView, withStreamed } from '#services/optimizations/reading/view.ts';
 
 /**
- * One run as this page knows it: the folded view, and the words of calls that are still being
- * written. Everything here is pure; the stream may send a thing twice, late or out of order, and the
- * state that comes out is the same.
+ * One run as this page knows it: the folded view, and the words of unfinished calls. Everything
+ * here is pure. The stream may send a message twice, late or out of order; the resulting state is
+ * the same.
  */
 export type StreamingText = {
   readonly attempt: number;
-  /** Characters that the call has written in all, whether or not this page saw them. */
+  /** All characters the call has written, whether or not this page received them. */
   readonly end: number;
   readonly text: string;
 };
 
 export type RunState = {
   readonly view: RunView;
-  /** By slot; gone once the call has ended. */
+  /** By slot; removed when the call ends. */
   readonly texts: Readonly<Record<string, StreamingText>>;
   /**
-   * Facts that came before the one they follow. While there are any, something is missing, and only
-   * the missing fact or a fresh copy of the run brings it.
+   * Facts that arrived before their predecessor. Only the missing fact or a fresh copy of the run
+   * resolves them.
    */
   readonly held: readonly Fact[];
 };
 
-/** Characters kept of one call's text. */
 const mostText = 40_000;
-/** Facts kept while one is missing; a fresh copy of the run has replaced them long before. */
+/** The limit on waiting facts; a fresh copy replaces them long before. */
 const mostHeld = 500;
 
-/** The state after a whole copy of the run arrived; an older copy than what is known is ignored. */
+/** Applies a whole copy of the run; a copy older than the state is ignored. */
 export function withCopy(state: RunState | null, copy: RunView): RunState {
   if (state && copy.version < state.view.version) return state;
   const view = state ? withStreamed(copy, streamedIn(state.view)) : copy;
@@ -38,7 +37,7 @@ export function withCopy(state: RunState | null, copy: RunView): RunState {
   return facts.reduce(withFact, begun);
 }
 
-/** The state after a fact of this run; one that is known already changes nothing. */
+/** Applies a fact of this run; a known one changes nothing. */
 export function withFact(state: RunState, fact: Fact): RunState {
   const { view, held } = state;
   if (fact.entity.kind !== 'run' || fact.entity.id !== view.id) return state;
@@ -54,7 +53,7 @@ export function withFact(state: RunState, fact: Fact): RunState {
   return following ? withFact(applied, following) : applied;
 }
 
-/** The state after some more words of a call. Words that are known are left out, gaps are marked. */
+/** Applies more words of a call. Known words are skipped, gaps are marked. */
 export function withDelta(state: RunState, delta: Delta): RunState {
   const { view, texts } = state;
   if (delta.run !== view.id || isClosed(view, delta.slot, delta.attempt)) return state;
@@ -71,7 +70,7 @@ export function withDelta(state: RunState, delta: Delta): RunState {
   return { ...state, view: progressed, texts: { ...texts, [delta.slot]: next } };
 }
 
-/** Whether a fact is missing, so that a fresh copy should be asked for. */
+/** Whether a fact is missing, so that a fresh copy is needed. */
 export function isTorn(state: RunState): boolean {
   return state.held.length > 0;
 }
@@ -81,7 +80,7 @@ function joined(before: StreamingText, delta: Delta): string {
   return before.text + delta.text.slice(before.end - delta.offset);
 }
 
-/** Text of a call that has ended, or of an attempt before the current one, is no longer live. */
+/** Text of an ended call or an earlier attempt is no longer live. */
 function isClosed(view: RunView, slot: string, attempt: number): boolean {
   const call = view.calls[slot];
   if (view.stage === 'closed' || view.stage === 'settling') return true;

@@ -4,7 +4,7 @@ import { Home } from '#web/features/home/home.tsx';
 import { useSession } from '#web/features/identity/sessions/session.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
-/** Every address without a page, also below one that has a page: the home page, which says so. */
+/** Unknown addresses, also below a known page: the home page with a notice. */
 export const Route = createFileRoute('/$')({
   component: NotFound,
   staticData: { title: 'Page not found' },

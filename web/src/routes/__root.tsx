@@ -7,7 +7,7 @@ import { Announcer } from '#web/ui/feedback/announcer.tsx';
 import { SkipLink } from '#web/ui/skip-link.tsx';
 import { Toasts } from '#web/ui/feedback/toasts.tsx';
 
-/** What only people who are signed in need is no part of the first load. */
+/** Only signed-in users need these, so they are not in the first load. */
 const MemberShell = lazy(() =>
   import('#web/app/member-shell.tsx').then((module) => ({ default: module.MemberShell })),
 );
@@ -46,7 +46,8 @@ function Root(): ReactNode {
       <main
         id="main"
         tabIndex={-1}
-        // Where pages load their content, the footer waits below the fold and is not pushed there.
+        // While a page loads its content, the footer stays below the fold so that nothing pushes it
+        // there.
         className={inMemberArea ? 'min-h-dvh grow' : 'grow'}
       >
         <Outlet />

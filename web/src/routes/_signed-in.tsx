@@ -6,7 +6,6 @@ import { useLeaveWhenSignedOut } from '#web/features/identity/sessions/use-retur
 import { PagePending } from '#web/app/page-pending.tsx';
 import { queryClient } from '#web/api/query-client.ts';
 
-/** Every page below this route is for people who are signed in. */
 export const Route = createFileRoute('/_signed-in')({
   beforeLoad: async ({ location }) => {
     const session = await knownSession();

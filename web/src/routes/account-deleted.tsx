@@ -2,7 +2,7 @@ import { createFileRoute, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { paymentLimits } from '#services/payments/contract.ts';
 
-/** The last page of an account. Anybody may open it; it says nothing of anybody. */
+/** Anyone may open this page, so it reveals nothing about any account. */
 export const Route = createFileRoute('/account-deleted')({
   component: AccountDeletedPage,
   staticData: { title: 'Account deleted' },
@@ -14,7 +14,7 @@ function AccountDeletedPage(): ReactNode {
       <h1 className="text-4xl">Your account is being deleted</h1>
       <p>
         You are signed out everywhere. Your name, address, questions and answers are being removed;
-        a run that was still going on is cancelled first.
+        a run that was still running is cancelled first.
       </p>
       <p>
         A plan ends with the account, and credits that you bought in the last{' '}

@@ -5,7 +5,7 @@ import { ConfirmPage } from '#web/features/identity/links/confirm-page.tsx';
 
 export const Route = createFileRoute('/auth/confirm')({
   component: ConfirmRoute,
-  // As the router reads them, so that it leaves the address as it is: `true` becomes a boolean.
+  // As the router parses them, so that it leaves the address alone: `true` becomes a boolean.
   validateSearch: v.object({
     confirmed: v.optional(v.unknown()),
     error: v.optional(v.unknown()),

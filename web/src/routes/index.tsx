@@ -4,7 +4,7 @@ import { Home } from '#web/features/home/home.tsx';
 import { useArrival } from '#web/features/identity/sessions/arrival.ts';
 import { useSession } from '#web/features/identity/sessions/session.ts';
 
-/** Only who comes by a sign-in link needs it. */
+/** Only needed after a sign-in link. */
 const MagicArrival = lazy(() =>
   import('#web/features/identity/links/magic-arrival.tsx').then((module) => ({
     default: module.MagicArrival,
@@ -21,8 +21,8 @@ export const Route = createFileRoute('/')({
 });
 
 /**
- * Somebody who is signed in goes on to the dashboard, unless a part of this page was asked for. A
- * sign-in link ends here, too, and then decides where to go.
+ * Signed-in users are redirected to the dashboard, unless a part of this page was requested. A
+ * sign-in link also ends here and then decides where to go.
  */
 function HomePage(): ReactNode {
   const session = useSession();

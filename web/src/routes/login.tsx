@@ -1,10 +1,11 @@
 import { createFileRoute, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
-import { LocalModeHint } from '#web/features/identity/local-mode-hint.tsx';
 import { LoginForm } from '#web/features/identity/sessions/login-form.tsx';
 import { useReturn } from '#web/features/identity/sessions/use-return.ts';
+import { isLocalMode } from '#web/app/local-mode.ts';
 import { Card } from '#web/ui/card.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
 import { useHydrated } from '#web/ui/hydrated.ts';
 
 export const Route = createFileRoute('/login')({
@@ -35,5 +36,16 @@ function LoginPage(): ReactNode {
       </p>
       <LocalModeHint />
     </div>
+  );
+}
+
+function LocalModeHint(): ReactNode {
+  const hydrated = useHydrated();
+  if (!hydrated || !isLocalMode()) return null;
+  return (
+    <Notice tone="info" title="Local mode">
+      The e-mail and password of the demo account stand in the terminal where the server was
+      started.
+    </Notice>
   );
 }

@@ -8,7 +8,7 @@ import { useHydrated } from '#web/ui/hydrated.ts';
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { productName } from '#web/app/product.ts';
 
-// Only for those who chose one: the first load is small.
+// Only for users who chose one, to keep the first load small.
 const WantedPackage = lazy(async () => ({
   default: (await import('#web/features/home/wanted-package.tsx')).WantedPackage,
 }));
@@ -29,7 +29,7 @@ function SignupPage(): ReactNode {
   const navigate = useNavigate();
   const wanted = hydrated ? redirect?.split('/credits/purchase?package=')[1] : undefined;
   useReturn(redirect);
-  const goOnToConfirm = (): void => {
+  const openConfirmation = (): void => {
     showToast('success', `Welcome to ${productName}`, {
       message: 'Your account is there. One thing is left: confirm your e-mail address.',
     });
@@ -46,7 +46,7 @@ function SignupPage(): ReactNode {
           <SignupForm
             returnTo={redirect}
             offer={wanted ? '' : ' - $5'}
-            onConfirmationNeeded={goOnToConfirm}
+            onConfirmationNeeded={openConfirmation}
           />
         </Card>
         <p className="text-ink-2">
@@ -81,7 +81,7 @@ function Benefits({ wanted }: { wanted: string | undefined }): ReactNode {
           <li>10 credits are two fast runs and one ultra-economy run.</li>
           <li>A balanced run, the recommended kind, costs 14.</li>
           <li>Signing up is free. You pay when you buy; only a plan renews.</li>
-          <li>Credits never expire, and a failed run returns half of its price by itself.</li>
+          <li>Credits never expire, and a failed run returns half of its price automatically.</li>
         </ul>
       </div>
     </aside>

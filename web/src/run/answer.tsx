@@ -7,8 +7,8 @@ type Heading = 'h3' | 'h4';
 type Opinion = NonNullable<ReturnType<typeof opinionOf>>;
 
 /**
- * One model's own answer, finished: its words are parsed here for the first time. `heading` is the
- * level below the one that it stands under.
+ * One model's finished answer, parsed here for the first time. `heading` is one level below its
+ * parent.
  */
 export function Answer({
   view,

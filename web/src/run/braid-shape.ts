@@ -1,18 +1,18 @@
 /**
- * The geometry of the braid, in units of its own: 0 to `braidWidth` across, pixels down. Pure, so that
- * what it promises is tested: strands run straight until votes exist, stay inside the frame, keep
- * their distance, and two camps are two ropes.
+ * The geometry of the braid: 0 to `braidWidth` across, pixels down. Pure, so that its promises are
+ * tested: strands run straight until votes exist, stay inside the frame and keep their distance,
+ * and two camps are two ropes.
  */
 export const braidWidth = 1000;
 export const strandDistance = 24;
 export const braidPadding = 15;
-/** Least distance of two strands of one rope. */
+/** Least distance between two strands of one rope. */
 const ropeDistance = 7;
-/** Least distance of two ropes. */
+/** Least distance between two ropes. */
 const campDistance = 30;
 
 const columnWidth = braidWidth / 4;
-/** Bends happen between the columns of Bias Detection and Synthesis, where the votes are counted. */
+/** Bends lie between the columns of Bias Detection and Synthesis, where votes are counted. */
 const bendFrom = 2 * columnWidth;
 const bendTo = 3.35 * columnWidth;
 
@@ -22,13 +22,13 @@ export type StrandSeat = {
   readonly progress: number;
   /** −1 to 1; null before votes exist and for a seat that did not vote. */
   readonly placement: number | null;
-  /** The option that the seat voted for; null when it did not vote. */
+  /** The option the seat voted for; null when it did not vote. */
   readonly camp: string | null;
 };
 
 export type Strand = {
   readonly seat: string;
-  /** Where it starts and where it ends, in pixels from the top. */
+  /** Start and end, in pixels from the top. */
   readonly from: number;
   readonly to: number;
   /** How far it is drawn, 0 to `braidWidth`. */
@@ -39,7 +39,7 @@ export function braidHeight(seats: number): number {
   return 2 * braidPadding + strandDistance * seats;
 }
 
-/** Each column stands for a part of the progress that takes very different time: 40, 35, 10, 15. */
+/** The columns take very different shares of the progress: 40, 35, 10, 15. */
 export function reachOf(progress: number): number {
   const steps = [0, 40, 75, 85, 100] as const;
   const value = Math.min(100, Math.max(0, progress));
@@ -51,7 +51,7 @@ export function reachOf(progress: number): number {
   return braidWidth;
 }
 
-/** The strands in the order of the seats. With `twoCamps` the two camps never touch. */
+/** The strands in the order of the seats. With `twoCamps` the camps never touch. */
 export function braidStrands(
   seats: readonly StrandSeat[],
   votes: { readonly modal: string | null; readonly twoCamps: boolean },
@@ -84,9 +84,9 @@ export function braidStrands(
 }
 
 /**
- * Places as near to their targets as their distances allow, in the order given: neighbours that are
- * too close become a block around the mean of what they asked for, and blocks grow until none
- * overlap. `gaps[i]` is the least distance from place i − 1 to place i.
+ * Positions as near to their targets as their distances allow, in the given order. Neighbours that
+ * are too close become a block around their mean; blocks grow until none overlap. `gaps[i]` is the
+ * least distance from position i − 1 to position i.
  */
 function spread(
   targets: readonly number[],
@@ -97,7 +97,7 @@ function spread(
   targets.forEach((_target, place) => {
     offsets.push(place === 0 ? 0 : (offsets[place - 1] ?? 0) + (gaps[place] ?? 0));
   });
-  // With each place's offset taken away, keeping the distances means never going down.
+  // With each offset subtracted, keeping the distances means never decreasing.
   const blocks: { sum: number; count: number }[] = [];
   targets.forEach((target, place) => {
     blocks.push({ sum: target - (offsets[place] ?? 0), count: 1 });
@@ -125,12 +125,11 @@ export function strandPaths({ from, to, reach }: Strand): { drawn: string; rest:
   };
 }
 
-/** Where a strand stands at `x`. */
 export function strandAt({ from, to }: Pick<Strand, 'from' | 'to'>, x: number): number {
   return from + (to - from) * rise(bendTime(x));
 }
 
-/** The strand's path from `start` to `end`: a line, a bend, a line, each only where it is passed. */
+/** A strand's path from `start` to `end`: a line, a bend, a line. */
 function pathBetween(from: number, to: number, start: number, end: number): string {
   const at = (x: number): number => strandAt({ from, to }, x);
   const parts = [`M${figure(start)} ${figure(at(start))}`];
@@ -143,7 +142,7 @@ function pathBetween(from: number, to: number, start: number, end: number): stri
   return parts.join('');
 }
 
-/** 0 before the bend, 1 behind it; across the bend the curve's own parameter. */
+/** 0 before the bend, 1 after it; across the bend the curve's own parameter. */
 function bendTime(x: number): number {
   const wanted = Math.min(1, Math.max(0, (x - bendFrom) / (bendTo - bendFrom)));
   let low = 0;
@@ -156,7 +155,7 @@ function bendTime(x: number): number {
   return wanted === 0 ? 0 : wanted === 1 ? 1 : (low + high) / 2;
 }
 
-/** The bend is one cubic curve with control points half-way across, level with its ends. */
+/** The bend is one cubic curve; its control points are half-way across, level with its ends. */
 function across(time: number): number {
   const back = 1 - time;
   return 1.5 * back * back * time + 1.5 * back * time * time + time * time * time;

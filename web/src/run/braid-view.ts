@@ -4,14 +4,14 @@ import { type RunView } from '#services/optimizations/reading/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';
 
-/** What the braid shows of a run: per seat who it is, how far it came and where it stands. */
+/** What the braid shows of each seat. */
 export type BraidSeat = StrandSeat & {
   readonly name: string;
   readonly role: Role;
   readonly status: string;
   readonly step: string;
   readonly percent: number;
-  /** Why the strand ends early; null while it goes on. */
+  /** Why the strand ends early; null otherwise. */
   readonly ended: string | null;
 };
 
@@ -25,7 +25,7 @@ export type BraidView = {
   readonly isUnasked: boolean;
 };
 
-/** Where a strand ends early: without an answer, or left out once all had reviewed it. */
+/** Where a strand ends early: without an answer, or excluded after the reviews. */
 const ends: Readonly<Partial<Record<SeatProgress['status'], number>>> = {
   failed: 34,
   refused: 34,
@@ -65,7 +65,7 @@ export function braidOf(view: RunView): BraidView {
   };
 }
 
-/** A run that ended early leaves its strands where they were: 100 would say that they arrived. */
+/** A run that ended early leaves its strands where they were: 100 would mean they arrived. */
 function reached(view: RunView, seat: string, progress: number): number {
   if (view.stage !== 'closed' || view.conclusion?.outcome === 'completed') return progress;
   if (view.scores) return 85;
@@ -73,7 +73,7 @@ function reached(view: RunView, seat: string, progress: number): number {
   return view.calls[`opinion.${seat}`]?.outcome ? 40 : 0;
 }
 
-/** The picture in one sentence, for those who do not see it. */
+/** The picture in one sentence, for screen readers. */
 export function braidSentence({ seats, hasVotes, twoCamps, modal, isUnasked }: BraidView): string {
   if (isUnasked) return 'No model was asked.';
   const ended = seats.filter((one) => one.ended !== null).length;
@@ -88,7 +88,6 @@ export function braidSentence({ seats, hasVotes, twoCamps, modal, isUnasked }: B
   return `${parts.join('; ')}.`;
 }
 
-/** Where a seat stands, in words. */
 export function standing(seat: BraidSeat, { hasVotes, modal }: BraidView): string {
   if (seat.ended !== null) return 'Out';
   if (!hasVotes) return 'No votes yet';

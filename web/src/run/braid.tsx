@@ -14,7 +14,7 @@ import {
 import { braidSentence, type BraidSeat, type BraidView, standing } from './braid-view.ts';
 import { phases, type Role, roleColours, roleWords } from './words.ts';
 
-/** One seat in the light while the others fade; null for all alike. */
+/** One highlighted seat while the others fade; null for none. */
 export type SeatFocus = {
   readonly seat: string | null;
   readonly set: (seat: string | null) => void;
@@ -123,7 +123,7 @@ function isFaded(focus: SeatFocus | undefined, seat: string): boolean {
   return lit !== null && lit !== seat;
 }
 
-/** Narrow screens put each word on its line, and break the long ones where a person would. */
+/** Narrow screens put each word on its own line and break long ones at sensible places. */
 function PhaseName({ phase }: { phase: string }): ReactNode {
   return phase.split(/(?<=[ -])/).map((word) => (
     <span key={word} className="block sm:inline">
@@ -132,7 +132,7 @@ function PhaseName({ phase }: { phase: string }): ReactNode {
   ));
 }
 
-/** For the pointer only: the same seat can be reached by keyboard at its card. */
+/** For the pointer only: the keyboard reaches the same seat at its card. */
 function Label({ seat, focus }: { seat: BraidSeat; focus: SeatFocus | undefined }): ReactNode {
   return (
     <li
@@ -159,7 +159,7 @@ const Line = memo(function Line({
   faded,
 }: {
   drawn: string;
-  /** Empty for a strand that has arrived or goes no further. */
+  /** Empty for a strand that has arrived or ended. */
   rest: string;
   role: Role;
   faded: boolean;
@@ -189,7 +189,7 @@ const Line = memo(function Line({
   );
 });
 
-/** Where a strand ends early, and why; on phones the reason stands below the drawing. */
+/** Where a strand ends early, and why; on phones the reason is below the drawing. */
 function Cross({
   strand,
   reason,
@@ -224,7 +224,7 @@ function Cross({
   );
 }
 
-/** Who dropped out, and why, where the drawing has no room for it. */
+/** The ended seats with their reasons, where the drawing has no room. */
 function Ends({ seats }: { seats: readonly BraidSeat[] }): ReactNode {
   const ended = seats.filter((seat) => seat.ended !== null);
   if (ended.length === 0) return null;

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Disagreement } from '#services/optimizations/contract.ts';
 import { listed } from './words.ts';
 
-/** One question on which the models stand apart: each side, who holds it, and its best words. */
+/** One question the models disagree on: each side, its seats and its best words. */
 export function Divergence({ area }: { area: Disagreement }): ReactNode {
   return (
     <div className="space-y-2">
@@ -32,7 +32,7 @@ export function Divergence({ area }: { area: Disagreement }): ReactNode {
   );
 }
 
-/** Stances on a claim are three words; on the decision they are the options' own. */
+/** Stances on a claim are three fixed words; on the decision they are the options. */
 function stanceWord(stance: string): string {
   const words: Readonly<Record<string, string>> = {
     agree: 'Agree',

@@ -4,13 +4,12 @@ import { type AttemptView, type RunView } from '#services/optimizations/reading/
 type Outcome = NonNullable<RunView['calls'][string]['outcome']>;
 type Ballot = Extract<Outcome, { kind: 'review' }>['ballot'];
 
-/** What the reviewers gave each other, read from the ballots as they were counted. */
+/** What the reviewers gave each other, from the counted ballots. */
 export type Mark = {
   readonly reviewer: string;
   readonly answer: string;
-  /** Mean of the five marks, 1–10. */
   readonly mean: number;
-  /** Place in the reviewer's order, 1 is best; those tied share one. */
+  /** Place in the reviewer's order, 1 is best; ties share one. */
   readonly place: number;
   readonly of: number;
 };
@@ -20,7 +19,6 @@ export function ballotOf(view: RunView, reviewer: string): Ballot | null {
   return outcome?.kind === 'review' ? outcome.ballot : null;
 }
 
-/** Every mark, in the order of the seats. */
 export function marksOf(view: RunView): Mark[] {
   return view.seats.flatMap(({ seat: reviewer }) => {
     const ballot = ballotOf(view, reviewer);
@@ -59,7 +57,7 @@ export function attemptsOf(
   );
 }
 
-/** Tokens of some attempts; null where no provider told. */
+/** Tokens of some attempts; null where no provider reported any. */
 export function tokensOf(attempts: readonly AttemptView[]): {
   input: number | null;
   output: number | null;

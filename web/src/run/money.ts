@@ -1,7 +1,7 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 
-/** What was charged and what came back, from the ledger. */
+/** What was charged and returned, from the ledger. */
 export function moneyWords({
   charged,
   refunded,

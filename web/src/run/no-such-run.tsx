@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { LinkButton } from '#web/ui/form/button.tsx';
 
-/** The same page for a run that never was, one that was deleted, and one of somebody else. */
+/** The same page for a run that never existed, was deleted, or belongs to another user. */
 export function NoSuchRun(): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-4 px-4 pt-8 sm:px-6">

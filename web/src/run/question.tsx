@@ -2,10 +2,9 @@ import type { ReactNode } from 'react';
 import { erased } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 
-/** Longer questions stand as their title, as those do that were given one, the whole below it. */
+/** Longer or renamed questions show their title as the heading, and their text below. */
 const headingCharacters = 200;
 
-/** The person's question as the page's heading, and what they said with it. */
 export function Question({ view }: { view: RunView }): ReactNode {
   const challenge = view.challenge ?? erased;
   const isHeading = challenge.length <= headingCharacters && !isRenamed(view);
@@ -32,7 +31,7 @@ export function Question({ view }: { view: RunView }): ReactNode {
   );
 }
 
-/** A run begins with the first words of its question for a title. Any other one is a person's. */
+/** A run's first title is the start of its question; any other was chosen by the user. */
 function isRenamed({ title, challenge }: RunView): boolean {
   const began = title?.replace(/…$/, '') ?? '';
   return !challenge?.replace(/\s+/g, ' ').trim().startsWith(began);

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { listed } from './words.ts';
 
-/** Says, for as long as the run is on screen, that no real model answered. */
+/** Shown for as long as the run is on screen. */
 export function SimulatedMark({ seats }: { seats: RunView['seats'] }): ReactNode {
   const simulated = seats.filter((seat) => seat.simulated);
   if (simulated.length === 0) return null;

@@ -5,11 +5,11 @@ import { queryClient } from '#web/api/query-client.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { dismissToast, showToast } from '#web/ui/feedback/toasts.tsx';
 
-/** Milliseconds in which a deletion can be taken back. */
+/** Milliseconds in which a deletion can be undone. */
 const undoMs = 8_000;
 
 const offered = new Set<string>();
-// The title of a run is nothing for the next person.
+// One user's run title must not reach the next user.
 onSessionEnd(() => {
   if (offered.size === 0) return;
   for (const toast of offered) dismissToast(toast);
@@ -18,8 +18,8 @@ onSessionEnd(() => {
 });
 
 /**
- * Says that a run was deleted, on whatever page comes next, and offers to bring it back. Whoever
- * deletes by keyboard gets the focus there, and time stands still while it stays.
+ * Announces a deletion on whatever page follows, and offers to undo it. After a keyboard deletion
+ * the focus goes there, and time stops while it stays.
  */
 export function offerUndo(
   run: { id: string; title: string; status: string },
@@ -52,17 +52,17 @@ export function offerUndo(
   offered.add(toast);
 }
 
-/** The id of the row of a run in the list of all. */
+/** The element id of a run's row in the list. */
 export function rowId(id: string): string {
   return `run-${id}`;
 }
 
 /**
- * Focuses the row of a run, or the page's heading when the run is not on the page. Waits until what
- * was read last has been drawn.
+ * Focuses the row of a run, or the page's heading without one. Waits until the last fetch has been
+ * drawn.
  */
 export async function focusRun(id: string | null): Promise<void> {
-  // The cache tells its readers in a task of its own, and they draw in the next.
+  // The cache notifies its readers in a task of its own, and they draw in the next.
   for (let task = 0; task < 2; task += 1) await new Promise((resolve) => setTimeout(resolve));
   const target =
     (id === null ? null : document.getElementById(rowId(id))) ??

@@ -2,7 +2,6 @@ import type { SeatProgress } from '#services/optimizations/contract.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
-/** How the chamber says things: strategies, roles, a seat's status and what it is doing. */
 export const phases = [
   'Parallel Generation',
   'Cross-Evaluation',
@@ -12,7 +11,7 @@ export const phases = [
 
 export type Role = SeatProgress['role'];
 
-/** Text colours of the roles; the seat's code always stands beside them. */
+/** Text colours of the roles; the seat's code always accompanies them. */
 export const roleColours: Readonly<Record<Role, string>> = {
   strategic: 'text-strategic',
   risk: 'text-risk',
@@ -45,7 +44,7 @@ export function strategyName(id: string): string {
     .join(' ');
 }
 
-/** The status in one or two words; a retry says which attempt comes next. */
+/** The status in one or two words; a retry names the next attempt. */
 export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>): string {
   const words = {
     waiting: 'Waiting',
@@ -61,12 +60,11 @@ export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'a
   return words[status];
 }
 
-/** Whether a seat takes no further part. */
 export function isOut(status: SeatProgress['status']): boolean {
   return ['failed', 'refused', 'timed_out', 'excluded', 'not_called'].includes(status);
 }
 
-/** What a seat is doing, in the words of its card; 'Waiting...' when there is nothing to say. */
+/** What a seat is doing, as its card says it; 'Waiting...' by default. */
 export function stepWords(view: RunView, seat: SeatProgress): string {
   if (isOut(seat.status)) return seat.reason ?? 'No longer part of this run';
   if (seat.status === 'retrying') return seat.reason ?? 'Trying again';
@@ -102,7 +100,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
 }
 
-/** "about 40 s", in steps that do not flicker; null when nobody knows. */
+/** "about 40 s", in steps that do not flicker; null when unknown. */
 export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;
   if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;

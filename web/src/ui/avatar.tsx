@@ -3,11 +3,11 @@ import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
 const sizes = {
-  small: { box: 'size-8', px: 32, letter: '' },
-  large: { box: 'size-24', px: 96, letter: 'text-4xl' },
+  small: { box: 'size-8', px: 32, text: '' },
+  large: { box: 'size-24', px: 96, text: 'text-4xl' },
 } as const;
 
-/** A picture when we serve one, else the first letter of the name. Always beside the name itself. */
+/** Always beside the name itself. */
 export function Avatar({
   user,
   size = 'small',
@@ -15,7 +15,7 @@ export function Avatar({
   user: { readonly name: string; readonly avatar_url?: string | null | undefined };
   size?: keyof typeof sizes;
 }): ReactNode {
-  const { box, px, letter } = sizes[size];
+  const { box, px, text } = sizes[size];
   if (user.avatar_url) {
     return (
       <img
@@ -34,7 +34,7 @@ export function Avatar({
       className={classNames(
         'grid place-items-center rounded-full bg-accent-soft font-semibold text-accent',
         box,
-        letter,
+        text,
       )}
     >
       {initial ?? <CircleUserRound size={px * 0.625} />}

@@ -1,7 +1,6 @@
 import type { ComponentProps, ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-/** A surface on the page, told apart by its line. */
 export function Card({ className, ...rest }: ComponentProps<'section'>): ReactNode {
   return (
     <section

@@ -2,8 +2,8 @@ import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { DismissButton } from './feedback/notice.tsx';
 
 /**
- * A modal dialog on the browser's own `<dialog>`: it traps and returns the focus, and Esc closes it.
- * Give the safest action `autoFocus`. `sheet` docks it to the bottom edge, for menus on phones.
+ * A modal on the browser's own `<dialog>`, which traps and returns the focus and closes on Esc.
+ * Give the safest action `autoFocus`. `sheet` docks it to the bottom edge, for phone menus.
  */
 export function Dialog({
   open,
@@ -15,13 +15,13 @@ export function Dialog({
   wide = false,
 }: {
   open: boolean;
-  /** Called for Esc, the close button and, where the browser knows it, a press beside the dialog. */
+  /** Called for Esc, the close button and, where supported, a press outside the dialog. */
   onClose: () => void;
   title: string;
   children: ReactNode;
   actions?: ReactNode;
   sheet?: boolean;
-  /** Room for tables and whole answers; the whole screen on phones. */
+  /** For tables and whole answers; full screen on phones. */
   wide?: boolean;
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -1,10 +1,7 @@
 import { ExternalLink } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-/**
- * A link to a page of somebody else, in a window of its own that knows nothing of this one. An address
- * that is no web address is not linked.
- */
+/** A link to another site, in a new window without an opener. Only web addresses are linked. */
 export function OutsideLink({ href, children }: { href: string; children: ReactNode }): ReactNode {
   if (!/^https?:\/\//i.test(href)) return null;
   return (

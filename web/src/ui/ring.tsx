@@ -10,7 +10,6 @@ export function agreementBand(score: number): Band {
   return 'split';
 }
 
-/** Green from 80, orange from 60, otherwise bad. */
 const colours: Readonly<Record<Band, string>> = {
   strong: 'text-ok',
   majority: 'text-warn',
@@ -22,15 +21,15 @@ const radius = 42;
 const circumference = 2 * Math.PI * radius;
 
 /**
- * How far the models agree, 0 to 100, as a ring with its figure and its word. Without a score the
- * ring stays empty and says why.
+ * The agreement of the models, 0 to 100, as a ring with its figure and word. Without a score the
+ * ring is empty and says why.
  */
 export function Ring({
   score,
   note,
 }: {
   score: number | null;
-  /** A cap or a missing part of the score, explained in a sentence. */
+  /** Explains a cap or a missing part of the score. */
   note?: string;
 }): ReactNode {
   const band = score === null ? null : agreementBand(score);

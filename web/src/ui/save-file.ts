@@ -1,7 +1,6 @@
-/** Milliseconds for the browser to take the file over. */
+/** Milliseconds for the browser to take over the file. */
 const takeOverMs = 60_000;
 
-/** Hands a file to the browser's downloads. */
 export function saveFile(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement('a');
@@ -11,7 +10,6 @@ export function saveFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(address), takeOverMs);
 }
 
-/** The same for a text. */
 export function saveText(name: string, content: string, mediaType: string): void {
   saveFile(name, new Blob([content], { type: `${mediaType};charset=utf-8` }));
 }

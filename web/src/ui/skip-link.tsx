@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** The first stop of the Tab key: over the navigation, to the content. */
+/** The first stop of the Tab key: skips the navigation. */
 export function SkipLink(): ReactNode {
   return (
     <a

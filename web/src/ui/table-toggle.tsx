@@ -31,11 +31,10 @@ export type Column<Row> = {
   id: string;
   title: string;
   cell: (row: Row) => ReactNode;
-  /** Figures line up at the end of their column. */
   numeric?: boolean;
 };
 
-/** A table of rows. It scrolls inside its own frame, which can be reached by keyboard. */
+/** A table that scrolls inside its own frame, which the keyboard can reach. */
 export function DataTable<Row>({
   caption,
   columns,

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A figure and what it counts. Several stand in a `TileRow`. */
+/** A figure and its label. Several form a `TileRow`. */
 export function Tile({
   label,
   value,

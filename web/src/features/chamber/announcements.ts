@@ -7,11 +7,11 @@ import { type RunView } from '#services/optimizations/reading/view.ts';
 import { isOut, listed, phases } from '#web/run/words.ts';
 
 /**
- * What the chamber says aloud: the start, each change of phase, each model that drops out, each
- * quarter of the way, and the end. Never the text of a model, and at most one message in five
- * seconds; what happens in between is said together.
+ * What the chamber announces: the start, phase changes, models that drop out, each quarter of the
+ * progress, and the end. Never a model's text, and at most one message in five seconds; messages in
+ * between are combined.
  */
-export type Heard = {
+export type Announced = {
   readonly stage: RunView['stage'];
   readonly out: readonly string[];
   readonly quarter: number;
@@ -24,7 +24,7 @@ export type Announcement = {
 
 const announceEveryMs = 5_000;
 
-export function heardOf(view: RunView): Heard {
+export function announcedOf(view: RunView): Announced {
   return {
     stage: view.stage,
     out: view.seats
@@ -45,9 +45,9 @@ const phaseOf: Readonly<Record<RunView['stage'], number>> = {
   closed: 4,
 };
 
-/** What is worth saying about the way from one state to the next. */
-export function announcementsBetween(before: Heard, view: RunView): Announcement[] {
-  const now = heardOf(view);
+/** What to announce for a change of state. */
+export function announcementsBetween(before: Announced, view: RunView): Announcement[] {
+  const now = announcedOf(view);
   if (now.stage === 'closed') {
     return before.stage === 'closed' ? [] : [{ kind: 'end', text: endOf(view) }];
   }
@@ -84,11 +84,14 @@ function endOf(view: RunView): string {
 }
 
 export type Announcer = {
-  hear: (announcements: readonly Announcement[]) => void;
+  announce: (announcements: readonly Announcement[]) => void;
   stop: () => void;
 };
 
-/** Says at once what comes after a rest, and together what comes too soon; only the last figure counts. */
+/**
+ * Announces at once after a pause, and combines messages that come too soon; only the last figure
+ * counts.
+ */
 export function createAnnouncer(say: (sentence: string) => void): Announcer {
   let waiting: Announcement[] = [];
   let saidAt = Number.NEGATIVE_INFINITY;
@@ -103,7 +106,7 @@ export function createAnnouncer(say: (sentence: string) => void): Announcer {
   };
 
   return {
-    hear(announcements) {
+    announce(announcements) {
       for (const one of announcements) {
         if (one.kind === 'end') waiting = [];
         if (one.kind === 'progress') waiting = waiting.filter((other) => other.kind !== 'progress');

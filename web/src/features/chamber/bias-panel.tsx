@@ -6,10 +6,12 @@ import { Divergence } from '#web/run/divergence.tsx';
 import { Panel } from './panel.tsx';
 import { useRemembered } from './use-remembered.ts';
 
-/** Divergences that stand in the panel; the others behind "See all". */
+/** Divergences shown in the panel; the rest are behind "See all". */
 const shownAtOnce = 2;
 
-/** How far the models agree and where they do not. Hiding it changes nothing in the run. */
+/**
+ * The agreement of the models and their divergences. Hiding the panel changes nothing in the run.
+ */
 export function BiasPanel({
   bias,
   userId,

@@ -11,15 +11,15 @@ import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**
- * Stops a run, after saying what that costs. The page is left only when the ledger has the credits
- * back; when the run could not be stopped, it goes on and the page says so.
+ * Cancels a run, after stating the cost. The page is left only when the credits are back in the
+ * ledger; if the run cannot be stopped, the page says that it continues.
  */
 export function Cancel({
   runId,
   onCancelled,
 }: {
   runId: string;
-  /** `returned` credits are back on the account; 0 when none were held. */
+  /** Credits returned to the account; 0 when none were held. */
   onCancelled: (returned: number) => void;
 }): ReactNode {
   const run = useRunPart(runId, cancellingOf, sameFields);

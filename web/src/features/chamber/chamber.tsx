@@ -1,8 +1,10 @@
-import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { Wifi, WifiOff } from 'lucide-react';
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
-import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
+import { connectionWords } from '#web/live/connection.ts';
+import { reloadRun, sinceUpdate, useConnection, useRun, useRunPart } from '#web/live/live.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
@@ -12,7 +14,6 @@ import { Braid } from '#web/run/braid.tsx';
 import { braidOf, type BraidView } from '#web/run/braid-view.ts';
 import { Cancel } from './cancel.tsx';
 import { Compare } from './seats/compare.tsx';
-import { ConnectionLine } from './connection-line.tsx';
 import { Ending, ResultReady } from './ending.tsx';
 import { Insights } from './insights.tsx';
 import { Question } from '#web/run/question.tsx';
@@ -28,12 +29,11 @@ import { strategyName } from '#web/run/words.ts';
 export type ChamberProps = {
   runId: string;
   userId: string;
-  /** Shown when there is no such run, or it is not this person's. */
+  /** Shown when there is no such run for this user. */
   missing: ReactNode;
   onCancelled: (returned: number) => void;
 };
 
-/** The Evolution Chamber: one run, watched from its first call to its end. */
 export function Chamber({ runId, userId, missing, onCancelled }: ChamberProps): ReactNode {
   const phase = useRun(runId);
   if (phase.status === 'missing') return missing;
@@ -44,7 +44,7 @@ export function Chamber({ runId, userId, missing, onCancelled }: ChamberProps): 
         <ErrorState
           title="Failed to load optimization data"
           detail={phase.message}
-          safe="A run that was started goes on. This page tries again by itself."
+          safe="A run that was started continues. This page tries again automatically."
           onRetry={() => void reloadRun(runId)}
         />
       </div>
@@ -93,7 +93,7 @@ function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'
   );
 }
 
-/** The head of the page changes when the question is renamed or erased, and at no other time. */
+/** The head changes only when the question is renamed or erased. */
 function sameHead(one: RunView, other: RunView): boolean {
   return (
     one.title === other.title && one.challenge === other.challenge && one.seats === other.seats
@@ -110,7 +110,7 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
   const bias = useBias(runId);
   const focus = useMemo(() => ({ seat: lit, set: setLit }), [lit]);
   const choose = useCallback((seat: string, isChosen: boolean) => {
-    // The third one stays until it is taken back: more than three do not fit side by side.
+    // The third one stays until it is unchecked: more than three do not fit side by side.
     setChosen((now) =>
       isChosen ? [...now, seat].slice(0, 3) : now.filter((other) => other !== seat),
     );
@@ -118,8 +118,8 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
   return (
     <>
       <Braid view={braid} focus={focus} />
-      {/* What the models found is longer than their cards: the bias column may grow past the first row,
-          and what is read as prose stands in the wide column, where nothing above it moves. */}
+      {/* The findings are longer than their cards, so the bias column may grow past the first
+          row. Prose stands in the wide column, where nothing above it moves. */}
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem] lg:grid-rows-[auto_1fr]">
         <section aria-labelledby="models" className="min-w-0 space-y-3">
           <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
@@ -171,7 +171,7 @@ function sameBraid(one: BraidView, other: BraidView): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The findings; worked out again only when the events that they come from have changed. */
+/** Computed again only when their events have changed. */
 function useBias(runId: string): BiasAnalysis | null {
   const view = useRunPart(
     runId,
@@ -195,5 +195,24 @@ function Outline(): ReactNode {
         <Skeleton className="h-72" />
       </div>
     </div>
+  );
+}
+
+/** Whether the page is up to date, in words; never a modal, and not announced every second. */
+function ConnectionLine(): ReactNode {
+  const connection = useConnection();
+  const [, countOn] = useState(0);
+  const isCounting = connection.status === 'reconnecting';
+  useEffect(() => {
+    if (!isCounting) return undefined;
+    const timer = setInterval(() => countOn((seconds) => seconds + 1), 1_000);
+    return () => clearInterval(timer);
+  }, [isCounting]);
+  const Icon = connection.status === 'connected' ? Wifi : WifiOff;
+  return (
+    <span className="inline-flex items-center gap-2">
+      <Icon size={16} aria-hidden="true" className="shrink-0" />
+      {connectionWords(connection, sinceUpdate())}
+    </span>
   );
 }

@@ -7,7 +7,7 @@ import { moneyWords } from '#web/run/money.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 
-/** Takes the place of the cancel button, so that the page below it stays where it is. */
+/** Replaces the cancel button, so that the page below does not move. */
 export function ResultReady({ runId }: { runId: string }): ReactNode {
   const end = useRunPart(runId, endOf, sameFields);
   if (end.status !== 'completed') return null;
@@ -26,7 +26,7 @@ export function ResultReady({ runId }: { runId: string }): ReactNode {
   );
 }
 
-/** How a run ended without a result, what it cost, and where to go from here. */
+/** How a run ended without a result, what it cost, and the next steps. */
 export function Ending({ runId }: { runId: string }): ReactNode {
   const end = useRunPart(runId, endOf, sameFields);
   switch (end.status) {
@@ -59,7 +59,7 @@ export function Ending({ runId }: { runId: string }): ReactNode {
   }
 }
 
-/** A run is pending for a moment whenever one begins; only one that stays so was never started. */
+/** Every run is briefly pending at its start; only one that stays pending was never started. */
 const waitForStartMs = 4_000;
 
 function NotStarted({ runId }: { runId: string }): ReactNode {
@@ -85,7 +85,7 @@ function NotStarted({ runId }: { runId: string }): ReactNode {
 
 function endOf({ view }: RunState) {
   const status = statusOf(view);
-  // While the run goes on there is no end to describe, ten times a second.
+  // A running run has no end to describe, and this renders ten times a second.
   if (status === 'processing') return { status, because: null, money: '' };
   const { ended_because: because, credits } = describeRun(view, 0);
   return { status, because, money: moneyWords(credits) };

@@ -4,10 +4,10 @@ import { listed } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Panel } from './panel.tsx';
 
-/** Points of one kind that stand in the panel; the others behind "See all". */
+/** Points of one kind shown in the panel; the rest are behind "See all". */
 const shownAtOnce = 4;
 
-/** What the models agree on, what nobody knows, and who objects. */
+/** What the models agree on, what is unknown, and who objects. */
 export function Insights({ bias }: { bias: BiasAnalysis | null }): ReactNode {
   return (
     <Panel title="Real-time Insights">

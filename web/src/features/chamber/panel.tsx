@@ -1,7 +1,6 @@
 import { type ReactNode, useId } from 'react';
 import { Card } from '#web/ui/card.tsx';
 
-/** One block of the column beside the cards. */
 export function Panel({
   title,
   aside,

@@ -4,7 +4,7 @@ import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Panel } from './panel.tsx';
 
-/** The recommendation while it is written: plain words, in a frame that does not grow. */
+/** The recommendation while it is written: plain text in a frame of fixed height. */
 export function Recommendations({ runId }: { runId: string }): ReactNode {
   const draft = useRunPart(runId, draftOf, sameFields);
   return (
@@ -16,8 +16,8 @@ export function Recommendations({ runId }: { runId: string }): ReactNode {
 }
 
 /**
- * Follows the end of the text while it is written, unless the reader has scrolled back; a finished
- * text is read from its beginning.
+ * Follows the end of the text while it is written, unless the reader has scrolled back. A finished
+ * text starts at its beginning.
  */
 function Writing({ text, writing }: { text: string; writing: boolean }): ReactNode {
   const frame = useRef<HTMLDivElement>(null);

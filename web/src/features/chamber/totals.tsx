@@ -7,7 +7,7 @@ import { creditsInWords, modelCost, percent } from '#web/ui/text/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { duration, timeLeft } from '#web/run/words.ts';
 
-/** The run in figures, all of them the server's. */
+/** The run in figures, all from the server. */
 export function Totals({ runId }: { runId: string }): ReactNode {
   const totals = useRunPart(runId, totalsOf, sameFields);
   const now = useServerSecond(totals.startedAt !== null && totals.endedAt === null);
@@ -34,7 +34,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
   );
 }
 
-/** The rest of a sentence that begins with the price: held, charged, or neither yet. */
+/** The rest of a sentence that starts with the price: held, charged, or neither yet. */
 function creditWords({ price, charged, refunded, settlement }: Credits): string {
   if (charged !== null) {
     const back = refunded ?? 0;
@@ -51,7 +51,7 @@ function totalsOf({ view }: RunState) {
   const run = summarize(view);
   return {
     progress: run.progress,
-    /** Over, so nothing is left to do, but not done: 100 % would read like a result. */
+    /** Ended but not done: 100 % would read like a result. */
     stopped: run.status === 'cancelled' || run.status === 'failed',
     completed: view.seats.filter(({ seat }) => view.calls[`opinion.${seat}`]?.outcome).length,
     seats: view.seats.length,
@@ -70,7 +70,7 @@ function elapsedMs(startedAt: string | null, endedAt: string | null, now: number
   return Math.max(0, (endedAt === null ? now : Date.parse(endedAt)) - Date.parse(startedAt));
 }
 
-/** The server's clock, once a second while it runs. */
+/** The server's clock, updated once a second during the run. */
 function useServerSecond(running: boolean): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {

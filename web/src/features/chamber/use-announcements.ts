@@ -5,14 +5,13 @@ import {
   type Announcer,
   announcementsBetween,
   createAnnouncer,
-  type Heard,
-  heardOf,
+  type Announced,
+  announcedOf,
 } from './announcements.ts';
 
-/** Speaks through the page's one status region while a run is watched. */
 export function useAnnouncements(runId: string): void {
   const view = useRunPart(runId, (state) => state.view);
-  const heard = useRef<Heard | null>(null);
+  const announced = useRef<Announced | null>(null);
   const announcer = useRef<Announcer | null>(null);
   useEffect(() => {
     const made = createAnnouncer((sentence) => announce(sentence));
@@ -20,8 +19,9 @@ export function useAnnouncements(runId: string): void {
     return () => made.stop();
   }, []);
   useEffect(() => {
-    // What was so when the page opened is on the page; only what changes is said.
-    if (heard.current) announcer.current?.hear(announcementsBetween(heard.current, view));
-    heard.current = heardOf(view);
+    // The initial state is visible on the page; only changes are announced.
+    if (announced.current)
+      announcer.current?.announce(announcementsBetween(announced.current, view));
+    announced.current = announcedOf(view);
   }, [view]);
 }

@@ -1,8 +1,8 @@
 import { useState } from 'react';
 
 /**
- * A switch of this page that stays as a person left it, on this device and for this person only. It
- * goes with the drafts when they sign out.
+ * A switch that keeps its position on this device, per user. Signing out removes it with the
+ * drafts.
  */
 export function useRemembered(
   userId: string,

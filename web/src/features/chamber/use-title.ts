@@ -21,7 +21,7 @@ export function useTitle(runId: string): void {
       document.title = title;
     };
     show();
-    // After a change of page the router's own title comes last, and would stay.
+    // After a navigation the router sets its own title last, and it would stay.
     return router.subscribe('onRendered', show);
   }, [title, router]);
 }

@@ -10,7 +10,7 @@ import { Skeleton, useSkeleton } from '#web/ui/feedback/skeleton.tsx';
 import { balanceQuery } from './queries.ts';
 import { type CreditTier, creditTier, lowCredits, tierWords } from './tier.ts';
 
-/** Milliseconds. The stream says when a balance changes; this is for when the stream is away. */
+/** Milliseconds. The stream reports balance changes; this is for when it is unavailable. */
 const refreshMs = 300_000;
 
 const icons: Readonly<Record<CreditTier, typeof BatteryFull>> = {
@@ -31,7 +31,7 @@ function useBalance() {
   return useQuery({ ...balanceQuery, refetchInterval: refreshMs });
 }
 
-/** The balance in the bar: figure, tier, and what running optimizations hold. */
+/** The balance in the bar: figure, tier, and the credits held by running optimizations. */
 export function CreditsBadge(): ReactNode {
   const { data, isPending, isError, dataUpdatedAt } = useBalance();
   const waiting = useSkeleton(isPending);
@@ -79,7 +79,7 @@ export function CreditsBadge(): ReactNode {
   );
 }
 
-/** The balance in full, for the menu of phones. */
+/** The full balance, for the phone menu. */
 export function CreditsInFull(): ReactNode {
   const { data, isError, dataUpdatedAt } = useBalance();
   if (data === undefined) return <p className="font-semibold">Credits: --</p>;
@@ -116,7 +116,7 @@ function stateColour({ debt_credits: debt, spending_frozen: isFrozen }: Balance)
   return isFrozen || debt > 0 ? 'text-bad' : 'text-ink-2';
 }
 
-/** What is owed comes first: nothing starts before it is settled. */
+/** A debt comes first: nothing starts before it is settled. */
 function stateWords({
   available_credits: available,
   debt_credits: debt,

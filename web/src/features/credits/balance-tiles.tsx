@@ -10,7 +10,7 @@ import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { takenBackWords } from './purchases/taken-back.ts';
 import { creditTier, tierWords } from './tier.ts';
 
-/** What a person has, bought and used; reserved and owed credits when there are any. */
+/** Available, bought and used credits; reserved and owed ones when there are any. */
 export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
   const given = balance.total_credits - balance.total_purchased;
   const notes = [

@@ -1,4 +1,4 @@
-/** Months and bars of the consumption chart; months are UTC and written `2026-11`. */
+/** Months and bars of the consumption chart; months are UTC, written `2026-11`. */
 export type MonthOfCredits = { readonly month: string; readonly credits: number };
 
 function firstDay(month: string): Date {
@@ -31,15 +31,15 @@ export function longMonth(month: string, locale?: string): string {
 }
 
 /**
- * The height of each bar as a share of the tallest, 0 to 1. A month in which more came back than was
- * used stands at nought: bars begin at zero.
+ * The height of each bar as a share of the tallest, 0 to 1. A month with more returned than used is
+ * 0.
  */
 export function barShares(months: readonly MonthOfCredits[]): number[] {
   const most = Math.max(1, ...months.map(({ credits }) => credits));
   return months.map(({ credits }) => Math.max(0, credits) / most);
 }
 
-/** What the chart says in one sentence. */
+/** The chart in one sentence. */
 export function consumptionSentence(months: readonly MonthOfCredits[], locale?: string): string {
   const first = months[0];
   const last = months.at(-1);
@@ -49,7 +49,7 @@ export function consumptionSentence(months: readonly MonthOfCredits[], locale?: 
   return `${span} This month ${last.credits}; most in ${longMonth(most.month, locale)} with ${most.credits}.`;
 }
 
-/** A part of all that was used, 0 to 1. */
+/** A share of all credits used, 0 to 1. */
 export function shareOf(amount: number, all: number): number {
   return all <= 0 ? 0 : Math.min(1, Math.max(0, amount / all));
 }

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Card } from '#web/ui/card.tsx';
 
-/** The rules of credits, each as it is, and where the answers stand in full. */
+/** The rules of credits, with links to the full answers. */
 export function CreditRules(): ReactNode {
   return (
     <Card aria-labelledby="rules" className="space-y-4">
@@ -18,9 +18,9 @@ export function CreditRules(): ReactNode {
           run did not earn comes back.
         </Rule>
         <Rule term="Failed or cancelled">
-          A failed run returns half of its price by itself, rounded in your favour, and all of it
-          when no model answered. Cancelling before the first model call returns everything, later
-          half.
+          A failed run returns half of its price automatically, rounded in your favour, and all of
+          it when no model answered. Cancelling before the first model call returns everything,
+          later half.
         </Rule>
         <Rule term="Missing models">
           When a run ends without some of its models, their part of the price returns, up to half.

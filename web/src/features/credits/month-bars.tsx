@@ -10,12 +10,12 @@ import {
   shortMonth,
 } from './consumption.ts';
 
-/** Pixels. Places along the width are percentages, so that letters keep their size on every screen. */
+/** Pixels. Horizontal positions are percentages, so that text keeps its size on every screen. */
 const height = 200;
 const top = 28;
 const bottom = height - 28;
 
-/** Twelve months of consumption: bars from zero, each with its figure, or the same as a table. */
+/** Twelve months of consumption as bars with figures, or as a table. */
 export function MonthBars({ months }: { months: readonly MonthOfCredits[] }): ReactNode {
   return (
     <TableToggle
@@ -48,7 +48,7 @@ function Bars({ months }: { months: readonly MonthOfCredits[] }): ReactNode {
       {months.map(({ month, credits: amount }, index) => {
         const barHeight = Math.max((shares[index] ?? 0) * (bottom - top), amount > 0 ? 2 : 0);
         const middle = `${(index + 0.5) * step}%`;
-        // Every second name is left out on phones, counted from the present month.
+        // Phones show every second name, counted from the current month.
         const isNamedOnPhones = (months.length - 1 - index) % 2 === 0;
         return (
           <g key={month}>

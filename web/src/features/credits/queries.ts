@@ -2,22 +2,22 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { Balance, CreditAnalytics, creditLimits, History } from '#services/credits/contract.ts';
 import { read } from '#web/api/api.ts';
 
-/** A person's credits. The event stream keeps it current while the page is open. */
+/** The event stream keeps this current while the page is open. */
 export const balanceQuery = queryOptions({
   queryKey: ['balance'],
   queryFn: ({ signal }) => read('/credits/balance', Balance, { signal }),
 });
 
-/** Whatever follows from the ledger is cached below this key; the stream makes it stale. */
+/** Everything derived from the ledger is cached below this key; the stream invalidates it. */
 const creditsKey = ['credits'] as const;
 
-/** Consumption by month, the average of a run and the models that were paid most. */
+/** Consumption by month, average per run, and the models that cost most. */
 export const analyticsQuery = queryOptions({
   queryKey: [...creditsKey, 'analytics'],
   queryFn: ({ signal }) => read('/credits/analytics', CreditAnalytics, { signal }),
 });
 
-/** The ledger's lines, newest first, in pages of 50 that follow each other by the last line's id. */
+/** The ledger's lines, newest first, in pages of 50 by the last line's id. */
 export const historyQuery = infiniteQueryOptions({
   queryKey: [...creditsKey, 'history'],
   queryFn: ({ signal, pageParam }) =>

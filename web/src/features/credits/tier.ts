@@ -1,4 +1,4 @@
-/** How far a balance reaches: four tiers, each with its word. */
+/** Four tiers of a balance, each with its word. */
 export type CreditTier = 'plenty' | 'enough' | 'low' | 'very-low';
 
 /** Below this many available credits the page offers more. */
@@ -18,7 +18,6 @@ export const tierWords: Readonly<Record<CreditTier, string>> = {
   'very-low': 'Very low',
 };
 
-/** The trend beside a balance. */
 export function stockWords(available: number): 'Well stocked' | 'Running low' {
   return available > 20 ? 'Well stocked' : 'Running low';
 }

@@ -6,7 +6,7 @@ import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { shareOf } from './consumption.ts';
 import { MonthBars } from './month-bars.tsx';
 
-/** Consumption by month, what a completed run cost on average, and how many there were. */
+/** Consumption by month, the average cost of a completed run, and their number. */
 export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): ReactNode {
   const {
     average_cost_per_optimization: average,
@@ -42,7 +42,7 @@ export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): 
   );
 }
 
-/** The five models that most credits went to, each with its share of all credits used. */
+/** The five most expensive models, each with its share of all credits used. */
 export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactNode {
   const models = analytics.most_used_models;
   const share = (amount: number): number => shareOf(amount, analytics.total_consumed);

@@ -3,8 +3,8 @@ import { productName } from '#web/app/product.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**
- * The welcome after an e-mail address was confirmed. It stands once: `onSeen` takes the mark out of
- * the address, so that a reload or a bookmark does not repeat it.
+ * The welcome after an email address was confirmed. It is shown once: `onSeen` removes the
+ * parameter from the address.
  */
 export function ConfirmedBanner({
   confirmed,

@@ -3,14 +3,14 @@ import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { LinkButton } from '#web/ui/form/button.tsx';
 
-/** Questions to begin with; they are put into the form, where everything can be changed. */
+/** Example questions; the form is filled with the chosen one. */
 const exampleQuestions: readonly string[] = [
   'Should I turn my consulting work into a fixed-price package, and what should it contain?',
   'Which one marketing channel should a two-person software company try for the next quarter?',
   'Should we hire a first salesperson now, or keep selling on our own for another six months?',
 ];
 
-/** What to do first, for a person without any run. */
+/** For a user without any run. */
 export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
   return (
     <div className="space-y-6">

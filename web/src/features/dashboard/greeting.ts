@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** "Good morning, Ada": by the clock on the wall and the first word of the name, else 'there'. */
+/** "Good morning, Ada": by the local time and the first word of the name, else 'there'. */
 export function greeting(name: string, now: Date): string {
   const hour = now.getHours();
   const time = hour < 12 ? 'morning' : hour < 18 ? 'afternoon' : 'evening';
@@ -8,7 +8,7 @@ export function greeting(name: string, now: Date): string {
   return `Good ${time}, ${first || 'there'}`;
 }
 
-/** The greeting, looked at again whenever somebody comes back to the page. */
+/** The greeting, updated when the page is shown again. */
 export function useGreeting(name: string): string {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {

@@ -6,7 +6,7 @@ import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export type Stat = { readonly value: ReactNode; readonly detail: ReactNode };
 
-/** One figure from one query: `--` and a retry when it could not be read, never a nought. */
+/** One figure from one query: `--` and a retry when it could not be read, never 0. */
 export function StatCard<T>({
   label,
   answer,

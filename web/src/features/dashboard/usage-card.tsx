@@ -62,7 +62,7 @@ function runs(count: number): string {
   return `${count} ${count === 1 ? 'optimization' : 'optimizations'}`;
 }
 
-/** Who is there is known from the session; their figures are not, and are never guessed. */
+/** The session knows the user's plan but not the figures, which are never guessed. */
 export function UnknownUsage({
   user,
   answer,

@@ -1,14 +1,14 @@
 import type { User } from '#services/identity/contract.ts';
 import type { Usage } from '#services/optimizations/contract.ts';
 
-/** How near the runs that a plan's limit counts are to it. */
+/** How close a plan's counted runs are to its limit. */
 export type Nearness = {
   readonly level: 'calm' | 'attention' | 'warning';
-  /** Whether 'Approaching Usage Limit' is said. */
+  /** Whether to show 'Approaching Usage Limit'. */
   readonly isApproaching: boolean;
 };
 
-/** A limit that there is not, or that cannot block a run, is nothing to be near to. */
+/** Without a limit, or with one that cannot block a run, there is nothing to warn about. */
 export function nearnessOf({
   percentage,
   can_block: canBlock,

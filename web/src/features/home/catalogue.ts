@@ -1,4 +1,4 @@
-/** The packages as they were when the pages were built, from the catalogue that the server sells by. */
+/** The packages at build time, from the server's own catalogue. */
 export const builtPackages = import.meta.env.PACKAGES ?? [];
 
 /** Credits of one run, by strategy; the cheapest first. */

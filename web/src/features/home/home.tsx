@@ -25,7 +25,7 @@ const phases = [
   },
 ] as const;
 
-/** `notice` stands above everything, for the reader who asked for a page that does not exist. */
+/** `notice` comes first, for an address without a page. */
 export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNode }): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-24 px-4 pt-8 sm:px-6 lg:pt-16">
@@ -110,7 +110,7 @@ function HeroActions({ signedIn }: { signedIn: boolean }): ReactNode {
   );
 }
 
-/** Three statements that a reader can check, each with the place where it can be checked. */
+/** Three claims that a reader can check, each with the place to check it. */
 function Proof(): ReactNode {
   return (
     <section aria-labelledby="proof" className="space-y-8">

@@ -8,7 +8,7 @@ const examples = [
   { vote: '4 to 3', value: '0.14' },
 ] as const;
 
-/** The basis of the statements above it: how the figures come about, in plain words. */
+/** How the figures above are computed, in plain words. */
 export function Method(): ReactNode {
   return (
     <section aria-labelledby="method" className="grid grid-cols-1 gap-x-6 gap-y-8 lg:grid-cols-12">

@@ -8,7 +8,7 @@ import { creditsInWords, price } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { builtPackages, runPrices } from './catalogue.ts';
 
-/** Pages are built once for everybody, so their figures are written in one language. */
+/** Pages are built once for everyone, so their figures use one locale. */
 const locale = 'en-US';
 
 export function Pricing({ signedIn }: { signedIn: boolean }): ReactNode {
@@ -38,7 +38,7 @@ export function Pricing({ signedIn }: { signedIn: boolean }): ReactNode {
         </Link>
         , a failed run{' '}
         <Link to="/terms" hash="failed-runs" className="link">
-          returns half of its price by itself
+          returns half of its price automatically
         </Link>
         , and unused credits are{' '}
         <Link to="/terms" hash="refunds" className="link">
@@ -50,7 +50,7 @@ export function Pricing({ signedIn }: { signedIn: boolean }): ReactNode {
   );
 }
 
-/** As built, and as the server says once somebody has scrolled to them. */
+/** The built prices, replaced by the server's once they scroll into view. */
 function usePackages(section: RefObject<HTMLElement | null>): readonly Package[] {
   const [packages, setPackages] = useState(builtPackages);
   useEffect(() => {
@@ -60,7 +60,7 @@ function usePackages(section: RefObject<HTMLElement | null>): readonly Package[]
         const { currentPackages } = await import('./current-packages.ts');
         setPackages(await currentPackages(asking.signal));
       } catch (error) {
-        // Those of the build stay: the payment page names the price again before anything is paid.
+        // On failure the built prices stay: the payment page names the price again before payment.
         if (!asking.signal.aborted) console.warn('The prices could not be refreshed', error);
       }
     };
@@ -125,7 +125,7 @@ function PackageGroup({
   );
 }
 
-/** A visitor signs up first; the chosen package waits behind it. */
+/** A visitor signs up first; the chosen package is kept in the address. */
 function Choose({ item: { id, name }, signedIn }: { item: Package; signedIn: boolean }): ReactNode {
   const words = (
     <>

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 
 /**
- * The picture of the idea: seven strands in the colours of their roles come together, and one of
- * them stays apart. An illustration, not a run.
+ * The product's idea as a picture: seven strands in their roles' colours converge, and one stays
+ * apart. An illustration, not a run.
  */
 const strands = [
   { y: 20, end: 148, colour: 'text-strategic' },

@@ -2,16 +2,15 @@ import type { ReactNode } from 'react';
 import { creditsInWords, price } from '#web/ui/text/figures.ts';
 import { builtPackages } from './catalogue.ts';
 
-/** What a package costs that somebody chose before signing up, and whether it renews. */
+/** The price of the package chosen before signing up, and whether it renews. */
 export function WantedPackage({
   id,
   heading,
   otherwise,
 }: {
   id: string;
-  /** The id of its heading. */
   heading: string;
-  /** In place of a package that is not known. */
+  /** Shown for an unknown package. */
   otherwise: ReactNode;
 }): ReactNode {
   const wanted = builtPackages.find((one) => one.id === id);

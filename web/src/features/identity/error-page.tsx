@@ -6,7 +6,7 @@ import { sentenceOfCode, unknownError } from './error-sentence.ts';
 import { ContactLink, LandingPage } from './links/landing-page.tsx';
 import { useSession } from './sessions/session.ts';
 
-/** Where a sign-in that went wrong elsewhere ends. */
+/** The end of a sign-in that failed elsewhere. */
 export function AuthErrorPage({ code }: { code: string | undefined }): ReactNode {
   const sentence = sentenceOfCode(code) ?? unknownError;
   const isSignedIn = useSession().status === 'authenticated';
@@ -25,7 +25,7 @@ export function AuthErrorPage({ code }: { code: string | undefined }): ReactNode
           <li>The link has expired. A sign-in link works for 10 minutes.</li>
           <li>The link was already used. Each works once.</li>
           <li>The link is not valid, because a part of it is missing or it was replaced.</li>
-          <li>The network was away while the page was loading.</li>
+          <li>The network was down while the page was loading.</li>
         </ul>
       </div>
       {isSignedIn ? null : <AskForLink kind="magic" label="Send a new link" />}

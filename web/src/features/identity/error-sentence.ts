@@ -1,8 +1,8 @@
 import { identityProblems } from '#services/identity/refusals.ts';
 
 /**
- * Anybody can write an error into an address, so its words are never shown: a code that is known
- * has a sentence of ours, everything else has none. The last two are codes of older links.
+ * Anyone can write an error into an address, so its words are never shown. A known code has our own
+ * sentence, everything else has none.
  */
 const sentences: Readonly<Record<string, string>> = {
   'link-invalid': identityProblems['link-invalid'].message,
@@ -20,5 +20,5 @@ export function sentenceOfCode(code: string | undefined): string | null {
   return code !== undefined && Object.hasOwn(sentences, code) ? (sentences[code] ?? null) : null;
 }
 
-/** What /auth/error says about a code that is not known. */
+/** What /auth/error says about an unknown code. */
 export const unknownError = 'An authentication error occurred';

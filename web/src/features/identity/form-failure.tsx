@@ -3,7 +3,7 @@ import { ApiProblem } from '#web/api/api.ts';
 import { waitSentence } from '#web/api/problem-words.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
-/** The banner of a form that the server refused. It takes the focus. */
+/** The banner of a refused form. It takes the focus. */
 export function FormFailure({
   title,
   failure,
@@ -19,7 +19,7 @@ export function FormFailure({
   );
 }
 
-/** The same in words that the form has chosen, with what to do instead. */
+/** The form's own words for it, with what to do instead. */
 export function FailureBanner({
   title,
   failure,
@@ -55,7 +55,7 @@ export function FailureBanner({
   );
 }
 
-/** The server's sentence where it wrote one for people, else ours; never an internal cause. */
+/** The server's sentence when it was written for users, else ours; never an internal cause. */
 export function failureSentence(failure: unknown, fallback: string): string {
   if (!(failure instanceof ApiProblem)) return fallback;
   if (failure.status === 0)

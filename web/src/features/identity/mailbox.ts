@@ -1,4 +1,4 @@
-/** Where people read the mail of a few large providers, by the domain of their address. */
+/** The webmail of a few large providers, by domain. */
 const mailboxes: readonly { name: string; url: string; domains: readonly string[] }[] = [
   { name: 'Gmail', url: 'https://mail.google.com/', domains: ['gmail.com', 'googlemail.com'] },
   {
@@ -19,7 +19,7 @@ const mailboxes: readonly { name: string; url: string; domains: readonly string[
   },
 ];
 
-/** Null for an address whose mailbox is not known, which is most of them. */
+/** Null for an unknown provider, which is the usual case. */
 export function mailboxOf(email: string): { name: string; url: string } | null {
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
   const found = mailboxes.find(({ domains }) => domains.includes(domain));

@@ -2,12 +2,12 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { PasswordChecklist } from './password-checklist.tsx';
 
-/** A password that is being chosen, with the rules it has to meet. */
+/** A new password with the rules it must meet. */
 export function NewPassword({ error }: { error: string | undefined }): ReactNode {
   const [password, setPassword] = useState('');
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // What was typed or filled in before this script ran has fired its event already.
+    // Text typed or filled in before this script ran has already fired its event.
     setPassword(frame.current?.querySelector('input')?.value ?? '');
   }, []);
   return (

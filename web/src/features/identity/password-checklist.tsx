@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { passwordRules } from '#services/identity/contract.ts';
 import { classNames } from '#web/ui/class-names.ts';
 
-/** The rules of a new password, ticked off while it is typed. */
+/** The rules of a new password, ticked off as it is typed. */
 export function PasswordChecklist({ password }: { password: string }): ReactNode {
   return (
     <div className="space-y-2 text-sm">
@@ -39,7 +39,7 @@ function Rule({ met, words }: { met: boolean; words: string }): ReactNode {
   );
 }
 
-/** A hint, not a rule: nothing is refused for being short of fifteen characters. */
+/** A hint, not a rule: a password below fifteen characters is accepted. */
 function strengthHint(password: string): string {
   if (!passwordRules.every((rule) => rule.met(password))) {
     return 'A few unrelated words are easier to keep than signs.';

@@ -19,17 +19,17 @@ const invalidTitle = 'Form validation failed';
 const invalidMessage = 'Please check the highlighted fields and try again.';
 
 /**
- * Name, e-mail, password twice, and the terms. `onConfirmationNeeded` is called when the account is
- * there and its address has yet to be confirmed; the address is kept for the page that waits for it.
+ * Name, email, password twice, and the terms. `onConfirmationNeeded` is called when the account
+ * exists and its address must be confirmed; the address is kept for the page that waits for it.
  */
 export function SignupForm({
   returnTo,
   offer,
   onConfirmationNeeded,
 }: {
-  /** Where somebody was going; the link of the mail leads there. */
+  /** The page the user wanted; the email's link leads there. */
   returnTo: string | undefined;
-  /** What the button says beyond its words: the cheapest price, where nothing was chosen. */
+  /** An addition to the button's words: the cheapest price, where no package was chosen. */
   offer: string;
   onConfirmationNeeded: () => void;
 }): ReactNode {
@@ -51,7 +51,7 @@ export function SignupForm({
       onConfirmationNeeded();
     },
     onInvalid: (_errors, firstInvalid) => {
-      // Whoever sees the first error already knows; the toast is for those who do not.
+      // A user who sees the first error needs no toast.
       if (firstInvalid && !isOnScreen(firstInvalid)) {
         showToast('error', invalidTitle, { message: invalidMessage });
       }
@@ -136,7 +136,7 @@ function SignupFailure({ failure }: { failure: unknown }): ReactNode {
   );
 }
 
-/** Lists the errors above the form, once there are several. */
+/** Lists the errors above the form, if there are several. */
 function ErrorSummary({ errors }: { errors: FieldErrors }): ReactNode {
   const messages = Object.values(errors);
   if (messages.length < 2) return null;

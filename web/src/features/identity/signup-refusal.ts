@@ -2,12 +2,12 @@ import { ApiProblem } from '#web/api/api.ts';
 import { waitSentence } from '#web/api/problem-words.ts';
 import type { FieldErrors } from '#web/ui/form/form.ts';
 
-/** Why a sign-up failed: what a person reads in the banner, by the code of the problem. */
+/** Why a sign-up failed: the banner's sentence, by problem code. */
 export type SignupRefusal = { title: string; detail: string };
 
 const tryAgain = 'Please try again.';
 
-/** The title says no more than that it failed; the banner, which says so itself, leaves it out. */
+/** A generic title, which the banner leaves out. */
 export const plainRefusal = 'Sign up failed';
 
 export function signupRefusal(failure: unknown): SignupRefusal {
@@ -31,7 +31,7 @@ export function signupRefusal(failure: unknown): SignupRefusal {
   return { title: plainRefusal, detail: isInternal ? tryAgain : message };
 }
 
-/** The field that a refusal is about, by its code. */
+/** The field that a refusal concerns, by its code. */
 const fieldOf = {
   'email-in-use': 'email',
   'invalid-email': 'email',
@@ -43,7 +43,7 @@ function isKnown(code: string): code is keyof typeof fieldOf {
   return Object.hasOwn(fieldOf, code);
 }
 
-/** The refusal beside its field: the server's words for the field where it has some. */
+/** The refusal beside its field, in the server's words for the field if any. */
 export function signupFieldErrors(failure: unknown): FieldErrors {
   if (!(failure instanceof ApiProblem)) return {};
   const errors: Record<string, string> = {};

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 
 /**
- * The address that somebody has signed up with and not confirmed yet. It is kept for this tab's
- * session, so that a reload of the page that waits for the confirmation does not ask for it again.
+ * The address of a new account that is not confirmed yet. It is kept for this tab's session, so
+ * that a reload of the waiting page does not ask for it again.
  */
 const Kept = v.object({
   email: v.string(),
-  /** Stands for the address in a request for another mail. */
+  /** Stands for the address in a request for another email. */
   pendingToken: v.optional(v.string()),
-  /** When the last mail was asked for, in milliseconds; null when that is not known. */
+  /** When the last email was requested, in milliseconds; null when unknown. */
   sentAt: v.nullable(v.number()),
 });
 export type Kept = v.InferOutput<typeof Kept>;
@@ -16,7 +16,7 @@ export type Kept = v.InferOutput<typeof Kept>;
 const key = 'sevenfold.unconfirmed';
 
 export function keepUnconfirmed(kept: Kept): void {
-  // A browser that forbids storage throws on the mere mention of it; the page then asks again.
+  // A browser that forbids storage throws on any access; the page then asks for the address.
   if (navigator.cookieEnabled) sessionStorage.setItem(key, JSON.stringify(kept));
 }
 
@@ -27,7 +27,7 @@ export function readUnconfirmed(): Kept | null {
   try {
     return v.parse(Kept, JSON.parse(stored));
   } catch {
-    // Written by another version of this page, or by hand: the address is asked for instead.
+    // Not a value of this page: the address is asked for instead.
     sessionStorage.removeItem(key);
     return null;
   }

@@ -10,7 +10,7 @@ const effective = new Date(policyVersion).toLocaleDateString('en-GB', {
 
 export type PolicySection = { id: string; title: string; body: ReactNode };
 
-/** A legal page: what it is, which version, and its sections, each with an address of its own. */
+/** A legal page: its version and its sections, each with an anchor. */
 export function Policy({
   title,
   lead,
@@ -64,7 +64,7 @@ export function Policy({
   );
 }
 
-/** How to reach the operator, as far as the operator has said. */
+/** The operator's contact address, if set. */
 export function Contact(): ReactNode {
   return contactEmail ? (
     <p>

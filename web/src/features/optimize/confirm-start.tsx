@@ -5,14 +5,13 @@ import { Dialog } from '#web/ui/dialog.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 
 /**
- * The attribute is what an opening dialog looks for. React's own `autoFocus` focuses at once, which is
- * before the dialog is open.
+ * An opening dialog uses the attribute. React's own `autoFocus` focuses before the dialog is open.
  */
 function focusFirst(button: HTMLButtonElement | null): void {
   button?.toggleAttribute('autofocus', true);
 }
 
-/** Asked after the start by keyboard, which passes over the summary. */
+/** Shown after a start by keyboard, which skips the summary. */
 export function ConfirmStart({
   open,
   strategy,
@@ -39,7 +38,7 @@ export function ConfirmStart({
             tone="primary"
             ref={focusFirst}
             onClick={onConfirm}
-            // The key that opened this dialog may still be down, and must not answer it.
+            // The key that opened this dialog may still be down and must not confirm it.
             onKeyDown={(event) => {
               if (event.repeat) event.preventDefault();
             }}

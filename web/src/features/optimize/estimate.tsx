@@ -7,12 +7,12 @@ import type { StrategyId } from './question/fields.ts';
 import { estimateQuery } from './queries.ts';
 import { typicalTime } from './strategy-words.ts';
 
-/** Milliseconds of quiet before a changed text is estimated. */
+/** Milliseconds without typing before a changed text is estimated. */
 const debounceMs = 500;
 
 type Asked = { readonly strategy: StrategyId; readonly text: string };
 
-/** What the models of a run would cost, asked once a person stops typing. */
+/** The model cost of a run, estimated once the user stops typing. */
 export function Estimate({
   strategy,
   challenge,

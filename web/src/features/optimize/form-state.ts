@@ -6,7 +6,7 @@ import type { Shortage } from './insufficient.tsx';
 import type { Row, Rows } from './question/rows.ts';
 import { isUsable } from './strategy-words.ts';
 
-/** What a person still has to do before the form can start, in the order of the page. */
+/** What is still missing before the form can start, in page order. */
 export function stillMissing(
   fields: Fields,
   strategy: Strategy | null,
@@ -22,8 +22,8 @@ export function stillMissing(
 }
 
 /**
- * Why the balance cannot pay the price; null when it can, when it is unknown, and when the attempt has
- * made its run already: its credits may be reserved, and trying again only asks what became of it.
+ * Why the balance cannot pay the price; null when it can or is unknown. Also null once the attempt
+ * has created its run: its credits may be reserved, and a retry only asks for its outcome.
  */
 export function shortageOf(
   strategy: Strategy | null,
@@ -37,7 +37,7 @@ export function shortageOf(
   return { required: strategy.credits, balance: available, shortfall, debt, frozen };
 }
 
-/** The errors of a list by row: the schema counts rows that are not empty, the page shows all. */
+/** The errors of a list by row: the schema skips empty rows, the page shows them. */
 export function rowErrors(
   rows: Rows,
   field: 'objectives' | 'constraints',
@@ -53,7 +53,7 @@ export function rowErrors(
   );
 }
 
-/** What is wrong with a text field; an empty challenge is no error before somebody tries to start. */
+/** The error of a text field; an empty challenge is none before the first attempt to start. */
 export function fieldError(checked: Checked, field: string, value: string): string | undefined {
   return checked.ok || value.trim() === '' ? undefined : checked.errors.get(field);
 }

@@ -53,7 +53,7 @@ export type FormProps = {
   userId: string;
   onSessionEnd: OnSessionEnd;
   initial: Draft;
-  /** A draft that `initial` has taken the place of, for as long as nothing has been changed. */
+  /** The draft that `initial` replaced, until something is edited. */
   earlier: Draft | null;
   balance: Balance | undefined;
   isLocal: boolean;
@@ -70,7 +70,7 @@ const calls = {
     }),
 };
 
-/** The question, its panel and its price; one press starts it, once. */
+/** The question, its models and its price; one press starts it once. */
 export function OptimizationForm(props: FormProps): ReactNode {
   const { userId, onSessionEnd, initial, balance, isLocal, onStarted } = props;
   const strategies = useQuery(strategiesQuery);
@@ -101,7 +101,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
     if (phase.kind !== 'editing' && phase.kind !== 'starting') outcome.current?.focus();
   }, [phase]);
 
-  /** Takes a whole draft; changed fields are another question, and get an attempt of their own. */
+  /** Takes a whole draft; changed fields are another question and get a new attempt. */
   const take = (next: Draft): void => {
     setTouched(true);
     setDraft(next);
@@ -120,7 +120,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
     const keys = attempt ?? newAttempt();
     const begun: Draft = { fields, attempt: keys };
     setDraft(begun);
-    // Kept before the first call: a page that dies now finds its run again by these keys.
+    // Saved before the first call: a reloaded page finds its run again by these keys.
     keeping.saveNow(begun);
     try {
       const result = await startRun(
@@ -286,7 +286,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
   );
 }
 
-/** Ctrl or ⌘ with Enter, from any field of the form. A key that is held down counts once. */
+/** Ctrl or ⌘ with Enter, from any field. A key that is held down counts once. */
 function useStartKey(
   form: RefObject<HTMLFormElement | null>,
   onStart: (event: KeyboardEvent) => void,
@@ -437,7 +437,7 @@ function Outcome({
   }
 }
 
-/** A start that was refused, or of which nobody can say whether it arrived. */
+/** A start that was refused, or whose outcome is unknown. */
 function Failure({
   error,
   runId,

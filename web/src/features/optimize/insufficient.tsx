@@ -13,7 +13,7 @@ export type Shortage = {
   readonly frozen: boolean;
 };
 
-/** What stands on the button and over the panel: with a debt and credits enough, nothing is short. */
+/** The title on the button and the panel: with a debt and enough credits, nothing is short. */
 export function shortageTitle({
   shortfall,
   frozen,
@@ -22,7 +22,7 @@ export function shortageTitle({
   return shortfall > 0 ? 'Insufficient Credits' : 'Credits Owed';
 }
 
-/** Said aloud when a start is refused. */
+/** Announced when a start is refused. */
 export function refusalSentence({
   shortfall,
   frozen,
@@ -33,14 +33,14 @@ export function refusalSentence({
     : 'Your account owes credits, so no optimization can start.';
 }
 
-/** Why a run cannot be paid, and the two ways on. The draft waits on the device meanwhile. */
+/** Why a run cannot be paid, and two ways to fix it. The draft stays on the device meanwhile. */
 export function Insufficient({
   shortage,
   announced,
   focusRef,
 }: {
   shortage: Shortage;
-  /** Said aloud when a start was refused; not while somebody only looks at prices. */
+  /** Announced when a start was refused, not while prices are compared. */
   announced?: string | undefined;
   focusRef?: Ref<HTMLDivElement>;
 }): ReactNode {

@@ -19,7 +19,6 @@ const steps: readonly { title: string; text: string }[] = [
   },
 ];
 
-/** What happens after the start, in four steps. */
 export function FourSteps(): ReactNode {
   return (
     <section aria-labelledby="steps" className="space-y-4">

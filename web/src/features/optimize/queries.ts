@@ -9,7 +9,7 @@ import {
 import { read, write } from '#web/api/api.ts';
 import type { StrategyId } from './question/fields.ts';
 
-/** The strategies with their seats, prices and whether they can run here. */
+/** The strategies with their seats, prices and availability. */
 export const strategiesQuery = queryOptions({
   queryKey: ['strategies'],
   queryFn: async ({ signal }) =>
@@ -17,7 +17,7 @@ export const strategiesQuery = queryOptions({
   staleTime: 300_000,
 });
 
-/** What a run would cost its models. A newer question for it ends an older call. */
+/** The estimated model cost of a run. A newer call aborts an older one. */
 export function estimateQuery(strategy: StrategyId, challengeText: string) {
   return queryOptions({
     queryKey: ['estimate', strategy, challengeText],

@@ -3,7 +3,7 @@ import type { CreateOptimizationRequest } from '#services/optimizations/contract
 import { ApiProblem, isTransient } from '#web/api/api.ts';
 import type { Attempt } from './question/draft.ts';
 
-/** The three calls of a start; tests bring their own. */
+/** The three calls of a start; tests pass their own. */
 export type StartCalls = {
   checkUsage: (credits: number) => Promise<CheckUsageReply>;
   createRun: (
@@ -23,12 +23,12 @@ export type Started =
       readonly shortfall: number;
     }
   /**
-   * The price moved between the page and the start; nothing has been reserved. A run that was created
-   * at an `outdated` price cannot begin any more: the next start needs a new attempt.
+   * The price changed between the page and the start; nothing was reserved. A run created at an
+   * `outdated` price cannot begin: the next start needs a new attempt.
    */
   | { readonly kind: 'price-changed'; readonly price: number; readonly outdated: boolean };
 
-/** Milliseconds before each further try of a call whose answer did not arrive. */
+/** Milliseconds before each retry of a call without a response. */
 const waitsMs = [500, 1_500, 3_000] as const;
 
 export function newAttempt(): Attempt {
@@ -36,11 +36,11 @@ export function newAttempt(): Attempt {
 }
 
 /**
- * Creates a run and lets it begin, as one: both calls carry keys that stay the same for each try, so
- * a lost answer, a second press or a reload leads to the same run and one reservation.
- * `price` is what the person has agreed to, in credits.
+ * Creates a run and processes it, as one step. Both calls keep their keys on every attempt, so a
+ * lost reply, a second press or a reload leads to the same run and one reservation. `price` is what
+ * the user agreed to, in credits.
  *
- * @throws ApiProblem when it could not be started, or when nobody can say whether it was
+ * @throws ApiProblem when it could not be started, or when the outcome is unknown
  */
 export async function startRun(
   {
@@ -51,7 +51,7 @@ export async function startRun(
   onCreated: (id: string) => void,
   calls: StartCalls,
 ): Promise<Started> {
-  // A run that exists may hold its credits already, and the balance then lacks exactly those.
+  // An existing run may already hold its credits, and the balance then lacks exactly those.
   if (attempt.runId === null) {
     const usage = await repeated(() => calls.checkUsage(price), calls);
     if (usage.refusal !== null) return refusedBefore(usage, usage.refusal);
@@ -64,13 +64,13 @@ export async function startRun(
     await repeated(() => calls.processRun(run.id, attempt.processKey), calls);
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    // It began in an earlier try and has ended since: the place to go is the same.
+    // An earlier attempt began it and it has ended since: the destination is the same.
     if (error.code !== 'concluded') return refused(error);
   }
   return { kind: 'started', id: run.id };
 }
 
-/** Credits that lack are shown with their figures; any other refusal in its own words. */
+/** A shortage is shown with its figures; any other refusal in its own words. */
 function refusedBefore(
   usage: CheckUsageReply,
   refusal: NonNullable<CheckUsageReply['refusal']>,
@@ -85,7 +85,7 @@ function refusedBefore(
   };
 }
 
-/** A refusal that carries figures becomes them; any other stays a problem. */
+/** Converts a refusal with figures; any other stays a problem. */
 function refused(problem: ApiProblem): Started {
   const {
     required_credits: required,
@@ -115,7 +115,7 @@ function refused(problem: ApiProblem): Started {
   throw problem;
 }
 
-/** Tries again while the answer is unknown or the first try is still running. */
+/** Retries while the outcome is unknown or the first attempt is still running. */
 async function repeated<T>(call: () => Promise<T>, { wait }: StartCalls): Promise<T> {
   for (const delayMs of waitsMs) {
     try {

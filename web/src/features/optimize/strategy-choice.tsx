@@ -19,7 +19,7 @@ type Props = {
   canSimulate: boolean;
 };
 
-/** The strategies as cards, or side by side as a table. Nothing is chosen beforehand. */
+/** The strategies as cards or as a table. None is preselected. */
 export function StrategyChoice(props: Props): ReactNode {
   const { strategies, allowSimulated, onAllowSimulated, canSimulate } = props;
   const [asTable, setAsTable] = useState(false);

@@ -1,12 +1,5 @@
 import type { Strategy } from '#services/optimizations/contract.ts';
 
-const providerNames: Readonly<Record<string, string>> = {
-  openai: 'OpenAI',
-  anthropic: 'Anthropic',
-  google: 'Google',
-  mistral: 'Mistral',
-};
-
 /** "about 30 s", "about 2.5 min". */
 export function typicalTime(seconds: number): string {
   return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 30) / 2} min`;
@@ -17,7 +10,7 @@ function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
 }
 
-/** Whether a strategy can be started, perhaps with simulated seats that the person allowed. */
+/** Whether a strategy can be started, perhaps with simulated seats that the user allowed. */
 export function isUsable(
   { available, missing }: Pick<Strategy, 'available' | 'missing'>,
   allowSimulated: boolean,
@@ -25,9 +18,9 @@ export function isUsable(
   return available || (allowSimulated && missing.length > 0);
 }
 
-/** Where the text of a question goes, in a sentence or two. */
+/** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
-  const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => nameOf(name));
+  const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
   const hasSimulated = providers.some(({ simulated }) => simulated);
   if (real.length === 0) {
     return 'The models of this run are simulated on this machine: your text is sent to no provider.';
@@ -36,11 +29,6 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
-function nameOf(provider: string): string {
-  return providerNames[provider] ?? provider;
-}
-
-/** Why a strategy cannot be started. */
 export function unavailableSentence({ missing }: Pick<Strategy, 'missing'>): string {
   return missing.length === 0
     ? 'Not available on this installation.'

@@ -9,7 +9,7 @@ import { Estimate } from './estimate.tsx';
 import { challengeTypeOf, type Fields } from './question/fields.ts';
 import { destinationSentence } from './strategy-words.ts';
 
-/** What a start would mean: price, balance afterwards, what may come back, and where the text goes. */
+/** The effects of a start: price, balance afterwards, possible returns, and where the text goes. */
 export function Summary({
   fields,
   strategy,
@@ -17,7 +17,7 @@ export function Summary({
 }: {
   fields: Fields;
   strategy: Strategy | null;
-  /** Undefined while it is not known. */
+  /** Undefined while unknown. */
   balance: Balance | undefined;
 }): ReactNode {
   if (!strategy) {
@@ -58,7 +58,7 @@ export function Summary({
       </dl>
       <div className="space-y-2 text-sm text-ink-2">
         <p>
-          If the run fails, half of the price comes back by itself, and all of it when no model
+          If the run fails, half of the price comes back automatically, and all of it when no model
           answered. Cancelling before the first model call returns everything, later half.{' '}
           <Link to="/terms" hash="failed-runs" className="link">
             The rule in full

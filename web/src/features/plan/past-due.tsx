@@ -5,7 +5,7 @@ import { Notice } from '#web/ui/feedback/notice.tsx';
 import { planQuery } from './queries.ts';
 import { statusWords } from './words.ts';
 
-/** Says that a plan's payment failed, wherever its owner looks; nothing otherwise. */
+/** Reports a plan's failed payment, else renders nothing. */
 export function PastDue(): ReactNode {
   const plan = useQuery(planQuery).data?.plan;
   if (plan?.status !== 'past_due') return null;

@@ -22,7 +22,7 @@ import {
   tierWords,
 } from './words.ts';
 
-/** The tier, the plan behind it, and what can be done with it. `packages` may not be known. */
+/** The tier, its plan, and what can be done with it. `packages` may be unknown. */
 export function PlanDetails({
   plan: answer,
   packages = [],
@@ -143,7 +143,7 @@ function Held({ plan, packages }: { plan: HeldPlan; packages: readonly Package[]
   );
 }
 
-/** Asks before anything about money changes, and stays until it has. */
+/** Confirms a change of the plan, and stays open until it is made. */
 function Confirm({
   plan,
   change,

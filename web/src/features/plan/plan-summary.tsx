@@ -5,7 +5,7 @@ import { price } from '#web/ui/text/figures.ts';
 import { Status } from '#web/ui/feedback/status.tsx';
 import { heldPlan, limitSentence, statusWords, tierWords } from './words.ts';
 
-/** The plan in a few lines, for the account settings; its own page has the rest. */
+/** The plan in a few lines, for the account settings. */
 export function PlanSummary({ plan: answer }: { plan: Plan }): ReactNode {
   const plan = heldPlan(answer);
   const words = plan && statusWords(plan, null);

@@ -3,18 +3,18 @@ import { Plan, type PlanRequest, PortalReply } from '#services/payments/contract
 import { read, write } from '#web/api/api.ts';
 import { providerAddress } from '#web/app/provider-page.ts';
 
-/** The tier and the plan. Each change of the balance asks again: a renewal is one. */
+/** The tier and the plan. Each change of the balance refreshes it, because a renewal is one. */
 export const planQuery = queryOptions({
   queryKey: ['credits', 'plan'],
   queryFn: ({ signal }) => read('/credits/plan', Plan, { signal }),
 });
 
-/** Answers the plan as it is afterwards. */
+/** Returns the plan as it is afterwards. */
 export function changePlan(request: PlanRequest, key: string): Promise<Plan> {
   return write('POST', '/credits/plan', request, Plan, { key });
 }
 
-/** The provider's page for cards and invoices, which comes back to this site's plan page. */
+/** The provider's page for cards and invoices, which returns to this site's plan page. */
 export async function openPortal(): Promise<string> {
   const request = { return_url: `${location.origin}/credits/plan` };
   const { url } = await write('POST', '/credits/portal-session', request, PortalReply);

@@ -7,7 +7,7 @@ import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 export type HeldPlan = NonNullable<Plan['plan']>;
 
-/** The plan when there is one to speak of: one that has ended is none. */
+/** The plan, unless it has ended. */
 export function heldPlan(plan: Plan): HeldPlan | null {
   return plan.plan === null || plan.plan.status === 'ended' ? null : plan.plan;
 }
@@ -25,7 +25,7 @@ export type StatusWords = {
   readonly sentence: string;
 };
 
-/** The state of a plan in a word and a sentence. A date that is not known is not guessed. */
+/** A plan's state as a word and a sentence. An unknown date is never guessed. */
 export function statusWords(plan: HeldPlan, next: Package | null, locale?: string): StatusWords {
   const ends = plan.current_period_end;
   const on = ends === null ? 'at the end of the month that is paid' : `on ${day(ends, locale)}`;
@@ -64,18 +64,18 @@ export function statusWords(plan: HeldPlan, next: Package | null, locale?: strin
   }
 }
 
-/** The invoice that is open may be of another package than the plan's. */
+/** The open invoice may be for another package than the plan's. */
 function missing({ due_cents: due }: HeldPlan, locale: string | undefined): string {
   return due === null ? '' : ` of ${price(due, locale)}`;
 }
 
-/** What the monthly limit is, and what it blocks. */
+/** The monthly limit, and what it blocks. */
 export function limitSentence(limit: number): string {
   if (limit < 0) return 'Unlimited: whatever credits pay for a run, nothing is blocked.';
   return `Bonus credits may pay for ${limit} ${limit === 1 ? 'run' : 'runs'} a month. Runs that purchased credits pay for are never blocked.`;
 }
 
-/** Why a change did not happen. */
+/** Why a change failed. */
 export function planProblem(error: unknown): string {
   switch (error instanceof ApiProblem ? error.code : '') {
     case 'payments-unavailable':
@@ -91,19 +91,19 @@ export function planProblem(error: unknown): string {
 
 export type Change =
   | { readonly action: 'change'; readonly to: Package }
-  /** Takes a change back that has not taken effect. */
+  /** Undoes a change that has not taken effect. */
   | { readonly action: 'keep'; readonly insteadOf: Package }
   | { readonly action: 'cancel' }
   | { readonly action: 'resume' };
 
-/** A confirmation, which names amount and date. */
+/** A confirmation that names amount and date. */
 export type Question = {
   readonly title: string;
   readonly sentences: readonly string[];
   readonly confirm: string;
-  /** Leaves everything as it is. Never the name of something that can be done. */
+  /** The button that changes nothing. It never names an action. */
   readonly keep: string;
-  /** Said when it is done. */
+  /** Shown when it is done. */
   readonly done: string;
 };
 
@@ -117,7 +117,7 @@ export function questionOf(change: Change, plan: HeldPlan, locale?: string): Que
   const from = ends === null ? 'from the next renewal' : `from ${day(ends, locale)}`;
   const on = ends === null ? 'at the end of the month that is paid' : `on ${day(ends, locale)}`;
   const amount = price(plan.amount_cents, locale);
-  // Another price is agreed to again, and never waits behind a plan that was cancelled.
+  // Another price needs a new consent, and never takes over from a cancelled plan.
   const dropped = isChanging(plan) ? ['The change that was planned is dropped.'] : [];
   switch (change.action) {
     case 'change': {
@@ -172,13 +172,13 @@ export function questionOf(change: Change, plan: HeldPlan, locale?: string): Que
       return {
         title: `Resume ${plan.package_name}?`,
         sentences: [
-          `It goes on without a gap: ${from} you pay ${amount} a month for ${creditsInWords(plan.credits, locale)} again.`,
+          `It continues without a gap: ${from} you pay ${amount} a month for ${creditsInWords(plan.credits, locale)} again.`,
           ...dropped,
           'Nothing is charged now.',
         ],
         confirm: `Resume for ${amount} a month`,
         keep: notNow,
-        done: `The plan goes on and renews ${on}.`,
+        done: `The plan continues and renews ${on}.`,
       };
   }
 }

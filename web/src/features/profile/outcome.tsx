@@ -5,7 +5,7 @@ import { announce } from '#web/ui/feedback/announcer.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 
-/** What became of a change: beside its button when it was done, in full when it was not. */
+/** The outcome of a change: beside its button on success, in full on failure. */
 export function Outcome({
   done,
   failure,
@@ -40,7 +40,7 @@ export function Outcome({
   );
 }
 
-/** Without an answer nobody knows whether the change was made. */
+/** Without a response it is unknown whether the change was made. */
 function isUnknownOutcome(failure: unknown): boolean {
   return failure instanceof ApiProblem && failure.status === 0;
 }

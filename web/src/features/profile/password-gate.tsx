@@ -7,14 +7,14 @@ import { Outcome } from './outcome.tsx';
 import { useChange } from './use-change.ts';
 
 /**
- * Asks for the password again, because the server wants to know who is there. `goOn` follows at once
- * and takes this form away; what it throws is told here.
+ * Asks for the password again, because the server requires a recent proof of identity. `onProved`
+ * follows at once and removes this form; its error is shown here.
  */
 export function PasswordGate({
-  goOn,
+  onProved,
   onCancel,
 }: {
-  goOn: () => Promise<unknown>;
+  onProved: () => Promise<unknown>;
   onCancel: () => void;
 }): ReactNode {
   const form = useChange({
@@ -22,7 +22,7 @@ export function PasswordGate({
     read: (data) => ({ password: data.get('password') ?? '' }),
     send: async (request) => {
       await write('POST', '/auth/reauthenticate', request, DoneReply);
-      await goOn();
+      await onProved();
       return null;
     },
     fieldOf: { 'wrong-password': 'password' },
@@ -45,7 +45,7 @@ export function PasswordGate({
       <Outcome done={form.done} failure={form.failure} title="That did not work" />
       <div className="flex flex-wrap gap-3">
         <Button type="submit" tone="primary" busy={form.busy}>
-          {form.busy ? 'One moment…' : 'Go on'}
+          {form.busy ? 'One moment…' : 'Continue'}
         </Button>
         <Button onClick={onCancel} disabled={form.busy}>
           Cancel
@@ -55,7 +55,7 @@ export function PasswordGate({
   );
 }
 
-/** The form appears in answer to a press, and what it asks for is the next thing to do. */
+/** The form answers a press, and its field is the next thing to fill in. */
 function focusOnce(input: HTMLInputElement | null): void {
   input?.focus();
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from 'react';
 import { Card } from '#web/ui/card.tsx';
 
-/** One part of the account: what it is on the left, its controls on the right, below each other on phones. */
+/** One part of the account: description left, controls right; below each other on phones. */
 export function Section({
   title,
   about,

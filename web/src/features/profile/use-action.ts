@@ -1,14 +1,14 @@
 import { useState } from 'react';
 
 export type Action = {
-  /** Runs the work; a second one while it runs is ignored. Its answer is told as done. */
+  /** Runs the work unless it is already running. Its result is shown as done. */
   run: (work: () => Promise<string | null>) => void;
   busy: boolean;
   done: string | null;
   failure: unknown;
 };
 
-/** Something that one press of a button does, and what became of it. */
+/** The action of one button and its outcome. */
 export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [done, setDone] = useState<string | null>(null);

@@ -4,14 +4,14 @@ import { ApiProblem } from '#web/api/api.ts';
 import { type FieldErrors, type Form, useForm } from '#web/ui/form/form.ts';
 
 export type Change = Form & {
-  /** A sentence once it is done, until something is edited. */
+  /** A sentence once it is done, until the next edit. */
   done: string | null;
 };
 
 /**
- * A form that changes something of the account. What the server refuses stands beside the field that
- * it is about, in the server's words for the field or else by the refusal's code; a success is told in the sentence that `send` answers, and
- * empties the form with `clears`.
+ * A form that changes the account. A refusal is shown beside its field, in the server's words for
+ * the field or else by its code. On success the sentence that `send` returns is shown, and with
+ * `clears` the form is emptied.
  */
 export function useChange<Output>({
   schema,
@@ -54,7 +54,7 @@ export function useChange<Output>({
   };
 }
 
-/** @throws whatever is about no field */
+/** @throws any error that concerns no field */
 function errorsAtFields(error: unknown, fieldOf: Readonly<Record<string, string>>): FieldErrors {
   if (!(error instanceof ApiProblem)) throw error;
   const found: Record<string, string> = {};

@@ -10,11 +10,11 @@ import { type RunPrice, worthInWords } from './runs.ts';
 
 type Props = {
   item: Package;
-  /** The strategy that runs are counted in; null while it is not known. */
+  /** The strategy in which runs are counted; null while unknown. */
   strategy: RunPrice | null;
-  /** All that can run here, for a package that does not pay one run of it. */
+  /** All runnable strategies, for a package that does not pay one run of `strategy`. */
   strategies: readonly RunPrice[];
-  /** It was chosen on the way here: its button takes the focus. */
+  /** It was chosen on an earlier page: its button takes the focus. */
   chosen: boolean;
   /** Its payment page was left without paying. */
   cancelled: boolean;
@@ -22,11 +22,11 @@ type Props = {
   busy: boolean;
   refusal: Refusal | null;
   onBuy: () => void;
-  /** Whether somebody has a plan already: this one, or another. */
+  /** Whether the user already has a plan: this one, or another. */
   plan: 'none' | 'this' | 'other';
 };
 
-/** A package: its price, what it is worth in runs, and the button that leaves for the payment page. */
+/** A package: its price, its worth in runs, and the button that leaves for the payment page. */
 export function PackageCard({
   item,
   strategy,

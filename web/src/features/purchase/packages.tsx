@@ -9,21 +9,21 @@ import { usePurchase } from './use-purchase.ts';
 
 type Props = {
   packages: readonly Package[];
-  /** What can run here, with its price; undefined while it is not known. */
+  /** The runnable strategies with their prices; undefined while unknown. */
   strategies: readonly RunPrice[] | undefined;
-  /** The package of the plan that somebody has, if any. */
+  /** The package of the user's plan, if any. */
   planPackageId: string | null;
-  /** The package that was chosen on the way here. */
+  /** The package chosen on an earlier page. */
   chosen: string | undefined;
   /** The package whose payment page was left without paying. */
   cancelled: string | undefined;
-  /** The cancelled checkout has been read about. */
+  /** The notice about the cancelled checkout was dismissed. */
   onSeen: () => void;
-  /** The list turned out to be old. */
+  /** The list turned out to be out of date. */
   onOutdated: () => void;
 };
 
-/** Everything that can be bought, counted in runs of a strategy that the reader chooses. */
+/** All packages, counted in runs of a strategy that the reader chooses. */
 export function Packages({
   packages,
   strategies = [],
@@ -94,7 +94,7 @@ export function Packages({
   );
 }
 
-/** What a run costs: the figure that every card is counted with. */
+/** The price of a run, which every card uses. */
 function Strategy({
   strategies,
   strategy,

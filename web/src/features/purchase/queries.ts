@@ -4,20 +4,19 @@ import { CheckoutState, Package } from '#services/payments/contract.ts';
 import { read, write } from '#web/api/api.ts';
 import { providerAddress } from '#web/app/provider-page.ts';
 
-/** What can be bought. */
 export const packagesQuery = queryOptions({
   queryKey: ['packages'],
   queryFn: ({ signal }) => read('/credits/packages', v.array(Package), { signal }),
   staleTime: 300_000,
 });
 
-/** Milliseconds between two questions about a payment that is not decided, at first and later. */
+/** Milliseconds between two polls of an undecided payment, at first and later. */
 const askAgainMs = { first: 3_000, later: 15_000 } as const;
 const firstQuestions = 20;
 
 /**
- * What became of a checkout. Below the key of everything that follows from the ledger, so that each
- * change of the balance asks at once; the clock asks too, as long as a payment is not decided.
+ * The outcome of a checkout. It is cached below the ledger's key, so that each change of the
+ * balance polls at once; a timer polls as long as the payment is undecided.
  */
 export function checkoutQuery(sessionId: string) {
   return queryOptions({
@@ -34,7 +33,7 @@ export function checkoutQuery(sessionId: string) {
   });
 }
 
-/** Only what this page needs of the reply: without an address there is a sentence of its own. */
+/** Only what this page needs of the reply: a missing address has a sentence of its own. */
 const Address = v.object({ checkout_url: v.optional(v.nullable(v.string())) });
 
 export class NoCheckoutAddress extends Error {
@@ -44,7 +43,7 @@ export class NoCheckoutAddress extends Error {
   }
 }
 
-/** Answers the address of the provider's page. `key` stands for one press of the button. */
+/** Returns the address of the provider's page. `key` identifies one press of the button. */
 export async function openCheckout(packageId: string, key: string): Promise<string> {
   const { origin } = location;
   const request = {

@@ -3,7 +3,7 @@ import { ChevronDown } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { paymentLimits } from '#services/payments/contract.ts';
 
-/** How paying works, beside the packages. */
+/** How paying works. */
 export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
   return (
     <section aria-labelledby="paying" className="max-w-prose space-y-3">
@@ -30,7 +30,7 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
   );
 }
 
-/** The rules, as they are; each answer is open to whoever asks. */
+/** The rules as questions with answers that open. */
 export function Questions(): ReactNode {
   return (
     <section aria-labelledby="questions" className="max-w-prose space-y-4">
@@ -46,7 +46,7 @@ export function Questions(): ReactNode {
           No. Credits never expire, also not when a plan ends.
         </Question>
         <Question id="faq-failed-runs" asks="What happens when a run fails?">
-          Half of its price comes back by itself, rounded in your favour, and all of it when no
+          Half of its price comes back automatically, rounded in your favour, and all of it when no
           model answered.{' '}
           <Link to="/terms" hash="failed-runs" className="link">
             The rule in full

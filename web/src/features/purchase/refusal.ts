@@ -2,10 +2,10 @@ import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { NoCheckoutAddress } from './queries.ts';
 
-/** Why the payment page did not open, and what to do then. */
+/** Why the payment page did not open, and the next step. */
 export type Refusal = {
   readonly sentence: string;
-  /** `plan`: the page of the plan; `packages`: the list is read again; `again`: the same button. */
+  /** `plan`: the plan's page; `packages`: the list is fetched again; `again`: the same button. */
   readonly next: 'again' | 'plan' | 'packages' | 'none';
 };
 

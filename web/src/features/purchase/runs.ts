@@ -1,7 +1,6 @@
 import type { Package } from '#services/payments/contract.ts';
 import { credits, creditsInWords, price } from '#web/ui/text/figures.ts';
 
-/** What the page needs to know of a strategy: its name, and what one run of it costs. */
 export type RunPrice = {
   readonly id: string;
   readonly name: string;
@@ -9,13 +8,12 @@ export type RunPrice = {
   readonly recommended: boolean;
 };
 
-/** What a package is worth in runs of one strategy. */
+/** The worth of a package in runs of one strategy. */
 export type Worth = {
   /** Whole runs, of this package's credits alone. */
   readonly runs: number;
-  /** Credits beyond them. */
   readonly left: number;
-  /** What the credits of one run cost at this package's price, in whole cents. */
+  /** The price of one run's credits in this package, in whole cents. */
   readonly centsPerRun: number;
 };
 
@@ -31,8 +29,8 @@ export function worthOf(
 }
 
 /**
- * "3 runs, $7 per run", and what remains of the package besides. One that does not pay a run of this
- * strategy says what it lacks, and which of the others it pays: the dearest.
+ * "3 runs, $7 per run", and what is left over. A package that pays no run of this strategy says
+ * what it lacks, and names the dearest run it does pay.
  */
 export function worthInWords(
   item: Pick<Package, 'credits' | 'price_cents'>,
@@ -73,7 +71,7 @@ function runsOf(
   return `${credits(runs, locale)} ${name} ${runs === 1 ? 'run' : 'runs'}`;
 }
 
-/** The strategy to begin with: the recommended one, else the first. */
+/** The initial strategy: the recommended one, else the first. */
 export function firstStrategy(prices: readonly RunPrice[]): RunPrice | null {
   return prices.find(({ recommended }) => recommended) ?? prices[0] ?? null;
 }

@@ -12,7 +12,6 @@ import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { checkoutQuery } from './queries.ts';
-import { isFirstTelling } from './told.ts';
 import {
   debtSentence,
   noSession,
@@ -21,10 +20,10 @@ import {
   wordsOf,
 } from './verification.ts';
 
-/** Milliseconds that the toast after a purchase stays. */
+/** Milliseconds. */
 const toastMs = 5_000;
 
-/** What became of the checkout that somebody comes back from. */
+/** The outcome of the checkout that the user returns from. */
 export function PurchaseSuccess({
   sessionId,
   balance,
@@ -32,11 +31,11 @@ export function PurchaseSuccess({
   onPaid,
 }: {
   sessionId: string | undefined;
-  /** As the stream keeps it; the reply's own figures stand in until it is known. */
+  /** Kept current by the stream; the reply's own figures are used until it is known. */
   balance: Balance | undefined;
-  /** What to read beside all credits that there ever were; null when there is nothing to say. */
+  /** A note beside the total of credits ever received; null without one. */
   noteOf: NoteOf;
-  /** Called once for each payment that turns out to be made. */
+  /** Called once for each payment that is made. */
   onPaid: (state: CheckoutState) => void;
 }): ReactNode {
   return sessionId ? (
@@ -70,7 +69,7 @@ function Checkout({
   const { data, error } = checkout;
   useOnce(data?.status === 'paid' ? data : undefined, (state) => {
     onPaid(state);
-    if (!isFirstTelling(sessionId)) return;
+    if (!isFirstAnnouncement(sessionId)) return;
     showToast('success', purchasedSentence(state.credits), { duration: toastMs });
   });
   if (data === undefined && error !== null) {
@@ -108,7 +107,7 @@ function Checkout({
   );
 }
 
-/** Calls back once, when there is something. */
+/** Calls back once, when there is a value. */
 function useOnce<T>(found: T | undefined, act: (found: T) => void): void {
   const isDone = useRef(false);
   useEffect(() => {
@@ -129,7 +128,7 @@ function Outcome({
   state: CheckoutState;
   balance: Balance;
   noteOf: NoteOf;
-  /** The last question about it went unanswered. */
+  /** The last poll failed. */
   isUnread: boolean;
 }): ReactNode {
   const { stage, title, sentence } = wordsOf(state);
@@ -138,13 +137,13 @@ function Outcome({
       <Notice
         tone={tones[stage]}
         title={title}
-        // The toast says it, too, the first time; this is for every other state.
+        // On success the toast announces it the first time; this covers every other state.
         announced={stage === 'done' ? undefined : `${title}. ${sentence}`}
       >
         <p className="max-w-prose">{sentence}</p>
         {stage === 'done' ? <p className="empty:hidden">{debtSentence(state, balance)}</p> : null}
         {isUnread && stage === 'pending' ? (
-          <p>The last look at it failed. It is looked at again by itself.</p>
+          <p>The last check failed. We'll check again automatically.</p>
         ) : null}
       </Notice>
       <Card aria-labelledby="balance" className="space-y-4">
@@ -219,7 +218,7 @@ function Detail({ term, children }: { term: string; children: ReactNode }): Reac
   );
 }
 
-/** The reference of a payment, whole and ready to be pasted into a message. */
+/** The reference of a payment, complete for pasting into a message. */
 function SessionId({ id }: { id: string }): ReactNode {
   const [copied, setCopied] = useState<'no' | 'yes' | 'refused'>('no');
   const copy = async (): Promise<void> => {
@@ -228,7 +227,7 @@ function SessionId({ id }: { id: string }): ReactNode {
       setCopied('yes');
       announce('Session ID copied');
     } catch {
-      // Without the clipboard, marking the text is one press away all the same.
+      // Without the clipboard, the text can still be selected with one press.
       setCopied('refused');
       announce('The session ID could not be copied');
     }
@@ -296,4 +295,19 @@ function Failure({
       </Notice>
     </>
   );
+}
+
+/**
+ * The checkouts this tab has already announced, so that a reload does not announce them again. Kept
+ * until the tab is closed.
+ */
+const announcedKey = 'sevenfold.purchases-announced';
+
+/** True only on the first call for a checkout. */
+function isFirstAnnouncement(sessionId: string): boolean {
+  if (!navigator.cookieEnabled) return true;
+  const announced = (sessionStorage.getItem(announcedKey) ?? '').split(' ').filter(Boolean);
+  if (announced.includes(sessionId)) return false;
+  sessionStorage.setItem(announcedKey, [...announced, sessionId].join(' '));
+  return true;
 }

@@ -11,8 +11,8 @@ export type Purchase = {
 };
 
 /**
- * Leaves for the provider's page of a package. Every press has a key of its own; while one is under
- * way no other begins, and a page that is left stays busy until it is shown again.
+ * Leaves for the provider's page of a package. Every press has its own key, and only one runs at a
+ * time. A page that is left stays busy until it is shown again.
  */
 export function usePurchase({ onRefused }: { onRefused: (refusal: Refusal) => void }): Purchase {
   const [busy, setBusy] = useState<string | null>(null);

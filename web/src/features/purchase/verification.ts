@@ -9,15 +9,15 @@ import { credits, creditsInWords } from '#web/ui/text/figures.ts';
 export const noSession = {
   title: 'No session ID provided',
   sentence:
-    'This address does not say which checkout to look at. If you have just paid, your credits arrive by themselves, and the credits page shows them.',
+    'This address does not say which checkout to check. If you have just paid, your credits arrive automatically, and the credits page shows them.',
 } as const;
 
-/** Why a checkout could not be looked at. */
+/** Why a checkout could not be checked. */
 export function verificationFailure(error: unknown): string {
   if (error instanceof ApiProblem && error.status === 404) {
     return 'No such checkout belongs to this account. If you have paid, the credits are on the account that you were signed in to then.';
   }
-  return `${problemSentence(error)} If you have paid, your credits arrive by themselves; please do not pay again before you have looked at your credits.`;
+  return `${problemSentence(error)} If you have paid, your credits arrive automatically; please do not pay again before you have checked your credits.`;
 }
 
 export type Stage = 'done' | 'pending' | 'over';
@@ -29,7 +29,7 @@ type Words = {
   readonly sentence: string;
 };
 
-/** What to say about a checkout, by what became of it. */
+/** What to say about a checkout, by its outcome. */
 export function wordsOf({
   status,
   credits: bought,
@@ -56,14 +56,14 @@ export function wordsOf({
         stage: 'pending',
         heading: 'Almost there',
         title: 'Your bank is still confirming',
-        sentence: `Your payment for ${name} is on its way; this can take a moment, and with some ways to pay a few days. You can leave this page: the ${creditsInWords(bought)} are added by themselves once it is confirmed${hasMail ? ', and we email you a receipt' : ''}.`,
+        sentence: `Your payment for ${name} is on its way; this can take a moment, and with some ways to pay a few days. You can leave this page: the ${creditsInWords(bought)} are added automatically once it is confirmed${hasMail ? ', and we email you a receipt' : ''}.`,
       };
     case 'open':
       return {
         stage: 'pending',
         heading: 'Not paid yet',
         title: 'This checkout is still open',
-        sentence: `We have not heard of a payment for ${name}, so nothing is known to have been charged. This page looks again by itself. If you have paid, wait a moment and do not pay again.`,
+        sentence: `We have not heard of a payment for ${name}, so nothing is known to have been charged. This page checks again automatically. If you have paid, wait a moment and do not pay again.`,
       };
     case 'failed':
       return {
@@ -82,7 +82,7 @@ export function wordsOf({
   }
 }
 
-/** What of the bought credits settled a debt, and what is still owed; empty where there was none. */
+/** How much of the credits settled a debt, and what is still owed; empty without a debt. */
 export function debtSentence(
   { credits: bought, settled_credits: settled }: Pick<CheckoutState, 'credits' | 'settled_credits'>,
   { debt_credits: debt }: Pick<Balance, 'debt_credits'>,

@@ -10,7 +10,6 @@ import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import type { CategoryWords, StrategyPrices } from './words.ts';
 
-/** What the editor begins with. */
 export type Beginning = Omit<RecipeRequest, 'strategy'> & { strategy: Recipe['strategy'] | null };
 
 export const emptyRecipe: Beginning = {
@@ -111,7 +110,7 @@ export function RecipeEditor({
           error={errorOf('constraints')}
         />
         <SelectField
-          // Its choices arrive after the form does.
+          // Its options arrive after the form does.
           key={prices === undefined ? 'waiting' : 'known'}
           label="Suggested strategy"
           name="strategy"

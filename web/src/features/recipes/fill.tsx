@@ -6,7 +6,7 @@ import { LinkButton } from '#web/ui/form/button.tsx';
 import { TextField } from '#web/ui/form/field.tsx';
 import { type GapValues, readGaps, writeGaps } from './gaps.ts';
 
-/** The gaps of a recipe as fields, beside the question that they make. */
+/** The gaps of a recipe as fields, beside the resulting question. */
 export function Fill({ recipe, userId }: { recipe: Recipe; userId: string }): ReactNode {
   const [values, setValues] = useState<GapValues>(() => readGaps(userId, recipe.id));
   const names = placeholdersOf(recipe.challenge);

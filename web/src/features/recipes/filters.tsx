@@ -10,7 +10,7 @@ import type { CategoryWords } from './words.ts';
 const tab =
   'inline-flex min-h-11 items-center border-b-2 border-transparent px-3 text-ink-2 hover:text-ink aria-[current=page]:border-accent aria-[current=page]:font-semibold aria-[current=page]:text-ink';
 
-/** Whose recipes, of which category, with which words: all of it stands in the address. */
+/** Owner, category and words of the list, all kept in the address. */
 export function Filters({
   filter,
   words,
@@ -38,7 +38,7 @@ export function Filters({
       </nav>
       <search>
         <form
-          // A changed address, by the back button too, is what the field shows.
+          // The field shows a changed address, also after the back button.
           key={`${filter.tab} ${filter.search}`}
           method="post"
           className="grid grid-cols-1 items-end gap-4 sm:grid-cols-[minmax(0,1fr)_auto_minmax(0,16rem)]"

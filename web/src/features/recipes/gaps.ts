@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
 /**
- * What a person filled into the gaps of the recipe last opened, kept on the device for the form that
- * comes next. Signing out removes every key that begins with `sevenfold.draft.`.
+ * The values for the gaps of the last opened recipe, kept on the device for the form that follows.
+ * Signing out removes every key that starts with `sevenfold.draft.`.
  */
 export type GapValues = ReadonlyMap<string, string>;
 
@@ -24,7 +24,7 @@ export function readGaps(userId: string, recipeId: string): GapValues {
   return new Map(Object.entries(result.output.values));
 }
 
-/** A device that keeps nothing leaves the gaps open in the form. */
+/** Without storage the gaps stay open in the form. */
 export function writeGaps(userId: string, recipeId: string, values: GapValues): void {
   if (!navigator.cookieEnabled) return;
   const stored = { id: recipeId, values: Object.fromEntries(values) };

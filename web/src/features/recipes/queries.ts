@@ -41,7 +41,7 @@ export function recipeQuery(id: string) {
   });
 }
 
-/** Sent again with the same key it makes one recipe. */
+/** Sent again with the same key it creates one recipe. */
 export function createRecipe(request: RecipeRequest, key?: string): Promise<Recipe> {
   return write('POST', '/recipes', request, Recipe, key === undefined ? {} : { key });
 }

@@ -4,7 +4,7 @@ import type { Recipe } from '#services/recipes/contract.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
 
-/** Recipes as cards, each with what a run of it would cost by the strategy that it suggests. */
+/** Recipes as cards, each with the price of its suggested strategy. */
 export function RecipeList({
   recipes,
   words,
@@ -44,7 +44,7 @@ export function RecipeList({
   );
 }
 
-/** "Balanced, 14 credits"; nothing while the prices are on their way. */
+/** "Balanced, 14 credits"; empty while prices are loading. */
 export function Price({
   recipe,
   prices,

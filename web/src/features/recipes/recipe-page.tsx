@@ -10,10 +10,10 @@ import { createRecipe, deleteRecipe, recipeQuery, recipesKey } from './queries.t
 import { Price } from './recipe-list.tsx';
 import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
 
-/** Milliseconds for which a deleted recipe can be written down again. */
+/** Milliseconds in which a deleted recipe can be restored. */
 const undoMs = 8_000;
 
-/** One recipe: what it asks, what it aims at, and the way to the form. */
+/** One recipe: its question, its aims, and the link to the form. */
 export function RecipeDetails({
   recipe,
   userId,
@@ -58,7 +58,7 @@ function Points({ title, points }: { title: string; points: readonly string[] })
       <h2 className="text-xl">{title}</h2>
       <ul className="list-disc space-y-1 ps-5">
         {points.map((point, index) => (
-          // The same words may stand there twice, and the order never changes here.
+          // Texts may repeat, and their order never changes here.
           <li key={index} className="break-words">
             {point}
           </li>
@@ -122,7 +122,7 @@ function Actions({
   );
 }
 
-/** In the place of a recipe that is gone: for eight seconds it can be written down again. */
+/** Replaces a deleted recipe, which can be restored for eight seconds. */
 export function Deleted({
   recipe,
   onRestored,
@@ -156,7 +156,7 @@ export function Deleted({
       setBusy(false);
     }
   };
-  // A press that failed may be repeated, however long it took.
+  // A failed press may be repeated at any time.
   const isOffered = canUndo || busy || failure !== null;
   return (
     <div className="space-y-6">

@@ -1,9 +1,8 @@
 import type { Recipe } from '#services/recipes/contract.ts';
 
-/** By category: the names of the challenge types, as the form has them. */
+/** By category: the names of the challenge types, as in the form. */
 export type CategoryWords = Readonly<Record<Recipe['category'], string>>;
 
-/** What a page knows of the strategies: their names and prices. */
 type StrategyPrice = {
   readonly id: Recipe['strategy'];
   readonly name: string;

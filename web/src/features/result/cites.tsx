@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 
-/** Where a claim stands on this page. */
 export const claimAnchor = (id: string): string => `claim-${id}`;
 
-/** What a statement rests on: each id leads to its claim. */
+/** The claims a statement rests on, as links. */
 export function Cites({ ids }: { ids: readonly string[] }): ReactNode {
   if (ids.length === 0) return null;
   return (

@@ -6,7 +6,7 @@ import { roleColours } from '#web/run/words.ts';
 import { claimAnchor } from './cites.tsx';
 import { Section } from './section.tsx';
 
-/** Every claim of the ledger, and where each seat stands on it. */
+/** Every claim of the ledger, and each seat's stance on it. */
 export function Claims({ view }: { view: RunView }): ReactNode {
   const { ledger } = view;
   if (!ledger) return null;
@@ -19,7 +19,7 @@ export function Claims({ view }: { view: RunView }): ReactNode {
       </p>
       <section
         aria-label="Claims by seat"
-        // `relative`: what only a screen reader sees stays inside the frame, too.
+        // `relative`: text for screen readers stays inside the frame, too.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="relative overflow-x-auto print:overflow-visible rounded-card border border-line bg-surface"

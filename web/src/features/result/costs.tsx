@@ -18,7 +18,7 @@ type Row = {
   dollars: number | null;
 };
 
-/** What each model did and cost, then the calls that belong to no seat, then the whole run. */
+/** Work and cost of each model, then of calls without a seat, then of the whole run. */
 export function Costs({ view }: { view: RunView }): ReactNode {
   const run = describeRun(view, 0);
   const seats = view.seats.map((seat) =>
@@ -75,7 +75,7 @@ const withKind = (slots: readonly string[], kind: string): string[] =>
 
 const count = (tokens: number | null): string => (tokens === null ? '--' : tokens.toLocaleString());
 
-/** The time of a row is that of all its calls, while a card of the chamber shows the last one's. */
+/** A row's time covers all its calls, while a card of the chamber shows only the last one's. */
 function rowOf(view: RunView, id: string, name: string, slots: readonly string[]): Row {
   const attempts = slots.flatMap((slot) => Object.values(view.calls[slot]?.attempts ?? {}));
   const known = attempts.flatMap(({ latencyMs }) => (latencyMs === null ? [] : [latencyMs]));

@@ -4,7 +4,7 @@ import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
 
-/** The steps in order, to be ticked off while reading. */
+/** The steps in order, with boxes to tick while reading. */
 export function NextSteps({ steps }: { steps: RunResult['next_steps'] }): ReactNode {
   const [done, setDone] = useState<ReadonlySet<number>>(new Set());
   if (steps.length === 0) return null;

@@ -12,14 +12,14 @@ import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Status, type StatusTone } from '#web/ui/feedback/status.tsx';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
-/** Only a run that has a result needs what draws one. */
+/** Only a finished run needs the code that draws a result. */
 const Completed = lazy(() =>
   import('./completed.tsx').then((module) => ({ default: module.Completed })),
 );
 
 type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;
 
-/** A run's page: what came out of it, or where it stands. */
+/** A run's page: its result, or its progress. */
 export function Result({
   runId,
   missing,
@@ -27,7 +27,7 @@ export function Result({
 }: {
   runId: string;
   missing: ReactNode;
-  /** What can be done with any run, below its heading. */
+  /** The actions of any run, below its heading. */
   renderActions: Actions;
 }): ReactNode {
   const phase = useRun(runId);
@@ -39,7 +39,7 @@ export function Result({
         <ErrorState
           title="Failed to load optimization data"
           detail={phase.message}
-          safe="Nothing is lost. This page tries again by itself."
+          safe="Nothing is lost. This page tries again automatically."
           onRetry={() => void reloadRun(runId)}
         />
       </div>

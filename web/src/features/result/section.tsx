@@ -1,6 +1,5 @@
 import { type ReactNode, useId } from 'react';
 
-/** A part of the result under its heading. */
 export function Section({ title, children }: { title: string; children: ReactNode }): ReactNode {
   const id = useId();
   return (

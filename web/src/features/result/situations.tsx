@@ -12,7 +12,7 @@ import { creditsInWords, percent } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 
-/** A run that goes on: how far it is, and the place to watch it. */
+/** A running run: its progress, and the link to watch it. */
 export function Running({ runId }: { runId: string }): ReactNode {
   const run = useRunPart(runId, runningOf, sameFields);
   return (

@@ -6,7 +6,6 @@ import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 
-/** What can be done with a result. */
 export function Tools({ run }: { run: Optimization }): ReactNode {
   const [copied, setCopied] = useState<'yes' | 'no' | null>(null);
   const copy = async (): Promise<void> => {
@@ -15,7 +14,7 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
       setCopied('yes');
       announce('Copied as Markdown');
     } catch {
-      // The browser refused, most often because the page is not on a secure address.
+      // The browser refused, usually because the page is not on a secure address.
       setCopied('no');
       announce('The browser did not allow copying', 'assertive');
     }
@@ -57,7 +56,7 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
   );
 }
 
-/** Paper cannot be opened: every answer is printed in full. */
+/** Details cannot be opened on paper: every answer is printed in full. */
 function printAll(): void {
   for (const answer of document.querySelectorAll<HTMLDetailsElement>('main details'))
     answer.open = true;

@@ -8,7 +8,7 @@ import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 
 type Run = Pick<OptimizationSummary, 'id' | 'title' | 'progress'>;
 
-/** A run that goes on, first thing on the page, followed live. */
+/** A running run, first on the page, followed live. */
 export function ActiveRun({ run }: { run: Run }): ReactNode {
   const phase = useRun(run.id);
   return phase.status === 'ready' ? <Followed run={run} /> : <Strip run={run} />;

@@ -18,7 +18,10 @@ const sortWords: Readonly<Record<RunSort, string>> = {
   credits: 'Most credits first',
 };
 
-/** What is listed: a choice counts at once and takes the words with it, which else wait for Enter. */
+/**
+ * The list's filters. A choice applies at once, together with the words, which otherwise wait for
+ * Enter.
+ */
 export function FilterForm({
   filter,
   onChange,
@@ -28,7 +31,7 @@ export function FilterForm({
 }): ReactNode {
   const [words, setWords] = useState(filter.q);
   const [shown, setShown] = useState(filter.q);
-  // A changed address, by the back button too, is what the field shows.
+  // The field shows a changed address, also after the back button.
   if (shown !== filter.q) {
     setShown(filter.q);
     setWords(filter.q);

@@ -13,7 +13,7 @@ import { read, readPage, write } from '#web/api/api.ts';
 /** Every page of the list of runs is cached below this key. */
 export const runsKey = ['runs'] as const;
 
-/** Which runs, in which order; without any of it all of them, the newest first. */
+/** Filter and order; by default all runs, the newest first. */
 export type RunChoice = {
   readonly q?: string | undefined;
   readonly status?: RunStatus | undefined;
@@ -21,7 +21,7 @@ export type RunChoice = {
   readonly sort?: RunSort | undefined;
 };
 
-/** One page of a person's runs. The event stream keeps its rows current. */
+/** One page of a user's runs. The event stream keeps its rows current. */
 export function runsQuery({
   page = 1,
   limit = optimizationLimits.pageSize,
@@ -34,7 +34,6 @@ export function runsQuery({
   });
 }
 
-/** A run in full. */
 export function runQuery(id: string) {
   return queryOptions({
     queryKey: ['run', id],
@@ -46,12 +45,12 @@ export function renameRun(id: string, request: RenameRequest): Promise<Optimizat
   return write('PATCH', pathOf(id), request, Optimization);
 }
 
-/** Takes a run out of every list. One that goes on is refused with 409. */
+/** Removes a run from every list. A running one is refused with 409. */
 export function deleteRun(id: string): Promise<DeletedReply> {
   return write('DELETE', pathOf(id), {}, DeletedReply);
 }
 
-/** Brings a deleted run back, for 30 days; one that had not been started comes back cancelled. */
+/** Restores a deleted run, for 30 days; one that had not been started comes back cancelled. */
 export function restoreRun(id: string): Promise<Optimization> {
   return write('POST', `${pathOf(id)}/restore`, {}, Optimization);
 }

@@ -16,7 +16,7 @@ import { renameRun, runsKey } from './queries.ts';
 
 export type Run = Pick<OptimizationSummary, 'id' | 'title' | 'status'>;
 
-/** What a person does with a run of theirs: another title, the same question anew, or away with it. */
+/** What a user can do with a run: rename, repeat or delete it. */
 export function RunActions({
   run,
   isListed = false,
@@ -24,10 +24,13 @@ export function RunActions({
   onDelete,
 }: {
   run: Run;
-  /** In a list, where a run has no page around it that offers the rest. */
+  /** In a list no page around the run offers the rest. */
   isListed?: boolean;
   onRenamed?: () => Promise<void>;
-  /** `byKeyboard`: the focus is on a button that is about to go. @throws when nothing was deleted */
+  /**
+   * `byKeyboard`: the focus is on a button that is about to disappear. @throws when nothing was
+   * deleted
+   */
   onDelete: (byKeyboard: boolean) => Promise<void>;
 }): ReactNode {
   const { id, title } = run;
@@ -50,7 +53,7 @@ export function RunActions({
   );
 }
 
-/** Four of them stand beside each other on a phone. */
+/** Four of them fit beside each other on a phone. */
 const action =
   'inline-flex min-h-11 items-center rounded-control px-2 text-sm font-medium hover:bg-sunken';
 
@@ -71,12 +74,12 @@ function Delete({
       </p>
     );
   const remove = async ({ detail }: MouseEvent): Promise<void> => {
-    // The second press of a double click is meant for no run: the next one has moved up below it.
+    // The second press of a double click would hit the next run, which has moved up.
     if (isSending || detail > 1) return;
     setSending(true);
     setFailure(null);
     try {
-      // A press of a key is a click without a count.
+      // A key press is a click without a count.
       await onDelete(detail === 0);
     } catch (error) {
       const sentence = `It was not deleted. ${problemSentence(error)}`;
@@ -91,7 +94,7 @@ function Delete({
       <button
         type="button"
         className={action}
-        // Not disabled, which would take the focus from it.
+        // Not disabled, which would lose the focus.
         aria-busy={isSending || undefined}
         aria-describedby={failure === null ? undefined : errorId}
         onClick={(event) => void remove(event)}
@@ -131,7 +134,7 @@ function Rename({ run, onRenamed }: { run: Run; onRenamed?: () => Promise<void> 
   );
 }
 
-/** The attribute is what an opening dialog looks for. */
+/** An opening dialog uses the attribute. */
 function focusFirst(input: HTMLInputElement | null): void {
   input?.toggleAttribute('autofocus', true);
 }

@@ -8,7 +8,7 @@ import {
 import type { InferOutput } from 'valibot';
 import type { RunChoice } from './queries.ts';
 
-/** Which runs the list shows, and how. All of it stands in the address. */
+/** Filter and order of the list, all kept in the address. */
 export type RunFilter = {
   readonly page: number;
   /** Words of the title or the question; empty for all. */
@@ -21,7 +21,7 @@ export type RunFilter = {
 type Word = string | number | undefined;
 type Asked = { page?: number | undefined } & { [Name in keyof RunChoice]?: Word };
 
-/** What an address asks for. What is no choice there is none. */
+/** Parses an address. Invalid values are dropped. */
 export function filterOf({ page = 1, q = '', status, strategy, sort }: Asked): RunFilter {
   return {
     page,
@@ -32,12 +32,12 @@ export function filterOf({ page = 1, q = '', status, strategy, sort }: Asked): R
   };
 }
 
-/** The address names only what differs from the plain list. */
+/** The address holds only what differs from the default. */
 export function addressOf({ page, ...filter }: RunFilter): { page?: number } & RunChoice {
   return { ...(page > 1 ? { page } : {}), ...choiceOf(filter) };
 }
 
-/** The same list is asked for in the same words, here and on the dashboard. */
+/** Normalised, so that the dashboard and the list share one cache entry. */
 export function choiceOf({ q, status, strategy, sort }: Omit<RunFilter, 'page'>): RunChoice {
   return {
     ...(q === '' ? {} : { q }),

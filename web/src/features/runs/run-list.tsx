@@ -9,13 +9,13 @@ import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { addressOf, type RunFilter } from './run-filter.ts';
 import { agreementWords, runCredits, runStatusTones, runStatusWords } from './words.ts';
 
-/** Runs, one row each, with the way on: to the chamber while it runs, then to its result. */
+/** Runs, one row each, with a link to the chamber while running, then to the result. */
 export function RunList({
   runs,
   renderActions,
 }: {
   runs: readonly OptimizationSummary[];
-  /** What else can be done with a run, below its facts. */
+  /** Actions below a run's facts. */
   renderActions?: (run: OptimizationSummary) => ReactNode;
 }): ReactNode {
   return (

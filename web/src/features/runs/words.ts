@@ -3,7 +3,7 @@ import { creditsInWords } from '#web/ui/text/figures.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
-/** How lists say what became of a run. */
+/** The outcome of a run, as lists say it. */
 export const runStatusWords: Readonly<Record<RunStatus, string>> = {
   pending: 'Pending',
   processing: 'Processing',
@@ -20,7 +20,7 @@ export const runStatusTones: Readonly<Record<RunStatus, StatusTone>> = {
   cancelled: 'neutral',
 };
 
-/** What a run costs, holds, or cost, and what came back. */
+/** The price of a run, its hold, or its cost and what was returned. */
 export function runCredits({ status, credits }: Pick<OptimizationSummary, 'status' | 'credits'>) {
   const price = creditsInWords(credits.price);
   if (status === 'pending') return `${price} when started`;
@@ -32,7 +32,7 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
     : creditsInWords(credits.charged);
 }
 
-/** "Agreement 82, strong"; null before there is a score. */
+/** "Agreement 82, strong"; null without a score. */
 export function agreementWords(score: number | null): string | null {
   return score === null ? null : `Agreement ${score}, ${agreementBand(score)}`;
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { productName } from '#web/app/product.ts';
 
-/** The mark and the name. The link around it says where it leads. */
+/** The mark and the name. The link around it names its target. */
 export function Brand(): ReactNode {
   return (
     <span className="inline-flex items-center gap-2.5 text-lg font-semibold text-ink">

@@ -5,7 +5,7 @@ import { ThemeSwitch } from './theme-switch.tsx';
 
 const entry = 'inline-flex min-h-11 items-center text-ink-2 hover:text-ink hover:underline';
 
-/** Only places that exist. `signedIn` swaps the ways in for the ways on. */
+/** Only pages that exist. `signedIn` replaces the sign-in links. */
 export function Footer({ signedIn }: { signedIn: boolean }): ReactNode {
   return (
     <footer className="mt-24 border-t border-line print:hidden">

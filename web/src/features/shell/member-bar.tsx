@@ -19,11 +19,11 @@ type Props = {
   onLogout: () => void;
   /** The credits badge beside the name. */
   credits?: ReactNode;
-  /** The same in full, in the phone's menu. */
+  /** The same in full, in the phone menu. */
   creditsInFull?: ReactNode;
 };
 
-/** The bar of a person who is signed in, and on phones the four places at the bottom edge. */
+/** The bar of a signed-in user, and on phones the four links at the bottom edge. */
 export function MemberBar({ user, onLogout, credits, creditsInFull }: Props): ReactNode {
   return (
     <>

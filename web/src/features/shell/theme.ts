@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * Light, dark, or what the system says. The choice is a cookie, so that the server writes it into
- * the page it sends (`<html data-theme>`) and no wrong colour ever flashes.
+ * Light, dark, or the system's theme. The choice is a cookie, so that the server writes it into the
+ * page (`<html data-theme>`) and no wrong colour flashes.
  */
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -27,7 +27,7 @@ export function setTheme(theme: Theme): void {
   for (const listener of listeners) listener();
 }
 
-/** Puts the chosen theme on the page; what the server wrote already agrees with it. */
+/** Applies the chosen theme; the server's markup already matches it. */
 export function showTheme(): void {
   const theme = currentTheme();
   if (theme === 'system') delete document.documentElement.dataset['theme'];

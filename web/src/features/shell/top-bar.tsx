@@ -11,7 +11,7 @@ const place =
   'inline-flex min-h-11 items-center rounded-control px-3 text-ink-2 hover:text-ink aria-[current=page]:font-semibold aria-[current=page]:text-ink';
 const sheetPlace = 'flex min-h-12 items-center rounded-control px-3 text-lg hover:bg-sunken';
 
-/** The bar while it is not yet known who is there: the brand and nothing that could turn out wrong. */
+/** The bar while the session is unknown: only the brand, so that nothing in it can be wrong. */
 export function WaitingBar(): ReactNode {
   return (
     <header className="border-b border-line">
@@ -22,7 +22,7 @@ export function WaitingBar(): ReactNode {
   );
 }
 
-/** The bar of a visitor. On phones its places move into a sheet. */
+/** The bar of a visitor. On phones its links move into a sheet. */
 export function VisitorBar(): ReactNode {
   const [menuOpen, setMenuOpen] = useState(false);
   const closeMenu = (): void => setMenuOpen(false);

@@ -25,7 +25,7 @@ import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const Search = v.object({
-  /** The landing after an e-mail address was confirmed. */
+  /** The landing page after an email address was confirmed. */
   confirmed: v.fallback(v.optional(v.pipe(v.unknown(), v.transform(String))), undefined),
 });
 
@@ -35,9 +35,8 @@ export const Route = createFileRoute('/_signed-in/dashboard')({
   staticData: { title: 'Dashboard' },
 });
 
-/** Runs on the dashboard. */
 const recentRuns = 5;
-/** Runs beside the one that is followed live move on by asking, at this distance in milliseconds. */
+/** Runs other than the watched one are polled at this interval in milliseconds. */
 const askEveryMs = 5_000;
 
 function DashboardPage(): ReactNode {
@@ -90,7 +89,7 @@ function Overview(): ReactNode {
       />
     );
   }
-  // The session knows the plan, too, as it was when the session was read.
+  // The session also knows the plan, as of when it was read.
   const user = profile.data ?? ('user' in session ? session.user : null);
   const total = runs.data?.pagination.total;
   const active = runs.data?.data.filter(isActive) ?? [];
@@ -166,7 +165,7 @@ function Overview(): ReactNode {
             answer={runs}
             label="Loading your optimizations"
             failure="Your optimizations could not be loaded"
-            safe="Running optimizations go on."
+            safe="Running optimizations continue."
             skeleton={<Skeleton className="h-80" />}
           >
             {({ data }) =>

@@ -52,7 +52,7 @@ function OptimizationsPage(): ReactNode {
   const lastPage = shown?.pagination.total_pages ?? page;
   const isBeyond = shown !== undefined && shown.pagination.total > 0 && page > lastPage;
   useEffect(() => {
-    // The last page is where a list goes on that has become shorter.
+    // A list that has become shorter continues on its last page.
     if (isBeyond)
       void navigate({
         search: (known) => ({ ...known, page: lastPage > 1 ? lastPage : undefined }),
@@ -87,7 +87,7 @@ function OptimizationsPage(): ReactNode {
         answer={runs}
         label="Loading your optimizations"
         failure="Failed to list optimizations"
-        safe="Running optimizations go on."
+        safe="Running optimizations continue."
         skeleton={<Skeleton className="h-96" />}
       >
         {({ data, pagination }) =>
@@ -125,13 +125,15 @@ function foundWords(total: number, filter: RunFilter): string {
   return isNarrowed(filter) ? `${amount} found` : amount;
 }
 
-/** The run after one in the list, else the one before it; null when it is alone. */
+/** The next run in the list, else the previous one; null when there is no other. */
 function neighbourOf(runs: readonly OptimizationSummary[], id: string): string | null {
   const place = runs.findIndex((run) => run.id === id);
   return (runs[place + 1] ?? runs[place - 1])?.id ?? null;
 }
 
-/** Another page begins at its heading, for the link to it may be gone; a filter keeps the focus. */
+/**
+ * A new page starts at its heading, because the link to it may be gone; a filter keeps the focus.
+ */
 function usePageFocus(page: number): void {
   const shown = useRef(page);
   useEffect(() => {
@@ -141,23 +143,22 @@ function usePageFocus(page: number): void {
   }, [page]);
 }
 
-/** Says how many were found, once they are there, for those who do not see the list change. */
+/** Announces the number of results, because a screen reader does not notice a changed list. */
 function useFoundAnnounced(filter: RunFilter, found: Page<OptimizationSummary> | undefined): void {
   const { page: _page, ...choice } = filter;
   const asked = JSON.stringify(choice);
-  const told = useRef(asked);
+  const announced = useRef(asked);
   const words = found && foundWords(found.pagination.total, filter);
   useEffect(() => {
-    if (words === undefined || told.current === asked) return;
-    told.current = asked;
+    if (words === undefined || announced.current === asked) return;
+    announced.current = asked;
     announce(words);
-    // What was pressed may have gone with the list before.
+    // The pressed control may have gone with the old list.
     if (document.activeElement === document.body) void focusRun(null);
   }, [asked, words]);
 }
 
 function Nothing({ filter, total }: { filter: RunFilter; total: number }): ReactNode {
-  // On the way to the last page.
   if (total > 0) return null;
   if (isNarrowed(filter))
     return (

@@ -43,7 +43,7 @@ function WatchedRun({ id }: { id: string }): ReactNode {
   );
 }
 
-/** Without an id: the run that goes on, else the place where one begins. */
+/** Without an id: the running run, else the form. */
 function ActiveRun(): ReactNode {
   const navigate = useNavigate();
   const { data, isPending } = useQuery({ ...runsQuery(), staleTime: 0 });

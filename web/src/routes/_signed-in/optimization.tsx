@@ -26,11 +26,10 @@ const text = (schema: v.GenericSchema<unknown, string>) =>
   v.fallback(v.optional(schema), undefined);
 
 const Search = v.object({
-  /** The run to ask again, or to change and ask then. */
+  /** The run to ask again or to change. */
   from: text(v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/))),
-  /** The recipe to fill the form from. */
   recipe: text(v.pipe(v.string(), v.regex(/^rec_[0-9a-z]{26}$/))),
-  /** A challenge to begin with. A number in the address is text here. */
+  /** A challenge to start with. A number in the address is text here. */
   challenge: text(
     v.pipe(v.union([v.string(), v.number()]), v.transform(String), v.trim(), v.nonEmpty()),
   ),
@@ -75,7 +74,7 @@ function OptimizationPage(): ReactNode {
   );
 }
 
-/** The form with the fields of an earlier run, once that run is here. */
+/** The form with the fields of an earlier run, once it is loaded. */
 function CopiedForm({ userId, from }: { userId: string; from: string }): ReactNode {
   const run = useQuery({ ...runQuery(from), staleTime: Infinity });
   return (
@@ -98,7 +97,7 @@ function CopiedForm({ userId, from }: { userId: string; from: string }): ReactNo
   );
 }
 
-/** The form filled in from a recipe, with what the person put into its gaps. */
+/** The form filled in from a recipe and its gaps. */
 function RecipeForm({ userId, recipe: id }: { userId: string; recipe: string }): ReactNode {
   const recipe = useQuery({ ...recipeQuery(id), staleTime: Infinity });
   return (
@@ -158,7 +157,7 @@ function Form({ userId, prefilled }: { userId: string; prefilled: Draft | null }
   );
 }
 
-/** What the form begins with. A draft that gives way to what was asked for is offered beside it. */
+/** What the form starts with. A draft that this replaces is offered beside it. */
 function begin(userId: string, prefilled: Draft | null): { initial: Draft; earlier: Draft | null } {
   const kept = readDraft(userId);
   if (!prefilled) return { initial: kept ?? { fields: emptyFields, attempt: null }, earlier: null };

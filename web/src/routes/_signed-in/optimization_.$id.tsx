@@ -1,6 +1,6 @@
 import { createFileRoute, redirect } from '@tanstack/react-router';
 
-/** The address that older links have. */
+/** A second address of a run's page. */
 export const Route = createFileRoute('/_signed-in/optimization_/$id')({
   beforeLoad: ({ params }) => {
     redirect({ to: '/optimizations/$id', params, replace: true, throw: true });

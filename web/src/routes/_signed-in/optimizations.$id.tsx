@@ -34,7 +34,7 @@ function ResultPage(): ReactNode {
   return (
     <Result
       runId={id}
-      // The stream may tell of the deletion first; the person is then on the way to the list.
+      // The stream may report the deletion first; the user is then already leaving for the list.
       missing={deleting === id ? <PagePending /> : <NoSuchRun />}
       renderActions={(run) => (
         <RunActions

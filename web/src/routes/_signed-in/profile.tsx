@@ -14,7 +14,6 @@ import {
 } from '#web/features/identity/sessions/session.ts';
 import { PlanSummary } from '#web/features/plan/plan-summary.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
-import { AppearanceSection } from '#web/features/profile/sections/appearance-section.tsx';
 import { DeleteSection } from '#web/features/profile/sections/delete-section.tsx';
 import { EmailSection } from '#web/features/profile/sections/email-section.tsx';
 import { ExportSection } from '#web/features/profile/sections/export-section.tsx';
@@ -46,7 +45,7 @@ function ProfilePage(): ReactNode {
   );
 }
 
-/** What stands on the session alone is here even when the account cannot be read. */
+/** What the session knows is available even when the account cannot be read. */
 function Sections({ user }: { user: User }): ReactNode {
   const account = useQuery(accountQuery);
   const balance = useQuery(balanceQuery);
@@ -55,12 +54,12 @@ function Sections({ user }: { user: User }): ReactNode {
   const purchases = useInfiniteQuery(purchasesQuery);
   const navigate = useNavigate();
   useEffect(() => {
-    // A change shows in the bar, too, and in the other tabs.
+    // A change also shows in the bar and in other tabs.
     if (account.data) updateUser(account.data);
   }, [account.data]);
   const hasPassword = account.data?.has_password ?? null;
   const sayGoodbye = async (): Promise<void> => {
-    // First away from here: this part of the site sends whoever is signed out to the login.
+    // Leave first: this area redirects signed-out users to the login.
     await navigate({ to: '/account-deleted', replace: true });
     logout();
   };
@@ -108,9 +107,9 @@ function Sections({ user }: { user: User }): ReactNode {
         </QueryBlock>
       </Section>
       <SessionsSection />
-      <AppearanceSection>
+      <Section title="Appearance" about="Kept on this device only.">
         <ThemeSwitch />
-      </AppearanceSection>
+      </Section>
       <ExportSection hasPassword={hasPassword} />
       <DeleteSection
         email={user.email}

@@ -132,7 +132,7 @@ function Pages({ filter, pages }: { filter: RecipeFilter; pages: number }): Reac
   );
 }
 
-/** The address names only what differs from the plain page. */
+/** The address holds only what differs from the default. */
 function addressOf({ tab, page, category, search }: RecipeFilter): v.InferOutput<typeof Search> {
   return {
     ...(tab === 'mine' ? { tab } : {}),

@@ -13,7 +13,6 @@ import { Text } from '#web/app/search-params.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 const Search = v.object({
-  /** The recipe to copy. */
   from: Text,
   /** The run whose question becomes a recipe. */
   run: Text,
@@ -85,7 +84,7 @@ function OfRun({ run }: { run: string }): ReactNode {
   );
 }
 
-/** What was to be copied may have been deleted; an empty recipe can be written all the same. */
+/** The source may have been deleted; an empty recipe can still be written. */
 function Gone({ what }: { what: 'recipe' | 'run' }): ReactNode {
   return (
     <>
@@ -99,7 +98,7 @@ function Editor({ initial }: { initial: Beginning }): ReactNode {
   const client = useQueryClient();
   const navigate = Route.useNavigate();
   const strategies = useQuery(strategiesQuery);
-  // One recipe for one visit of this page, however often its answer gets lost.
+  // One recipe per visit, however often its reply is lost.
   const [kept, setKept] = useState<{ text: string; key: string } | null>(null);
   return (
     <RecipeEditor

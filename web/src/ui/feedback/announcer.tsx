@@ -1,9 +1,8 @@
 import { type ReactNode, useSyncExternalStore } from 'react';
 
 /**
- * What the page says aloud. There is one polite region and one assertive region on every page; both
- * stand in the document from the start, because a region that appears together with its text is
- * often not read.
+ * What the page announces. One polite and one assertive region are in the document from the start,
+ * because a region that appears together with its text is often not read.
  */
 type Urgency = 'polite' | 'assertive';
 type Spoken = Readonly<Record<Urgency, string>>;
@@ -12,9 +11,9 @@ const silence: Spoken = { polite: '', assertive: '' };
 let spoken = silence;
 const listeners = new Set<() => void>();
 
-/** Speaks a sentence. Saying the same sentence again is heard again. */
+/** Announces a sentence, also when it repeats the last one. */
 export function announce(sentence: string, urgency: Urgency = 'polite'): void {
-  // A region is only read when its text changes; an unseen space makes a repeat a change.
+  // A region is only read when its text changes; an invisible space makes a repeat a change.
   const text = spoken[urgency] === sentence ? `${sentence}\u00a0` : sentence;
   spoken = { ...spoken, [urgency]: text };
   for (const listener of listeners) listener();

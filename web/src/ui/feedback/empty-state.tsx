@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
 
-/** One sentence on what will be here, and one action. */
 export function EmptyState({
   children,
   action,

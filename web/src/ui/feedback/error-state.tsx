@@ -2,9 +2,7 @@ import type { ReactNode } from 'react';
 import { Button } from '#web/ui/form/button.tsx';
 import { Notice } from './notice.tsx';
 
-/**
- * A part of the page that failed: what failed, what is safe, and a way to try only that part again.
- */
+/** A failed part of the page: what failed, what is safe, and a retry of only that part. */
 export function ErrorState({
   title,
   detail,
@@ -16,11 +14,11 @@ export function ErrorState({
 }: {
   /** What failed: 'Failed to load credit information'. */
   title: string;
-  /** Why, in a sentence a person can use. */
+  /** Why, in a sentence for users. */
   detail?: string | undefined;
   /** What is not in danger: "Nothing was charged." */
   safe?: string | undefined;
-  /** The id of the request in the server's log. */
+  /** The request's id in the server's log. */
   reference?: string | null | undefined;
   onRetry?: (() => void) | undefined;
   busy?: boolean;

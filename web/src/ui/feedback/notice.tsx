@@ -19,8 +19,8 @@ const words: Readonly<Record<NoticeTone, string>> = {
 };
 
 /**
- * Something to know about the page or a part of it. With `announced` its text is also spoken once,
- * through the page's own status region (or its alert region when the tone is bad).
+ * A notice about the page or a part of it. With `announced` its text is also spoken once, in the
+ * status region (or the alert region when the tone is bad).
  */
 export function Notice({
   tone = 'info',

@@ -2,8 +2,8 @@ import type { ReactNode } from 'react';
 import { classNames } from '#web/ui/class-names.ts';
 
 /**
- * A bar from 0 to 100. The value is read out as a whole percent; the fill follows it at once,
- * because a transition under a stream of values doubles the cost of painting.
+ * A bar from 0 to 100, read out as a whole percent. The fill has no transition, because that
+ * doubles the cost of painting a stream of values.
  */
 export function ProgressBar({
   label,
@@ -11,7 +11,7 @@ export function ProgressBar({
   className = 'text-accent',
 }: {
   label: string;
-  /** 0 to 100; rounded down, so that 100 means done. */
+  /** Rounded down, so that 100 means done. */
   value: number;
   /** The colour of the fill, as a text colour. */
   className?: string;

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { classNames } from '#web/ui/class-names.ts';
 
-/** Nothing shows for this long; a skeleton that showed stays for at least the second span. */
+/** Nothing is shown for the first span; a shown skeleton stays at least the second. */
 const appearAfterMs = 150;
 const stayForMs = 300;
 
@@ -16,8 +16,8 @@ export function Skeleton({ className }: { className?: string }): ReactNode {
 }
 
 /**
- * Whether a skeleton should be on screen while something is `loading`: not for the first 150 ms,
- * and, once it is there, for no less than 300 ms.
+ * Whether to show a skeleton while `loading`: not for the first 150 ms, and then for at least 300
+ * ms.
  */
 export function useSkeleton(loading: boolean): boolean {
   const [shown, setShown] = useState(false);
@@ -36,7 +36,6 @@ export function useSkeleton(loading: boolean): boolean {
   return shown;
 }
 
-/** Draws `skeleton` while `loading`, by the rules above, then `children`. */
 export function Loading({
   loading,
   label,
@@ -44,7 +43,7 @@ export function Loading({
   children,
 }: {
   loading: boolean;
-  /** What is being loaded, for those who do not see the shapes: "Loading credits". */
+  /** What is being loaded, for screen readers: "Loading credits". */
   label: string;
   skeleton: ReactNode;
   children: () => ReactNode;

@@ -12,7 +12,7 @@ const colours: Readonly<Record<StatusTone, string>> = {
   neutral: 'text-ink-3',
 };
 
-/** Each tone has its own shape, so that a status reads without its colour. */
+/** Each tone has its own shape, so that a status is readable without colour. */
 const shapes: Readonly<Record<StatusTone, ReactNode>> = {
   ok: <circle cx="5" cy="5" r="4.5" fill="currentColor" />,
   active: (
@@ -27,7 +27,6 @@ const shapes: Readonly<Record<StatusTone, ReactNode>> = {
   neutral: <circle cx="5" cy="5" r="3.75" fill="none" stroke="currentColor" strokeWidth="1.5" />,
 };
 
-/** A dot and a word. */
 export function Status({ tone, children }: { tone: StatusTone; children: ReactNode }): ReactNode {
   return (
     <span className="inline-flex items-center gap-2">
@@ -45,7 +44,7 @@ export function Status({ tone, children }: { tone: StatusTone; children: ReactNo
   );
 }
 
-/** A word set apart by a line: a tier, "Recommended", "Simulated". */
+/** An outlined word: a tier, "Recommended", "Simulated". */
 export function Badge({
   tone = 'neutral',
   children,

@@ -14,14 +14,14 @@ export type Toast = {
   readonly duration: number | null;
   readonly action?: ToastAction;
 };
-/** What can be done about the news, as long as the toast is there. */
+/** An action offered while the toast is shown. */
 export type ToastAction = {
   readonly label: string;
-  /** What it is done to, for those who do not see the words beside the button. */
+  /** The object of the action, for screen readers. */
   readonly about: string;
-  /** Whether the focus goes to the button when the toast appears. */
+  /** Whether the button takes the focus when the toast appears. */
   readonly takesFocus: boolean;
-  /** Answers null once it is done, else what went wrong: the toast then stays for another try. */
+  /** Resolves with null once done, else with what went wrong; the toast then stays for a retry. */
   readonly run: () => Promise<string | null>;
 };
 
@@ -41,7 +41,7 @@ const words: Readonly<Record<ToastType, string>> = {
   info: 'Note',
 };
 
-/** One toast, until its time is over or it is dismissed; `onGone` is called once it has faded. */
+/** One toast, until it expires or is dismissed; `onGone` is called once it has faded. */
 export function ToastCard({ toast, onGone }: { toast: Toast; onGone: () => void }): ReactNode {
   const gone = useRef(onGone);
   const card = useRef<HTMLDivElement>(null);
@@ -54,7 +54,7 @@ export function ToastCard({ toast, onGone }: { toast: Toast; onGone: () => void 
   useCountdown(toast.duration, isHeld || leaving, () => setLeaving(true));
   useEffect(() => {
     if (!leaving) return undefined;
-    // What goes takes no focus with it.
+    // A toast that disappears must not take the focus with it.
     if (card.current?.contains(document.activeElement)) document.getElementById('main')?.focus();
     const timer = setTimeout(() => gone.current(), exitMs);
     return () => clearTimeout(timer);
@@ -98,7 +98,7 @@ export function ToastCard({ toast, onGone }: { toast: Toast; onGone: () => void 
   );
 }
 
-/** It keeps the focus while it is busy: what is disabled would lose it. */
+/** It keeps the focus while busy: a disabled button would lose it. */
 function ActionButton({
   action,
   busy,

@@ -3,9 +3,9 @@ import { announce } from './announcer.tsx';
 import type { Toast, ToastAction, ToastCard, ToastType } from './toast-card.tsx';
 
 /**
- * News whose cause is elsewhere on the page. At most three show at once; each leaves after its time,
- * which does not run while the pointer or the focus is on it or the page is hidden. Errors stay
- * until they are dismissed. What draws them is loaded with the first one.
+ * Messages whose cause is elsewhere on the page. At most three are shown. Each expires, but not
+ * while the pointer or the focus is on it or the page is hidden. Errors stay until dismissed. The
+ * drawing code is loaded with the first toast.
  */
 const visibleAtMost = 3;
 const defaultDurationMs = 5_000;
@@ -20,7 +20,7 @@ function publish(next: readonly Toast[]): void {
 
 let card: typeof ToastCard | null = null;
 
-/** A toast that cannot be drawn, because the network is away, has been said aloud all the same. */
+/** A toast that cannot be drawn while the network is down has still been announced. */
 async function loadCard(): Promise<void> {
   if (card) return;
   try {
@@ -31,7 +31,7 @@ async function loadCard(): Promise<void> {
   }
 }
 
-/** Shows a toast and says it aloud. Answers its id. */
+/** Shows a toast, announces it and returns its id. */
 export function showToast(
   type: ToastType,
   title: string,
@@ -40,7 +40,7 @@ export function showToast(
   const id = crypto.randomUUID();
   const duration = type === 'error' ? null : (options.duration ?? defaultDurationMs);
   const toast: Toast = { ...options, id, type, title, duration };
-  // The oldest that may leave makes room first; errors only when nothing else is left.
+  // The oldest expiring toast makes room first; errors only as a last resort.
   const crowded = toasts.length >= visibleAtMost;
   const leaving = crowded
     ? (toasts.find((shown) => shown.duration !== null) ?? toasts[0])
@@ -54,7 +54,6 @@ export function showToast(
   return id;
 }
 
-/** Takes a toast away at once; nothing happens when it has left. */
 export function dismissToast(id: string): void {
   publish(toasts.filter((toast) => toast.id !== id));
 }
@@ -66,7 +65,7 @@ function subscribe(listener: () => void): () => void {
 
 const none: readonly Toast[] = [];
 
-/** The corner where toasts stand. The root of the page renders it once. */
+/** The corner of the toasts. The root of the page renders it once. */
 export function Toasts(): ReactNode {
   const shown = useSyncExternalStore(
     subscribe,

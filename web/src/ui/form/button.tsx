@@ -16,7 +16,7 @@ const tones: Readonly<Record<ButtonTone, string>> = {
 
 type ReadProgress = { tone?: ButtonTone | undefined; wide?: boolean | undefined };
 
-function look(
+function classesOf(
   { tone = 'secondary', wide = false }: ReadProgress,
   className: string | undefined,
 ): string {
@@ -25,11 +25,11 @@ function look(
 
 export type ButtonProps = ReadProgress &
   ComponentProps<'button'> & {
-    /** Shows that the work is under way; the button keeps its width and takes no second press. */
+    /** Marks the button busy; it keeps its width and ignores presses. */
     busy?: boolean | undefined;
   };
 
-/** A button of the page; `type="button"` unless told otherwise. */
+/** A button, with `type="button"` by default. */
 export function Button({
   tone,
   wide,
@@ -44,12 +44,12 @@ export function Button({
       {...rest}
       disabled={disabled || busy}
       aria-busy={busy || undefined}
-      className={look({ tone, wide }, className)}
+      className={classesOf({ tone, wide }, className)}
     />
   );
 }
 
-/** A link that looks like a button, to a page of somebody else. */
+/** A link styled as a button, to another site. */
 export function OutsideButton({
   tone,
   wide,
@@ -58,11 +58,11 @@ export function OutsideButton({
   ...rest
 }: ReadProgress & ComponentProps<'a'>): ReactNode {
   return (
-    <a {...rest} className={look({ tone, wide }, className)}>
+    <a {...rest} className={classesOf({ tone, wide }, className)}>
       {children}
     </a>
   );
 }
 
-/** A link that looks like a button, to a route of this application. */
+/** A link styled as a button, to a route of this application. */
 export const LinkButton = createLink(OutsideButton);

@@ -2,15 +2,15 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 import { classNames } from '#web/ui/class-names.ts';
 
 /**
- * Every control of a form: a visible label above, a hint and an error below, and the wires between
- * them that assistive technology needs.
+ * Every form control: a visible label, a hint, an error, and the attributes that connect them for
+ * assistive technology.
  */
 export type FieldProps = {
   label: string;
   name: string;
   hint?: ReactNode;
   error?: string | undefined;
-  /** What stands at the end of the label's line, such as a counter. */
+  /** Shown at the end of the label's line, such as a counter. */
   aside?: ReactNode;
 };
 
@@ -25,7 +25,7 @@ export type ControlWires = {
 const control =
   'block w-full min-h-11 rounded-control border bg-surface px-3 py-2 text-base text-ink placeholder:text-ink-3 disabled:opacity-55';
 
-/** The frame around one control. `children` draws the control with the wires it is given. */
+/** The frame around one control. `children` draws the control with the given attributes. */
 export function Field({
   label,
   name,
@@ -73,7 +73,7 @@ export function Field({
   );
 }
 
-/** The error beside a control: a sign and a sentence, never colour alone. */
+/** A sign and a sentence, never colour alone. */
 export function FieldError({ id, children }: { id: string; children: string }): ReactNode {
   return (
     <p id={id} className="flex gap-1.5 text-sm text-bad">
@@ -127,7 +127,7 @@ export function TextArea({
   );
 }
 
-/** A native select: one choice of a few, with the platform's own list on every device. */
+/** The platform's own list on every device. */
 export function SelectField({
   label,
   name,
@@ -148,7 +148,7 @@ export function SelectField({
   );
 }
 
-/** A checkbox with its label beside it. The whole line is the target. */
+/** A checkbox with its label. The whole line is the target. */
 export function Checkbox({
   label,
   error,

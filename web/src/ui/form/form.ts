@@ -1,27 +1,26 @@
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import * as v from 'valibot';
 
-/** The first error of each field, by its name. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
 type Options<Output> = {
   schema: v.GenericSchema<unknown, Output>;
-  /** Turns the controls' values into what the schema reads. */
+  /** Converts the controls' values into the schema's input. */
   read: (data: FormData) => unknown;
-  /** Sends what was read. May answer field errors of the server; throws what else went wrong. */
+  /** Sends the parsed values. May return field errors of the server; throws anything else. */
   send: (value: Output) => Promise<FieldErrors | void>;
-  /** Called when the form was not sent because of its own errors, before the focus moves. */
+  /** Called when its own errors kept the form from being sent, before the focus moves. */
   onInvalid?: (errors: FieldErrors, firstInvalid: HTMLElement | null) => void;
 };
 
 export type Form = {
   errors: FieldErrors;
-  /** What went wrong on sending, until something is edited or sent again. */
+  /** The last failure, until the next edit or submission. */
   failure: unknown;
   busy: boolean;
-  /** Shows errors that were found elsewhere and moves the focus to the first; none clears them. */
+  /** Shows errors found elsewhere and focuses the first; none clears them. */
   refuse: (errors: FieldErrors) => void;
-  /** Spread on `<form>`. `method` keeps what was typed out of the address if a script never runs. */
+  /** Spread on `<form>`. `method` keeps values out of the address if no script runs. */
   props: {
     ref: RefObject<HTMLFormElement | null>;
     method: 'post';
@@ -32,9 +31,9 @@ export type Form = {
 };
 
 /**
- * A form over uncontrolled inputs: what a person typed before the script arrived, and what a
- * password manager fills in, is simply there. A field's error and the failure of the last attempt
- * clear on edit; after an unsuccessful attempt the focus goes to the first field with an error.
+ * A form over uncontrolled inputs, so that text typed before the script arrived and a password
+ * manager's values are kept. Editing clears a field's error and the last failure. After a failed
+ * attempt the focus goes to the first field with an error.
  */
 export function useForm<Output>({ schema, read, send, onInvalid }: Options<Output>): Form {
   const form = useRef<HTMLFormElement>(null);
@@ -100,7 +99,6 @@ function without(errors: FieldErrors, name: string): FieldErrors {
   return Object.fromEntries(Object.entries(errors).filter(([field]) => field !== name));
 }
 
-/** The first message of each field that a schema found fault with. */
 export function firstErrors(issues: readonly v.BaseIssue<unknown>[]): FieldErrors {
   const errors: Record<string, string> = {};
   for (const issue of issues) {
@@ -114,7 +112,7 @@ function firstInvalidControl(form: HTMLFormElement | null): HTMLElement | null {
   return form?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? null;
 }
 
-/** The first control, in the order of the page, that has one of the names. */
+/** The first control in page order that has one of the names. */
 function controlNamed(form: HTMLFormElement | null, names: readonly string[]): HTMLElement | null {
   for (const control of form?.elements ?? []) {
     if (control instanceof HTMLElement && names.includes(control.getAttribute('name') ?? '')) {

@@ -2,8 +2,8 @@ import { type ComponentProps, type KeyboardEvent, type ReactNode, useState } fro
 import { Field, type FieldProps } from './field.tsx';
 
 /**
- * A password: shown on request, with a hint while Caps Lock is on. Pasting and password managers
- * work as everywhere. `children` stands below the control, for a checklist.
+ * A password field that can be revealed, with a hint for Caps Lock. Pasting and password managers
+ * work. `children` stands below the control, for a checklist.
  */
 export function PasswordField({
   label,

@@ -1,8 +1,8 @@
 type Cell = string | number | null | undefined;
 
 /**
- * Rows as a table for spreadsheets (RFC 4180), with the mark by which they know UTF-8. A text that
- * would be taken for a formula begins with an apostrophe, by which it is taken for a text.
+ * Rows as CSV (RFC 4180), with a byte order mark for spreadsheets. A text that looks like a formula
+ * is prefixed with an apostrophe, so that it stays text.
  */
 export function csv(rows: readonly (readonly Cell[])[]): string {
   return `\uFEFF${rows.map((row) => `${row.map(written).join(',')}\r\n`).join('')}`;

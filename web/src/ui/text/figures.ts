@@ -1,9 +1,8 @@
 import { formatNumber, majorUnits } from '#services/platform/numbers.ts';
 
-/** How figures are written. Null means unknown, which is never shown as nought. */
+/** How figures are written. Null means unknown and is never shown as 0. */
 const unknownFigure = '--';
 
-/** Whole credits: "1,250". */
 export function credits(amount: number | null, locale?: string): string {
   if (amount === null) return unknownFigure;
   return formatNumber(amount, { maximumFractionDigits: 0 }, locale);
@@ -14,12 +13,12 @@ export function creditsInWords(amount: number | null, locale?: string): string {
   return `${credits(amount, locale)} ${amount === 1 ? 'credit' : 'credits'}`;
 }
 
-/** A change of a balance, its sign written: "+50", "−14", "0". */
+/** A signed change: "+50", "−14", "0". */
 export function signedCredits(amount: number, locale?: string): string {
   return formatNumber(amount, { maximumFractionDigits: 0, signDisplay: 'exceptZero' }, locale);
 }
 
-/** What models cost, in US dollars to three decimals; "<$0.001" below the last of them. */
+/** Model costs in US dollars to three decimals; "<$0.001" below that. */
 export function modelCost(dollars: number | null, locale?: string): string {
   if (dollars === null) return unknownFigure;
   if (dollars > 0 && dollars < 0.001) return `<${dollarAmount(0.001, 3, locale)}`;
@@ -31,10 +30,7 @@ export function price(cents: number, locale?: string): string {
   return dollarAmount(cents / 100, cents % 100 === 0 ? 0 : 2, locale);
 }
 
-/**
- * An amount of money to its smallest unit, a minus before it where there is one: "$7.50", "−$3.00".
- * `minor` counts the smallest units of the currency.
- */
+/** An amount in its smallest unit: "$7.50", "−$3.00". */
 export function money(minor: number, currency: string, locale?: string): string {
   const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
   return formatNumber(majorUnits(minor, currency), style, locale);
@@ -54,14 +50,14 @@ function dollarAmount(dollars: number, decimals: number, locale: string | undefi
   );
 }
 
-/** Whole percent of 0 to 100, rounded down so that 100 means all: "62 %". */
+/** Rounded down, so that 100 means all: "62 %". */
 export function percent(value: number | null): string {
   return value === null ? unknownFigure : `${Math.floor(value)} %`;
 }
 
 /**
- * Parts of a whole in whole percent, by largest remainder: together they are the whole's percent, so
- * parts that are all of it add up to 100. `parts` are not negative; all are 0 of a whole of 0.
+ * Parts of a whole as whole percents, by largest remainder, so that they add up to the whole's
+ * percent. `parts` are not negative; of a whole of 0 all are 0.
  */
 export function percentParts(parts: readonly number[], whole: number): number[] {
   if (whole <= 0) return parts.map(() => 0);
@@ -77,7 +73,7 @@ export function percentParts(parts: readonly number[], whole: number): number[] 
   return shown;
 }
 
-/** Milliseconds below a second, seconds from there: "840 ms", "2.4 s". */
+/** Milliseconds below a second, seconds above: "840 ms", "2.4 s". */
 export function latency(milliseconds: number | null): string {
   if (milliseconds === null) return unknownFigure;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

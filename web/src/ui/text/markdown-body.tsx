@@ -4,7 +4,7 @@ import { harden } from 'rehype-harden';
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize';
 import remarkGfm from 'remark-gfm';
 
-/** Headings inside a text start below the page's own, so the outline stays whole. */
+/** Headings inside a text start below the page's own, to keep the outline valid. */
 const components: Components = {
   h1: 'h3',
   h2: 'h3',
@@ -21,7 +21,7 @@ const components: Components = {
     ),
 };
 
-/** Links inside the text and to other schemes come out as plain words. */
+/** In-text anchors and other schemes become plain words. */
 function isWebAddress(href: string | undefined): boolean {
   return href !== undefined && URL.canParse(href) && new URL(href).protocol === 'https:';
 }
@@ -47,7 +47,6 @@ const rehypePlugins: Options['rehypePlugins'] = [
   [rehypeSanitize, schema],
 ];
 
-/** What `Markdown` loads when it is first drawn. */
 export function MarkdownBody({ text }: { text: string }): ReactNode {
   return (
     <ReactMarkdown

@@ -1,13 +1,13 @@
 import { lazy, type ReactNode, Suspense } from 'react';
 
-/** The parser is large and only needed where a text is finished, so it is a chunk of its own. */
+/** The parser is large and only needed for finished texts, so it is a separate chunk. */
 const MarkdownBody = lazy(() =>
   import('./markdown-body.tsx').then((module) => ({ default: module.MarkdownBody })),
 );
 
 /**
- * Text of a model as Markdown. It counts as hostile: raw HTML is dropped, no image is ever loaded,
- * and only https links work. Until the parser is there, the text shows as it is.
+ * A model's text as Markdown. It is treated as hostile: no raw HTML, no images, only https links.
+ * Plain text is shown until the parser has loaded.
  */
 export function Markdown({ text }: { text: string }): ReactNode {
   return (

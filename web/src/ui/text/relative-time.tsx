@@ -5,8 +5,8 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /**
- * How long ago: minutes below 60, hours below 24, days below 7, else a date. The browser's language
- * and time zone decide how it is written.
+ * Minutes below 60, hours below 24, days below 7, else a date, in the browser's language and time
+ * zone.
  */
 export function relativeTime(at: Date, now: Date, locale?: string): string {
   const elapsedMs = now.getTime() - at.getTime();
@@ -20,7 +20,7 @@ export function relativeTime(at: Date, now: Date, locale?: string): string {
   return words.format(-Math.floor(elapsedMs / dayMs), 'day');
 }
 
-/** A moment as a person says it, the full date in its title. Counts on by itself, once a minute. */
+/** A relative time with the full date in its title. Updates once a minute. */
 export function RelativeTime({ at }: { at: string }): ReactNode {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {

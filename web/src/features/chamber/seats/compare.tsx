@@ -8,14 +8,14 @@ import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
 import { ballotOf, seatDollars } from '#web/run/marks.ts';
 import { listed } from '#web/run/words.ts';
 
-/** Two or three answers side by side, their claims in the same rows. */
+/** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({
   runId,
   seats,
   onClose,
 }: {
   runId: string;
-  /** Empty is closed. */
+  /** Empty when closed. */
   seats: readonly string[];
   onClose: () => void;
 }): ReactNode {
@@ -73,7 +73,7 @@ function answerRows(view: RunView): Row[] {
   ];
 }
 
-/** The ledger's claims once there is one; before that nobody knows which claims are the same. */
+/** The ledger's claims; before there are any, it is unknown which claims are the same. */
 function claimRows(view: RunView): Row[] {
   if (!view.ledger) {
     return [

@@ -13,12 +13,11 @@ import { isOut, roleColours, statusTones, statusWord, stepWords } from '#web/run
 type Seat = RunView['seats'][number];
 type CardFields = SeatProgress & { statusWord: string; step: string; lines: string };
 
-/** Characters that two lines of a card can show. */
+/** Characters that fit in two lines of a card. */
 const lineCharacters = 220;
 
 /**
- * One model at work. The card has one height from the first moment to the last, and draws again only
- * when its own seat changed.
+ * One model at work. The card keeps its height and renders again only when its own seat changed.
  */
 export const SeatCard = memo(function SeatCard({
   runId,
@@ -78,7 +77,7 @@ export const SeatCard = memo(function SeatCard({
         />
       </div>
       <div
-        // Words that change ten times a second are for the eye only; a reason to be out is not.
+        // Words that change ten times a second are only visual; the reason for dropping out is not.
         aria-hidden={!isGone}
         className="mt-2 flex h-11 flex-col justify-end overflow-hidden"
       >
@@ -134,7 +133,7 @@ function cardOf(state: RunState, seat: Seat): CardFields {
   };
 }
 
-/** The end of what the seat is writing now, else its answer in one line. */
+/** The end of what the seat is writing, else its answer in one line. */
 function linesOf({ view, texts }: RunState, seat: string): string {
   const live = texts[`review.${seat}`] ?? texts[`opinion.${seat}`];
   if (live) return lastWords(live.text);

@@ -12,14 +12,14 @@ import { Answer } from '#web/run/answer.tsx';
 import { attemptsOf, type Mark, marksOf, seatDollars, tokensOf } from '#web/run/marks.ts';
 import { roleColours, roleWords, statusTones, statusWord, stepWords } from '#web/run/words.ts';
 
-/** Everything about one seat, on top of the page; it follows the run while it is open. */
+/** Everything about one seat, in a dialog that follows the run. */
 export function SeatDetail({
   runId,
   seat,
   onClose,
 }: {
   runId: string;
-  /** Null is closed. */
+  /** Null when closed. */
   seat: string | null;
   onClose: () => void;
 }): ReactNode {
@@ -93,7 +93,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
 
 const whole = (state: RunState): RunState => state;
 
-/** The finished answer, or what has been written of it. */
+/** The finished answer, or what has been written so far. */
 function AnswerOrWords({ state, seat }: { state: RunState; seat: string }): ReactNode {
   const live = state.texts[`opinion.${seat}`];
   const { opinion = null } = state.view.calls[`opinion.${seat}`] ?? {};

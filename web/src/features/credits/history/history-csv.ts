@@ -2,7 +2,6 @@ import { creditLimits, History, type Transaction } from '#services/credits/contr
 import { read } from '#web/api/api.ts';
 import { csv } from '#web/ui/text/csv.ts';
 
-/** Lines that one file holds at most. */
 export const mostLinesOfFile = 10_000;
 
 /** The whole ledger, newest first; of a very long one the newest `mostLinesOfFile`. */
@@ -31,7 +30,7 @@ const columns = [
   'lot_id',
 ] as const satisfies readonly (keyof Transaction)[];
 
-/** Lines of the ledger as a table, named as in the export of an account. */
+/** The same column names as in the export of an account. */
 export function historyCsv(lines: readonly Transaction[]): string {
   return csv([columns, ...lines.map((line) => columns.map((column) => line[column]))]);
 }

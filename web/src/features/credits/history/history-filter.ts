@@ -11,17 +11,19 @@ export function filtered<Line extends Transaction>(
   return lines.filter(
     (line) =>
       line.transaction_type === type ||
-      // Money that went back is a refund to whoever looks for one.
+      // A user who filters for refunds also means refunds of money.
       (type === 'refund' && line.reason_code === 'cash_refund'),
   );
 }
 
-/** UTC months of the lines, newest first, for as long as nobody has said which months there are. */
+/**
+ * UTC months of the loaded lines, newest first; used until the server's list of months is known.
+ */
 export function monthsOf(lines: readonly Transaction[]): string[] {
   return [...new Set(lines.map((line) => line.created_at.slice(0, 7)))].toSorted().toReversed();
 }
 
-/** What was found, and where it was looked for. Null when nothing is left out. */
+/** What was found, and in which lines. Null without a filter. */
 export function foundSentence(
   { type, month }: HistoryFilter,
   found: { shown: number; searched: number; isAll: boolean },

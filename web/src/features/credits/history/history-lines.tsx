@@ -6,10 +6,10 @@ import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { LineLink } from './line-link.tsx';
 import { lineWords } from './transaction-words.ts';
 
-/** A line of the ledger and where the receipt of its purchase is, if there is one. */
+/** A line of the ledger with the receipt of its purchase, if there is one. */
 export type HistoryLine = Transaction & { readonly receipt: string | null };
 
-/** Lines of the ledger, each with its sign, its word and what it leads to. */
+/** Lines of the ledger, each with its sign, its word and its link. */
 export function HistoryLines({ lines }: { lines: readonly HistoryLine[] }): ReactNode {
   return (
     <ol className="divide-y divide-line border-y border-line">

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { TransactionType } from '#services/credits/contract.ts';
 
-/** As in the contract, which is not loaded before the page itself. */
+/** Copied from the contract, which is not loaded before the page itself. */
 const types = [
   'purchase',
   'consumption',
@@ -10,7 +10,7 @@ const types = [
   'other',
 ] as const satisfies readonly TransactionType[];
 
-/** What of the history is shown; the query of the credits page. What it cannot be is left out. */
+/** The query of the credits page. Invalid values are dropped. */
 export const HistoryFilter = v.object({
   type: v.fallback(v.optional(v.picklist(types)), undefined),
   month: v.fallback(v.optional(v.pipe(v.string(), v.regex(/^2\d{3}-(0[1-9]|1[0-2])$/))), undefined),

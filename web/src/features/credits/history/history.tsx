@@ -26,20 +26,19 @@ import { transactionWords } from './transaction-words.ts';
 type Props = {
   filter: HistoryFilter;
   onFilter: (filter: HistoryFilter) => void;
-  /** Where the receipt of a line's purchase is, if that is known. */
   receiptOf: (line: Transaction) => string | null;
 };
 
 /**
- * The ledger, newest first. A month is asked of its statement, which is complete; without one the
- * lines loaded so far are looked through, and the page says so.
+ * The ledger, newest first. A month is read from its statement, which is complete. Without one only
+ * the loaded lines are filtered, and the page says so.
  */
 export function TransactionHistory({ filter, onFilter, receiptOf }: Props): ReactNode {
   const whole = useInfiniteQuery(historyQuery);
   const loaded = whole.data?.pages.flat() ?? [];
   const isThere = whole.data !== undefined;
   const isEmpty = isThere && loaded.length === 0;
-  // Whoever comes by a link to it comes before its lines do.
+  // A user who follows a link to it arrives before its lines are loaded.
   useEffect(() => {
     if (isThere && location.hash === '#history')
       document.getElementById('history')?.scrollIntoView();
@@ -139,7 +138,7 @@ function Filters({
 
 type PartProps = Pick<Props, 'filter' | 'receiptOf'>;
 
-/** Lines from the newest on, as far as they have been loaded. */
+/** Lines from the newest on, as far as loaded. */
 function Newest({ filter, receiptOf }: PartProps): ReactNode {
   const whole = useInfiniteQuery(historyQuery);
   const moreFailed = whole.isFetchNextPageError
@@ -235,7 +234,7 @@ function Found({
   );
 }
 
-/** The lines that the filter lets through, all of them, as a file. */
+/** Downloads all lines that match the filter. */
 function Download({
   filter: { type, month },
   read,

@@ -1,6 +1,5 @@
 import type { Transaction, TransactionType } from '#services/credits/contract.ts';
 
-/** The type of a ledger line in one word. */
 export const transactionWords: Readonly<Record<TransactionType, string>> = {
   purchase: 'Purchase',
   consumption: 'Consumption',
@@ -12,11 +11,11 @@ export const transactionWords: Readonly<Record<TransactionType, string>> = {
 export type LineWords = {
   /** What happened, in a few words. */
   word: string;
-  /** Why, where the words do not say it. */
+  /** Why, where the word does not say it. */
   note: string | null;
 };
 
-/** What a line of the ledger is called. Causes that give and take are named by their sign. */
+/** The name of a ledger line. Causes that can give and take are named by their sign. */
 export function lineWords({
   reason_code: reason,
   amount,
@@ -71,7 +70,7 @@ export function lineWords({
   }
 }
 
-/** Where a line leads: to its run, or to the purchase that its credits come from. */
+/** The target of a line: its run, or the purchase its credits come from. */
 export type LineTarget =
   | { readonly kind: 'run'; readonly runId: string }
   /** `anchor` is the id of an element on the credits page. */
@@ -91,7 +90,7 @@ export function lineTarget(
 export const purchaseAnchor = (purchaseId: string): string => `purchase-${purchaseId}`;
 export const lotAnchor = (lotId: string): string => `lot-${lotId}`;
 
-/** Of the causes that name a lot, those that only concern paid ones. */
+/** Causes that name a lot and always concern a paid one. */
 function isOfPayment(reason: Transaction['reason_code']): boolean {
   return ['purchase', 'cash_refund', 'dispute', 'inquiry', 'debt'].includes(reason);
 }

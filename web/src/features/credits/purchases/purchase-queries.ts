@@ -10,12 +10,12 @@ import {
 import { read, write } from '#web/api/api.ts';
 
 /**
- * Milliseconds. The stream tells of every change of the ledger; a payment that a bank still confirms,
- * or refuses in the end, may change nothing there.
+ * Milliseconds. The stream reports every change of the ledger, but a payment that a bank is still
+ * confirming may change nothing there.
  */
 const refreshMs = 20_000;
 
-/** What was bought or is about to be, newest first, in pages that follow each other by the last id. */
+/** Finished and unfinished purchases, newest first, paged by the last id. */
 export const purchasesQuery = infiniteQueryOptions({
   queryKey: ['credits', 'purchases'],
   queryFn: ({ signal, pageParam }) =>
@@ -26,14 +26,13 @@ export const purchasesQuery = infiniteQueryOptions({
     state.data?.pages.flat().some(isUnderway) === true ? refreshMs : false,
 });
 
-/** Whether a bank is still at work on it. */
 function isUnderway({ status, refunds }: Purchase): boolean {
   return status === 'processing' || refunds.some((refund) => refund.status === 'pending');
 }
 
 /**
- * Asks for the unused credits of a purchase back; refused when they are no longer so many. The same
- * `key` again asks for nothing more.
+ * Requests a refund of a purchase's unused credits; refused when fewer are left. The same `key`
+ * again requests nothing more.
  */
 export function requestRefund(
   purchaseId: string,
@@ -44,7 +43,7 @@ export function requestRefund(
   return write('POST', path, request, Refund, { key });
 }
 
-/** Gives up a purchase that was not finished. Doing it again changes nothing. */
+/** Gives up an unfinished purchase. Repeating it changes nothing. */
 export function forgetPurchase(purchaseId: string): Promise<ForgetReply> {
   const path = `/credits/purchases/${encodeURIComponent(purchaseId)}/forget` as const;
   return write('POST', path, {}, ForgetReply);

@@ -20,10 +20,10 @@ export const purchaseStatusTones: Readonly<Record<PurchaseStatus, StatusTone>> =
   expired: 'neutral',
 };
 
-/** What follows from a status, where that is not plain. */
+/** Explains a status whose meaning is not obvious. */
 export const purchaseStatusNotes: Readonly<Record<PurchaseStatus, string | null>> = {
-  open: 'If you have paid, it shows here within minutes; if not, it closes by itself within an hour.',
-  processing: 'The credits arrive here by themselves once it has. You can leave this page.',
+  open: 'If you have paid, it shows here within minutes; if not, it closes automatically within an hour.',
+  processing: 'The credits arrive here automatically once it has. You can leave this page.',
   paid: null,
   failed: 'Nothing was charged.',
   expired: 'Nothing was charged.',
@@ -31,7 +31,7 @@ export const purchaseStatusNotes: Readonly<Record<PurchaseStatus, string | null>
 
 type Refusal = NonNullable<Purchase['refusal']>;
 
-/** Why nothing of a purchase can be asked back. Null where the rest of its row says it already. */
+/** Why a purchase cannot be refunded. Null where the rest of its row already says it. */
 export const refusalWords: Readonly<Record<Refusal, string | null>> = {
   not_paid: null,
   pending: null,
@@ -48,7 +48,7 @@ export const refundTones: Readonly<Record<Refund['status'], StatusTone>> = {
   failed: 'bad',
 };
 
-/** What became of a refund, with its figures. */
+/** The outcome of a refund, with its figures. */
 export function refundWords(
   refund: Pick<Refund, 'status' | 'credits' | 'amount_cents' | 'currency'>,
 ): {
@@ -74,15 +74,14 @@ export function refundWords(
 }
 
 export type RefundFailure = {
-  /** Why, in a sentence. */
   sentence: string;
-  /** Whether something may have happened all the same. */
+  /** Whether something may have happened anyway. */
   certainty: string;
-  /** Trying again would be refused again. */
+  /** A retry would be refused again. */
   isFinal: boolean;
 };
 
-/** What it means that a refund could not be requested. */
+/** What a failed refund request means. */
 export function refundFailure(error: unknown): RefundFailure {
   const sentence = problemSentence(error);
   if (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500)
@@ -99,7 +98,7 @@ export function refundFailure(error: unknown): RefundFailure {
   };
 }
 
-/** All that can be asked back now; purchases are of one currency. */
+/** The sum of all current refunds; purchases share one currency. */
 export function refundOf(
   purchases: readonly Purchase[],
 ): { credits: number; money: string } | null {

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Purchase, Refund } from '#services/payments/contract.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { Day } from '#web/ui/text/day-element.tsx';
+import { day } from '#web/ui/text/day.ts';
 import { credits, creditsInWords, money } from '#web/ui/text/figures.ts';
 import { OutsideLink } from '#web/ui/outside-link.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
@@ -20,16 +20,16 @@ import { Unfinished } from './unfinished.tsx';
 
 type Props = {
   purchases: readonly Purchase[];
-  /** The id of the row that somebody followed a link to; empty without one. */
+  /** The id of the row that a link named; empty without one. */
   target: string;
-  /** Asks for older ones; null when there are none. */
+  /** Loads older ones; null when there are none. */
   onMore: (() => void) | null;
   loadingMore: boolean;
-  /** What to read when older ones could not be loaded. */
+  /** The error of loading older ones. */
   moreFailed: string | null;
 };
 
-/** What a person bought or began to buy, each with its receipt and what of it can be asked back. */
+/** Finished and unfinished purchases, each with its receipt and its possible refund. */
 export function Purchases({
   purchases,
   target,
@@ -40,7 +40,7 @@ export function Purchases({
   const [asked, setAsked] = useState<Asked | null>(null);
   useTarget(target, moreFailed === null && !loadingMore ? onMore : null);
   const askFor = (purchase: Purchase): void => {
-    // One dialog, one refund: every attempt of it carries this key.
+    // One dialog is one refund: all its attempts carry this key.
     setAsked({ purchase, key: crypto.randomUUID() });
   };
   return (
@@ -70,7 +70,7 @@ export function Purchases({
         asked={asked}
         onClose={(requested) => {
           setAsked(null);
-          // The button that opened it goes away with what it offered.
+          // The button that opened the dialog disappears with what it offered.
           if (requested && asked)
             document.getElementById(purchaseAnchor(asked.purchase.id))?.focus();
         }}
@@ -81,7 +81,7 @@ export function Purchases({
 
 const anchors = [purchaseAnchor(''), lotAnchor('')];
 
-/** Brings the row that a link named into view and focuses it; an older one is loaded first. */
+/** Scrolls to the row that a link named and focuses it, loading older rows first if needed. */
 function useTarget(target: string, onMore: (() => void) | null): void {
   const reached = useRef('');
   useEffect(() => {
@@ -113,7 +113,7 @@ function PurchaseRow({
       tabIndex={-1}
       className="scroll-my-24 space-y-2 py-4 target:bg-accent-soft"
     >
-      {/* Lines of the ledger that name only the lot lead here, too. */}
+      {/* The target of ledger lines that only name the lot. */}
       {purchase.lot_id === null ? null : <span id={lotAnchor(purchase.lot_id)} tabIndex={-1} />}
       <div className="flex items-start justify-between gap-4">
         <p className="min-w-0 font-medium">
@@ -170,7 +170,7 @@ function RefundLine({ refund }: { refund: Refund }): ReactNode {
   );
 }
 
-/** What can be asked back, or why nothing can. */
+/** The possible refund, or why there is none. */
 function Refundable({
   purchase,
   onRefund,
@@ -193,4 +193,14 @@ function Refundable({
     );
   }
   return why === null ? null : <p className="text-sm text-ink-2">{why}</p>;
+}
+
+/** A day, with the time of day in its title. */
+function Day({ at }: { at: string }): ReactNode {
+  const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
+  return (
+    <time dateTime={at} title={full.format(new Date(at))}>
+      {day(at)}
+    </time>
+  );
 }

@@ -11,23 +11,24 @@ import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { requestRefund } from './purchase-queries.ts';
 import { refundFailure, refundWords } from './purchase-words.ts';
 
-/** A purchase as it was when somebody asked to have it refunded, and the key of that intent. */
+/** A purchase as it was when the dialog opened, and the key of that intent. */
 export type Asked = { readonly purchase: Purchase; readonly key: string };
 
 const failed = 'The refund could not be requested';
 
 /**
- * Gives the unused credits of a purchase back for their price. It names both as they were when it
- * opened, and whether a plan ends with them; the server refuses when that has changed, so that nothing
- * else is refunded unseen, and no plan is ended. While it is not known whether an attempt arrived, the next one carries the same key.
+ * Refunds the unused credits of a purchase. The request names credits, price and whether a plan
+ * ends, all as of opening. The server refuses when any has changed, so nothing unseen is refunded
+ * and no plan ends unseen. While the outcome of an attempt is unknown, the next one carries the
+ * same key.
  */
 export function RefundDialog({
   asked,
   onClose,
 }: {
-  /** Null closes it. */
+  /** Null when closed. */
   asked: Asked | null;
-  /** Called when it has closed; `requested` after a refund was. */
+  /** Called when it has closed; `requested` after a refund was requested. */
   onClose: (requested: boolean) => void;
 }): ReactNode {
   const client = useQueryClient();
@@ -49,10 +50,10 @@ export function RefundDialog({
       announce(`${word}: ${note}`);
     },
     onError: (error) => {
-      // Whoever closed the dialog meanwhile would not see what stands in it.
+      // A user who has closed the dialog would not see the message in it.
       if (!isOpen.current) showToast('error', failed, { message: refundFailure(error).sentence });
     },
-    // Also after a failure it may have happened. Balance, history, plan and tier follow from it.
+    // Even a failed request may have taken effect. Balance, history, plan and tier follow from it.
     onSettled: () => {
       isSending.current = false;
       void client.invalidateQueries();
@@ -104,7 +105,6 @@ export function RefundDialog({
   );
 }
 
-/** What happens when it is confirmed. */
 function Effects({ purchase }: { purchase: Purchase }): ReactNode {
   const given = purchase.refundable?.credits ?? 0;
   return (
@@ -121,7 +121,7 @@ function Effects({ purchase }: { purchase: Purchase }): ReactNode {
         <li>
           The money goes back to the card that it was paid with. Your bank shows it after some days.
         </li>
-        <li>If it cannot be paid back, the credits return by themselves.</li>
+        <li>If it cannot be paid back, the credits return automatically.</li>
       </ul>
       {purchase.refundable?.ends_plan === true ? (
         <Notice tone="warn" title="Your plan ends at once">

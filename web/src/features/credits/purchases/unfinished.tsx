@@ -8,21 +8,21 @@ import { Button, OutsideButton } from '#web/ui/form/button.tsx';
 import { forgetPurchase } from './purchase-queries.ts';
 
 const outcomes: Readonly<Record<PurchaseStatus, string>> = {
-  open: 'It cannot be ended just now, and closes by itself within an hour.',
+  open: 'It cannot be ended just now, and closes automatically within an hour.',
   processing: 'It was paid meanwhile. Your bank is still confirming.',
   paid: 'It had been paid. Its credits are yours.',
   failed: 'It is over. Nothing was charged.',
   expired: 'It is forgotten. Nothing was charged.',
 };
 
-/** The ways on with a purchase that was begun: finish it, or give it up. */
+/** The two ways to end an unfinished purchase: pay it or give it up. */
 export function Unfinished({ purchase }: { purchase: Purchase }): ReactNode {
   const client = useQueryClient();
   const forget = useMutation({
     mutationFn: () => forgetPurchase(purchase.id),
     onSuccess: async ({ status }) => {
       announce(`${purchase.package_name}: ${outcomes[status]}`);
-      // The row goes away, and the focus stays in the list that it was in.
+      // The row disappears, so the focus goes to its list.
       if (status !== 'open') document.getElementById('purchases')?.focus();
       await client.invalidateQueries({ queryKey: ['credits'] });
     },
@@ -41,7 +41,7 @@ export function Unfinished({ purchase }: { purchase: Purchase }): ReactNode {
     <div className="space-y-2">
       <div className="flex flex-wrap gap-3">
         {checkout === null ? null : (
-          // The same checkout: another one could be paid a second time.
+          // The same checkout: a second one could be paid twice.
           <OutsideButton href={checkout}>Continue{about}</OutsideButton>
         )}
         <Button tone="quiet" busy={forget.isPending} onClick={() => forget.mutate()}>

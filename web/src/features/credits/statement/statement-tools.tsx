@@ -9,7 +9,7 @@ import { saveFile } from '#web/ui/save-file.ts';
 import { longMonth } from '#web/features/credits/consumption.ts';
 import { readStatementCsv } from './statement-queries.ts';
 
-/** The statement as a file, and on paper. */
+/** Download and print. */
 export function StatementTools({ month }: { month: string }): ReactNode {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
@@ -45,15 +45,14 @@ export function StatementTools({ month }: { month: string }): ReactNode {
 }
 
 /**
- * The ways to other months: the one before, the one after, and any of them. A choice is followed only
- * by its button, because with the keyboard a list of choices is walked through one by one.
+ * Links to other months. A choice is followed only by its button, because the keyboard steps
+ * through a list one by one.
  */
 export function MonthChooser({
   month,
   months,
 }: {
   month: string;
-  /** Newest first. */
   months: readonly string[];
 }): ReactNode {
   const navigate = useNavigate();

@@ -13,15 +13,15 @@ import { LineLink } from '#web/features/credits/history/line-link.tsx';
 import { lineWords, purchaseAnchor } from '#web/features/credits/history/transaction-words.ts';
 
 /**
- * One month of the ledger: what stood at its beginning, every line, what stood at its end. Printed it
- * is a document of its own, which says whose it is.
+ * One month of the ledger: opening balance, every line, closing balance. In print it is a document
+ * of its own that names its owner.
  */
 export function MonthlyStatement({
   statement,
   readAt,
 }: {
   statement: Statement;
-  /** ISO 8601: when the server said so. */
+  /** ISO 8601, by the server's clock. */
   readAt: string;
 }): ReactNode {
   const { month, is_running: isRunning, totals, lines } = statement;
@@ -72,7 +72,7 @@ const closingWords = ({ is_running: isRunning }: Statement): string =>
   isRunning ? 'Balance now' : 'Closing balance';
 
 const cell = 'py-3 align-top';
-/** On phones the day stands below what happened, and the balance below the amount. */
+/** Phones show the day below the event, and the balance below the amount. */
 const wide = 'max-sm:hidden';
 const narrow = 'block text-sm text-ink-2 sm:hidden';
 
@@ -172,7 +172,7 @@ const origins: Readonly<Partial<Record<Line['reason_code'], string>>> = {
   run_return: 'Back to',
 };
 
-/** Which credits a run or a service was paid with, and what had paid for them. */
+/** The lots that paid for a run or a service, and their purchases. */
 function Origins({ line: { reason_code: reason, lots } }: { line: Line }): ReactNode {
   const word = origins[reason];
   if (word === undefined || lots.length === 0) return null;

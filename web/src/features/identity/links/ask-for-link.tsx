@@ -21,7 +21,7 @@ const senders: Readonly<
   reset: (email) => requestReset({ email }),
 };
 
-/** What the mail's link does and how long it does it. */
+/** What the email's link does and how long it works. */
 export const linkPromises: Readonly<Record<AskedLink, string>> = {
   confirm:
     'The link confirms your address. It works once, for 24 hours, and signs you in when you open it in the browser where you signed up.',
@@ -29,7 +29,7 @@ export const linkPromises: Readonly<Record<AskedLink, string>> = {
   reset: 'The link lets you choose a new password. It works once, for 10 minutes, in this browser.',
 };
 
-/** One field, one button: a link of the kind by mail. */
+/** One field and one button that request a link by email. */
 export function AskForLink({
   kind,
   label,

@@ -6,7 +6,7 @@ import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { type Arrival, useArrival } from '#web/features/identity/sessions/arrival.ts';
 import { AskForLink } from './ask-for-link.tsx';
 import { type ConfirmationPlan, confirmedWords, planOf } from './confirmation.ts';
-import { ContactLink, LandingPage, WaysOn } from './landing-page.tsx';
+import { ContactLink, LandingPage, NextSteps } from './landing-page.tsx';
 import { home, safeReturnPath } from '#web/features/identity/sessions/return-path.ts';
 import { exchange, restoreSession, useSession } from '#web/features/identity/sessions/session.ts';
 import { forgetUnconfirmed, readUnconfirmed } from '#web/features/identity/unconfirmed.ts';
@@ -15,7 +15,7 @@ type Outcome =
   | { state: 'success'; sentence: string; isSignedIn: boolean }
   | { state: 'error'; sentence: string };
 
-/** Where a confirmed address leads: the four outcomes of a confirmation. */
+/** The four outcomes of a confirmation. */
 export function ConfirmPage({
   confirmed,
   error,
@@ -23,7 +23,7 @@ export function ConfirmPage({
 }: {
   confirmed: string | undefined;
   error: string | undefined;
-  /** Where somebody was going when they signed up. */
+  /** The page the user wanted when they signed up. */
   redirect: string | undefined;
 }): ReactNode {
   const arrival = useArrival('/auth/confirm');
@@ -56,7 +56,7 @@ export function ConfirmPage({
   );
 }
 
-/** The pair works once: a page that is drawn twice asks once. */
+/** The pair works once, so a page that renders twice exchanges it once. */
 const exchanges = new WeakMap<Arrival, Promise<Outcome>>();
 
 function outcomeOf(plan: ConfirmationPlan, arrival: Arrival | null): Promise<Outcome> {
@@ -86,7 +86,7 @@ async function exchanged(access: string, refresh: string): Promise<Outcome> {
     forgetUnconfirmed();
     return signedIn;
   } catch (error) {
-    // The address is confirmed either way; only the signing in is left to the person.
+    // The address is confirmed either way; only the sign-in is left to the user.
     console.warn('The confirmed address could not be signed in', error);
     return signedOut;
   }
@@ -97,8 +97,8 @@ async function restored(): Promise<Outcome> {
   return session.status === 'authenticated' ? signedIn : signedOut;
 }
 
-/** Milliseconds until a success goes on by itself. */
-const goOnAfterMs = 2_000;
+/** Milliseconds until a success continues automatically. */
+const continueAfterMs = 2_000;
 
 function Success({
   sentence,
@@ -116,7 +116,7 @@ function Success({
   const [stays, setStays] = useState(false);
   useEffect(() => {
     if (stays) return undefined;
-    const timer = setTimeout(() => router.history.replace(next), goOnAfterMs);
+    const timer = setTimeout(() => router.history.replace(next), continueAfterMs);
     return () => clearTimeout(timer);
   }, [stays, next, router]);
   const place = !isSignedIn
@@ -134,11 +134,11 @@ function Success({
           Confirmed: <strong className="font-semibold break-words">{email}</strong>
         </p>
       )}
-      {/* Whoever is inside decides when to go on. */}
+      {/* While the focus is inside, the user decides when to continue. */}
       <div className="space-y-3" onFocus={() => setStays(true)}>
         {isSignedIn ? null : <p>A link signs you in only in the browser where you asked for it.</p>}
         <p className="text-ink-2">
-          {stays ? `Go on to ${place} when you like.` : `You are on your way to ${place}.`}
+          {stays ? `Continue to ${place} when you like.` : `You are on your way to ${place}.`}
         </p>
         <LinkButton {...placeOf(next)} replace tone="primary" wide>
           Continue
@@ -148,7 +148,7 @@ function Success({
   );
 }
 
-/** A path in the parts that a link of the router takes. */
+/** Splits a path into the parts that a router link takes. */
 function placeOf(path: string): { to: string; search: Record<string, string>; hash: string } {
   const { pathname, searchParams, hash } = new URL(path, location.origin);
   return { to: pathname, search: Object.fromEntries(searchParams), hash: hash.slice(1) };
@@ -162,7 +162,7 @@ function Failure({ sentence }: Extract<Outcome, { state: 'error' }>): ReactNode 
   const isSignedIn = useSession().status === 'authenticated';
   if (isSignedIn) {
     return (
-      <LandingPage heading="Confirmation failed" below={<WaysOn />}>
+      <LandingPage heading="Confirmation failed" below={<NextSteps />}>
         <Notice tone="bad" title="The link did not work" announced={sentence}>
           {sentence}
         </Notice>

@@ -1,7 +1,7 @@
 import type { Arrival } from '#web/features/identity/sessions/arrival.ts';
 import { sentenceOfCode } from '#web/features/identity/error-sentence.ts';
 
-/** What an address of /auth/confirm asks for: its parameters and the tokens that came with it. */
+/** The parameters of /auth/confirm and the tokens that came with it. */
 export type ConfirmationAddress = {
   confirmed: string | undefined;
   error: string | undefined;
@@ -22,7 +22,7 @@ export const confirmationFailed =
   'Failed to confirm your email. Please try again or contact support.';
 export const confirmationInvalid = 'Invalid confirmation link. Please try signing up again.';
 
-/** An error first, as specified; then the tokens, then the session that may be there already. */
+/** An error first, as specified; then the tokens, then an existing session. */
 export function planOf({ confirmed, error, arrival }: ConfirmationAddress): ConfirmationPlan {
   if (error !== undefined) {
     return { do: 'refuse', sentence: sentenceOfCode(error) ?? confirmationFailed };

@@ -4,7 +4,7 @@ import { contactEmail } from '#web/app/product.ts';
 import { Card } from '#web/ui/card.tsx';
 import { useSession } from '#web/features/identity/sessions/session.ts';
 
-/** The frame of a page that a mail leads to: one heading, one card, and the ways out below. */
+/** The frame of a page that an email leads to: one heading, one card, and links below. */
 export function LandingPage({
   heading,
   children,
@@ -32,14 +32,14 @@ const waysBack = [
   { to: '/profile', label: 'Account Settings' },
 ] as const;
 
-/** The ways on for whom a link did not help. */
-export function WaysOn(): ReactNode {
+/** Next steps for a user whose link did not help. */
+export function NextSteps(): ReactNode {
   const isSignedIn = useSession().status === 'authenticated';
   return (
     <ul className="flex flex-wrap gap-x-6">
       {(isSignedIn ? waysBack : waysIn).map(({ to, label }) => (
         <li key={to}>
-          <Link to={to} className={wayOn}>
+          <Link to={to} className={linkClasses}>
             {label}
           </Link>
         </li>
@@ -53,13 +53,13 @@ export function WaysOn(): ReactNode {
   );
 }
 
-/** Nothing when the operator has not said where people write to. */
+/** Nothing without a contact address. */
 export function ContactLink(): ReactNode {
   return contactEmail ? (
-    <a href={`mailto:${contactEmail}`} className={wayOn}>
+    <a href={`mailto:${contactEmail}`} className={linkClasses}>
       Write to {contactEmail}
     </a>
   ) : null;
 }
 
-const wayOn = 'link inline-flex min-h-11 items-center';
+const linkClasses = 'link inline-flex min-h-11 items-center';

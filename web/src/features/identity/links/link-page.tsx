@@ -1,22 +1,22 @@
+import { useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import type { LinkKind, LinkReply } from '#services/identity/contract.ts';
+import { type LinkKind, type LinkReply, ownPath } from '#services/identity/contract.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
-import { type Arrival, useArrival } from '#web/features/identity/sessions/arrival.ts';
+import { type Arrival, arriveAt, useArrival } from '#web/features/identity/sessions/arrival.ts';
 import { AskForLink } from './ask-for-link.tsx';
 import { FailureBanner, failureSentence } from '#web/features/identity/form-failure.tsx';
-import { LandingPage, WaysOn } from './landing-page.tsx';
+import { LandingPage, NextSteps } from './landing-page.tsx';
 import { isLinkKind, linkWords } from './link-words.ts';
-import { isSomebodyElse } from '#web/features/identity/sessions/other-person.ts';
+import { isOtherUser } from '#web/features/identity/sessions/other-person.ts';
 import { followLink, type Session, useSession } from '#web/features/identity/sessions/session.ts';
 import { readUnconfirmed } from '#web/features/identity/unconfirmed.ts';
-import { useFollow } from './use-follow.ts';
 
 /**
- * The page behind a link in a mail. Opening it does nothing, because scanners open every link; the
- * button does what it says, once.
+ * The page behind a link in an email. Opening it changes nothing, because scanners open every link;
+ * its button acts once.
  */
 export function LinkPage({ kind }: { kind: string }): ReactNode {
   const arrival = useArrival(`/auth/link/${kind}`);
@@ -28,13 +28,13 @@ function KnownLink({ kind, arrival }: { kind: LinkKind; arrival: Arrival | null 
   const words = linkWords[kind];
   const follow = useFollow();
   const session = useSession();
-  // Kept, because what the answer brings takes its place while this page is still there.
+  // Kept, because the reply's tokens replace it while this page is still shown.
   const [opened, setOpened] = useState(arrival);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const [switching, setSwitching] = useState<Switch | null>(null);
   if (arrival && arrival !== opened) {
-    // A link pasted into the same tab begins anew, also when it is the same one.
+    // A link pasted into the same tab starts over, even the same one.
     setOpened(arrival);
     setBusy(false);
     setFailure(null);
@@ -56,11 +56,11 @@ function KnownLink({ kind, arrival }: { kind: LinkKind; arrival: Arrival | null 
     }
   };
   if (switching) {
-    return <SwitchPerson {...switching} heading={words.heading} onGoOn={follow} />;
+    return <SwitchUser {...switching} heading={words.heading} onContinue={follow} />;
   }
   const isOver = failure instanceof ApiProblem && finalCodes.has(failure.code);
   return (
-    <LandingPage heading={words.heading} below={isOver ? <WaysOn /> : null}>
+    <LandingPage heading={words.heading} below={isOver ? <NextSteps /> : null}>
       {isOver ? (
         <LinkOver kind={kind} failure={failure} />
       ) : (
@@ -80,26 +80,26 @@ function KnownLink({ kind, arrival }: { kind: LinkKind; arrival: Arrival | null 
   );
 }
 
-/** Going on would put the session of another person in the place of this one's. */
+/** Continuing would replace this user's session with another's. */
 type Switch = { from: string; reply: LinkReply };
 
-/** The address of whoever is signed in, when that is somebody else than the reply signs in. */
+/** The signed-in user's address, when the reply is for another account. */
 function replacedBy({ redirect, email }: LinkReply, session: Session): string | null {
   const signsIn = /[?#&](?:access_token|code)=/.test(redirect);
   if (!signsIn || session.status !== 'authenticated') return null;
-  return isSomebodyElse(session.user, email) ? session.user.email : null;
+  return isOtherUser(session.user, email) ? session.user.email : null;
 }
 
-function SwitchPerson({
+function SwitchUser({
   from,
   reply,
   heading,
-  onGoOn,
-}: Switch & { heading: string; onGoOn: (reply: LinkReply) => void }): ReactNode {
+  onContinue,
+}: Switch & { heading: string; onContinue: (reply: LinkReply) => void }): ReactNode {
   const notice = useRef<HTMLDivElement>(null);
   // The button that had the focus is gone.
   useEffect(() => notice.current?.focus(), []);
-  const sentence = `You are signed in as ${from}; going on signs you in as ${reply.email}.`;
+  const sentence = `You are signed in as ${from}; continuing signs you in as ${reply.email}.`;
   return (
     <LandingPage heading={heading}>
       <Notice
@@ -112,7 +112,7 @@ function SwitchPerson({
             <LinkButton to="/dashboard" replace>
               Stay as you are
             </LinkButton>
-            <Button onClick={() => onGoOn(reply)}>Go on</Button>
+            <Button onClick={() => onContinue(reply)}>Continue</Button>
           </>
         }
       >
@@ -122,7 +122,7 @@ function SwitchPerson({
   );
 }
 
-/** Refusals after which the same link will not work here, however often it is tried. */
+/** After these refusals a retry of the same link cannot work. */
 const finalCodes: ReadonlySet<string> = new Set([
   'link-invalid',
   'link-expired',
@@ -191,7 +191,7 @@ function Instead({ kind }: { kind: LinkKind }): ReactNode {
 
 function NoToken({ kind }: { kind: LinkKind }): ReactNode {
   return (
-    <LandingPage heading={linkWords[kind].heading} below={<WaysOn />}>
+    <LandingPage heading={linkWords[kind].heading} below={<NextSteps />}>
       <Notice tone="warn" title="This page needs the whole link">
         Its last part is missing, or it left the address when this page was opened before. Open the
         link in the mail again, or ask for a new one.
@@ -203,7 +203,7 @@ function NoToken({ kind }: { kind: LinkKind }): ReactNode {
 
 function UnknownLink(): ReactNode {
   return (
-    <LandingPage heading={identityProblems['link-invalid'].title} below={<WaysOn />}>
+    <LandingPage heading={identityProblems['link-invalid'].title} below={<NextSteps />}>
       <Notice tone="warn" title={identityProblems['link-invalid'].title}>
         Links of this kind do not exist. Open the link in the mail again, or get one that signs you
         in.
@@ -211,4 +211,14 @@ function UnknownLink(): ReactNode {
       <AskForLink kind="magic" label="Send a new link" />
     </LandingPage>
   );
+}
+
+/**
+ * Replaces this page with the one a reply names. Its tokens never appear in the address bar. Only
+ * pages of this site count.
+ */
+function useFollow(): (reply: LinkReply) => void {
+  const router = useRouter();
+  return ({ redirect, email }) =>
+    router.history.replace(arriveAt(ownPath(redirect, location.origin) ?? '/dashboard', email));
 }

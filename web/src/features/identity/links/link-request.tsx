@@ -5,10 +5,10 @@ import { Notice } from '#web/ui/feedback/notice.tsx';
 import { FormFailure } from '#web/features/identity/form-failure.tsx';
 import type { LinkRequestState } from './use-link-request.ts';
 
-/** The same words for every address, because whether an account exists is nobody's business. */
+/** The same words for every address, so that they do not reveal whether an account exists. */
 const onItsWay = 'If an account exists, a link is on its way';
 
-/** What came of a request for a link. `children` says what the link is good for. */
+/** The outcome of a link request. `children` says what the link is good for. */
 export function LinkRequestOutcome({
   request,
   children,
@@ -24,7 +24,7 @@ export function LinkRequestOutcome({
         fallback="Please try again."
       />
       {request.sent > 0 && !request.failure ? (
-        // A new notice each time, so that it is spoken each time.
+        // A new notice each time, so that each is announced.
         <Notice key={request.sent} tone="ok" title={onItsWay} announced={onItsWay}>
           <p>{children}</p>
           {isLocalMode() ? <OpenMailbox {...localMailbox} /> : null}
@@ -34,10 +34,10 @@ export function LinkRequestOutcome({
   );
 }
 
-/** Where local mode shows every mail, instead of sending it. */
+/** Local mode shows every email here instead of sending it. */
 export const localMailbox = { name: 'the mailbox of this machine', url: '/dev/mail' };
 
-/** A new tab, so that this one is still there for what comes next. */
+/** A new tab, so that this one stays for the next step. */
 export function OpenMailbox({ name, url }: { name: string; url: string }): ReactNode {
   return (
     <p>
@@ -50,8 +50,8 @@ export function OpenMailbox({ name, url }: { name: string; url: string }): React
 }
 
 /**
- * The button that asks for a link. While it has to wait it keeps the focus, which a disabled button
- * does not, and says how long.
+ * The button that requests a link. While it must wait it keeps the focus, unlike a disabled button,
+ * and shows how long.
  */
 export function LinkRequestButton({
   request,

@@ -1,14 +1,13 @@
 import { type LinkKind, linkKinds } from '#services/identity/contract.ts';
 import type { AskedLink } from './ask-for-link.tsx';
 
-/** What the page behind a mail's link says before its button is pressed. */
+/** What the page behind an email's link says before its button is pressed. */
 export type LinkWords = {
   heading: string;
-  /** What will happen. */
   promise: string;
   button: string;
   busy: string;
-  /** The link that can be asked for in its place; null where only somebody signed in can. */
+  /** The link to request instead; null where only a signed-in user can. */
   instead: AskedLink | null;
 };
 
@@ -47,7 +46,7 @@ export const linkWords: Readonly<Record<LinkKind, LinkWords>> = {
   undo: {
     heading: 'Undo the change of your address',
     promise:
-      'The button brings this address back, ends every session and removes the password, so that whoever changed it is out. On the next page you choose a new password.',
+      'The button brings this address back, ends every session and removes the password, so that the person who changed it is out. On the next page you choose a new password.',
     button: 'Bring my address back',
     busy: 'Undoing…',
     instead: 'reset',

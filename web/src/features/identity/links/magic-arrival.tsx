@@ -7,7 +7,7 @@ import { type Arrival, forgetArrival } from '#web/features/identity/sessions/arr
 import { AskForLink } from './ask-for-link.tsx';
 import { sentenceOfCode, unknownError } from '#web/features/identity/error-sentence.ts';
 import { failureSentence } from '#web/features/identity/form-failure.tsx';
-import { isSomebodyElse } from '#web/features/identity/sessions/other-person.ts';
+import { isOtherUser } from '#web/features/identity/sessions/other-person.ts';
 import { safeReturnPath } from '#web/features/identity/sessions/return-path.ts';
 import { exchange, restoreSession, useSession } from '#web/features/identity/sessions/session.ts';
 import {
@@ -15,22 +15,21 @@ import {
   invalidTokens,
   tokenErrors,
 } from '#web/features/identity/sessions/token-checks.ts';
-import { takeVerifier } from './verifier.ts';
 
-/** What a sign-in link left at the home page: signs in and goes on, or says why not. */
+/** Handles a sign-in link at the home page: signs in and continues, or says why not. */
 export function MagicArrival({ arrival }: { arrival: Arrival }): ReactNode {
   const router = useRouter();
   const [failure, setFailure] = useState<string | null>(null);
   const { redirect } = arrival.values;
   useEffect(() => {
     let isLeft = false;
-    const goOn = async (): Promise<void> => {
+    const continueSignIn = async (): Promise<void> => {
       const outcome = await outcomeOf(arrival);
       if (isLeft) return;
       setFailure(outcome);
       if (outcome === null) router.history.replace(safeReturnPath(redirect, location.origin));
     };
-    void goOn();
+    void continueSignIn();
     return () => {
       isLeft = true;
     };
@@ -75,10 +74,10 @@ function Failure({
   );
 }
 
-/** The tokens work once: a page that is drawn twice asks once. */
+/** The tokens work once, so a page that renders twice exchanges them once. */
 const outcomes = new WeakMap<Arrival, Promise<string | null>>();
 
-/** Resolves with null once somebody is signed in, else with the sentence that says why not. */
+/** Resolves with null once signed in, else with the sentence that says why not. */
 function outcomeOf(arrival: Arrival): Promise<string | null> {
   const known = outcomes.get(arrival);
   if (known) return known;
@@ -89,7 +88,7 @@ function outcomeOf(arrival: Arrival): Promise<string | null> {
 
 async function signInBy({ values, email }: Arrival): Promise<string | null> {
   if (values['error'] !== undefined) {
-    // The whole of it for whoever looks into the matter; the page shows no word of it.
+    // Full details for debugging; the page shows none of them.
     console.warn('The sign-in link brought an error', values['error'], values['error_description']);
     return sentenceOfCode(values['error_code']) ?? sentenceOfCode(values['error']) ?? unknownError;
   }
@@ -103,7 +102,7 @@ async function signInBy({ values, email }: Arrival): Promise<string | null> {
   return sentence === null || errors.length === 0 ? sentence : logged(invalidTokens(errors));
 }
 
-/** A code is worth nothing without the verifier that the browser which asked for it has kept. */
+/** A code needs the verifier kept by the browser that requested it. */
 async function signInByCode(code: string, email: string | undefined): Promise<string | null> {
   const verifier = takeVerifier();
   if (verifier === null) return logged(identityProblems['link-other-browser'].message);
@@ -118,9 +117,9 @@ async function exchanged(
     await exchange(request);
     return null;
   } catch (error) {
-    // The same link opened twice: the session of the first time is as good, unless it is another's.
+    // The same link opened twice: the existing session serves, unless it is another account's.
     const session = await restoreSession();
-    if (session.status === 'authenticated' && !isSomebodyElse(session.user, email)) return null;
+    if (session.status === 'authenticated' && !isOtherUser(session.user, email)) return null;
     console.warn(
       `Magic link auth failed: ${messageOf(error)} Refresh failed: there is no session (${session.status}).`,
     );
@@ -135,4 +134,14 @@ function messageOf(error: unknown): string {
 function logged(sentence: string): string {
   console.warn(`Magic link auth failed: ${sentence}`);
   return sentence;
+}
+
+const verifierKey = 'sevenfold.pkce';
+
+/** The PKCE verifier that this tab kept when it requested a code; it works once. */
+function takeVerifier(): string | null {
+  if (!navigator.cookieEnabled) return null;
+  const verifier = sessionStorage.getItem(verifierKey);
+  sessionStorage.removeItem(verifierKey);
+  return verifier;
 }

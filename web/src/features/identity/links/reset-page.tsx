@@ -8,13 +8,13 @@ import { Notice } from '#web/ui/feedback/notice.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { useArrival } from '#web/features/identity/sessions/arrival.ts';
 import { FormFailure } from '#web/features/identity/form-failure.tsx';
-import { LandingPage, WaysOn } from './landing-page.tsx';
+import { LandingPage, NextSteps } from './landing-page.tsx';
 import { NewPassword } from '#web/features/identity/new-password.tsx';
 import { resetPassword } from '#web/features/identity/sessions/session.ts';
 import { signupFieldErrors } from '#web/features/identity/signup-refusal.ts';
 import { forgetUnconfirmed } from '#web/features/identity/unconfirmed.ts';
 
-/** Why somebody has to choose a password who did not ask for it. */
+/** Why a user must choose a password without having requested a reset. */
 const reasons: Readonly<Record<string, { title: string; words: string }>> = {
   confirmed: {
     title: 'Your e-mail address is confirmed',
@@ -24,7 +24,7 @@ const reasons: Readonly<Record<string, { title: string; words: string }>> = {
   undone: {
     title: 'Your address is back',
     words:
-      'The password was removed and every session has ended, so that whoever changed the address is out. Choose a new password.',
+      'The password was removed and every session has ended, so that the person who changed the address is out. Choose a new password.',
   },
 };
 
@@ -56,7 +56,7 @@ function Reason({ reason }: { reason: string | undefined }): ReactNode {
   );
 }
 
-/** A link may have come from anybody, and lead into an account of theirs. */
+/** Anyone may have sent the link, and it may lead into their account. */
 function WhoseAccount({ email }: { email: string | undefined }): ReactNode {
   if (email === undefined) return null;
   return (
@@ -121,7 +121,7 @@ function isDead(error: unknown): boolean {
 function NoTicket({ wasThere }: { wasThere: boolean }): ReactNode {
   const title = wasThere ? 'This link is over' : 'This page needs a link';
   return (
-    <LandingPage heading="Choose a new password" below={<WaysOn />}>
+    <LandingPage heading="Choose a new password" below={<NextSteps />}>
       <Notice
         tone="warn"
         title={title}

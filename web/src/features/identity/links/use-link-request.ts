@@ -1,23 +1,20 @@
-import { useState } from 'react';
-import { useSecondsUntil } from '#web/features/identity/use-seconds-until.ts';
+import { useEffect, useState } from 'react';
 
-/** Seconds before the same link may be asked for again. */
+/** Seconds before the same link may be requested again. */
 const resendAfterSeconds = 60;
 
-/** A request for a link by mail: how often it was made, and when it may be made again. */
+/** A request for a link by email: how often it was sent, and when it may be sent again. */
 export type LinkRequestState = {
-  /** How many links this page has asked for. */
   sent: number;
   busy: boolean;
-  /** What went wrong the last time. */
+  /** The last failure. */
   failure: unknown;
-  /** Seconds until another one may be asked for. */
   waitSeconds: number;
-  /** Sends it, unless one is under way or it is too early. Resolves once it is answered. */
+  /** Sends it, unless a request is under way or it is too early. */
   ask: (send: () => Promise<void>) => Promise<void>;
 };
 
-/** `lastSentAt`: of a mail that was asked for before this page was opened, in milliseconds. */
+/** `lastSentAt`: when an email was requested before this page was opened, in milliseconds. */
 export function useLinkRequest(lastSentAt: number | null = null): LinkRequestState {
   const [sent, setSent] = useState(0);
   const [busy, setBusy] = useState(false);
@@ -46,4 +43,20 @@ export function useLinkRequest(lastSentAt: number | null = null): LinkRequestSta
       }
     },
   };
+}
+
+/** Whole seconds until a moment, counting down; 0 once it has passed, and for null. */
+function useSecondsUntil(atMs: number | null): number {
+  const [left, setLeft] = useState(0);
+  useEffect(() => {
+    const update = (): void => {
+      const seconds = atMs === null ? 0 : Math.max(0, Math.ceil((atMs - Date.now()) / 1000));
+      setLeft(seconds);
+      if (seconds === 0) clearInterval(timer);
+    };
+    const timer = setInterval(update, 1_000);
+    update();
+    return () => clearInterval(timer);
+  }, [atMs]);
+  return left;
 }

@@ -27,10 +27,10 @@ import {
 import { useLinkRequest } from './use-link-request.ts';
 import { useReturn } from '#web/features/identity/sessions/use-return.ts';
 
-/** Where somebody was going when they signed up. */
+/** The page the user wanted when they signed up. */
 type Onward = { redirect: string | undefined };
 
-/** Between signing up and the confirmed address. It moves on by itself once there is a session. */
+/** Between signing up and confirming the address. It continues once there is a session. */
 export function VerifyPage({ redirect }: Onward): ReactNode {
   const [kept] = useState(readUnconfirmed);
   const isConfirmed = useSession().status === 'authenticated';
@@ -76,14 +76,14 @@ export function VerifyPage({ redirect }: Onward): ReactNode {
   );
 }
 
-/** Other tabs tell when somebody signs in; one that was asleep then asks when it is shown again. */
+/** Other tabs announce a sign-in; a suspended tab checks when it is shown again. */
 function useLookWhenShown(): void {
   useEffect(() => {
-    const look = (): void => {
+    const check = (): void => {
       if (!document.hidden) void restoreSession();
     };
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
+    document.addEventListener('visibilitychange', check);
+    return () => document.removeEventListener('visibilitychange', check);
   }, []);
 }
 

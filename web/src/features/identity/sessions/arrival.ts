@@ -1,20 +1,18 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * What an address brought that must not stay in it: the secrets of links in mails. They leave the
- * address before anything else happens on the page, so no request, history entry or shared address
- * carries them, and are kept here, in memory, until another page is opened.
+ * Secrets that a link brought in the address. They are removed before anything else happens on the
+ * page, so no request, history entry or shared address carries them. They are kept in memory until
+ * another page is opened.
  */
 export type Arrival = {
-  /** The page that they are for. */
   readonly path: string;
-  /** By the name they had in the address; the whole of a fragment that is one secret is `token`. */
+  /** By their name in the address; a fragment that is one whole secret is `token`. */
   readonly values: Readonly<Record<string, string>>;
-  /** Whose account it leads into; known when the answer to a link brought it. */
+  /** The account it leads into, when the reply to a link named it. */
   readonly email?: string | undefined;
 };
 
-/** The address without its secrets, and the secrets. */
 export function takenFrom(url: URL): { address: string; arrival: Arrival | null } {
   const path = pagePath(url.pathname);
   if (path === '/') return takenFromHome(url);
@@ -27,10 +25,10 @@ export function takenFrom(url: URL): { address: string; arrival: Arrival | null 
   };
 }
 
-/** Only one of these names tells that an address of the home page is a link's. */
+/** Each of these names alone marks an address of the home page as a link's. */
 const homeSigns = ['access_token', 'refresh_token', 'code', 'error'] as const;
 
-/** A sign-in link puts its values into the fragment; those of older clients stand in the query. */
+/** A sign-in link puts its values into the fragment or the query. */
 function takenFromHome(url: URL): { address: string; arrival: Arrival | null } {
   const values = Object.fromEntries([
     ...url.searchParams,
@@ -44,7 +42,7 @@ function takenFromHome(url: URL): { address: string; arrival: Arrival | null } {
 
 const confirmSecrets = ['access_token', 'refresh_token'] as const;
 
-/** What is no secret stays: a reload then still knows that the address was confirmed. */
+/** Parameters without secrets stay: a reload still knows that the address was confirmed. */
 function takenFromConfirm(url: URL, path: string): { address: string; arrival: Arrival | null } {
   const rest = new URLSearchParams(url.search);
   const values: Record<string, string> = {};
@@ -76,7 +74,7 @@ function hold(next: Arrival | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Cleans the address bar. The entry file calls this before it does anything else. */
+/** Cleans the address bar. The entry file calls this before anything else. */
 export function takeArrival(): void {
   const { address, arrival } = takenFrom(new URL(location.href));
   if (address !== `${location.pathname}${location.search}${location.hash}`) {
@@ -85,7 +83,10 @@ export function takeArrival(): void {
   if (arrival) hold(arrival);
 }
 
-/** Keeps the secrets of a path that somebody is about to be sent to, and answers the path without. */
+/**
+ * Keeps the secrets of a path that the user is about to be sent to, and returns the path without
+ * them.
+ */
 export function arriveAt(path: string, email?: string): string {
   const url = new URL(path, location.origin);
   const { address, arrival } = takenFrom(url);
@@ -93,23 +94,21 @@ export function arriveAt(path: string, email?: string): string {
   return address;
 }
 
-/** The page of a confirmation says whose it was, also when it brings nothing that signs in. */
+/** A confirmation names its account even when it brings no sign-in. */
 function confirmationOf(url: URL, email: string | undefined): Arrival | null {
   const path = pagePath(url.pathname);
   return email !== undefined && path === '/auth/confirm' ? { path, values: {}, email } : null;
 }
 
-/** Forgets what was for another page than the one that is being opened. */
+/** Forgets what belongs to another page than the one being opened. */
 export function leaveArrivalBehind(pathname: string): void {
   if (held && held.path !== pagePath(pathname)) hold(null);
 }
 
-/** Forgets it once nobody needs it any more. */
 export function forgetArrival(): void {
   hold(null);
 }
 
-/** What the address of this page brought, if anything. */
 export function useArrival(path: string): Arrival | null {
   const arrival = useSyncExternalStore(
     subscribe,

@@ -29,9 +29,9 @@ const readLogin = (data: FormData) => ({
 });
 
 /**
- * E-mail and password. Where to go afterwards is the page's business: the session changes. With
- * `returnTo`, the path to come back to, the form stands on a page of its own and shows the other
- * ways in, which leave that page.
+ * Email and password. The page decides where to go afterwards, because the session changes. With
+ * `returnTo`, the path to come back to, the form is on a page of its own and offers the other
+ * sign-in methods, which leave that page.
  */
 export function LoginForm({
   email,
@@ -101,7 +101,7 @@ export function LoginForm({
   );
 }
 
-/** The way in without a password, for the address that stands in the form. */
+/** Sign-in without a password, for the address in the form. */
 function MagicLink({ form, redirect }: { form: Form; redirect: string }): ReactNode {
   const hydrated = useHydrated();
   const request = useLinkRequest();

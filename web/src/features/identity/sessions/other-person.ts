@@ -1,9 +1,6 @@
 import type { User } from '#services/identity/contract.ts';
 
-/** Whether the address that a link leads to is not this person's. */
-export function isSomebodyElse(
-  { email }: Pick<User, 'email'>,
-  linked: string | undefined,
-): boolean {
+/** Whether a link leads to another account than this one. */
+export function isOtherUser({ email }: Pick<User, 'email'>, linked: string | undefined): boolean {
   return linked !== undefined && linked !== email;
 }

@@ -1,26 +1,26 @@
 /**
- * When the access token is renewed, and by which tab. Rotating uses up the cookie's token, so of all
- * tabs only the one that holds the lock rotates; the others wait until it is done and then ask for a
- * token of their own, which changes nothing. No token ever goes from tab to tab.
+ * When the access token is renewed, and by which tab. Rotating uses up the cookie's token, so only
+ * the tab that holds the lock rotates. The others wait and then mint a token of their own, which
+ * changes nothing. No token ever moves between tabs.
  */
 export const renewalTimes = {
-  /** A token with less than this left is renewed. */
+  /** A token that expires within this time is renewed. */
   aheadMs: 300_000,
   checkEveryMs: 30_000,
-  /** How long a token is taken to last when the server does not say. */
+  /** The lifetime of a token when the server does not state it. */
   fallbackSeconds: 3_600,
   /**
-   * A try of the rotation. When its answer is lost, the server gives the same successor again for ten
-   * seconds and takes a later repeat for theft; two tries fit in.
+   * One attempt of the rotation. After a lost reply the server returns the same successor for ten
+   * seconds and treats a later repeat as theft; two attempts fit.
    */
   tryMs: 4_000,
-  /** A tab that hangs with the lock keeps the others waiting no longer than this. */
+  /** The longest that a hung tab with the lock blocks the others. */
   lockWaitMs: 15_000,
 } as const;
 
 const lockName = 'sevenfold.session';
 
-/** Rotates here when no other tab is at it, else waits for that one and then mints. */
+/** Rotates here unless another tab does, else waits for it and mints. */
 export async function inOneTab<T>(rotate: () => Promise<T>, mint: () => Promise<T>): Promise<T> {
   const { locks } = navigator;
   const own = await locks.request(lockName, { ifAvailable: true }, async (lock) =>
@@ -37,17 +37,16 @@ export async function inOneTab<T>(rotate: () => Promise<T>, mint: () => Promise<
   return mint();
 }
 
-/** Resolves however the promise ends: whether the other tab made it does not matter to this one. */
 async function settled(promise: Promise<unknown>): Promise<void> {
   await Promise.allSettled([promise]);
 }
 
-/** Calls `look` now and then, and whenever somebody comes back to the page or to the network. */
-export function keepLooking(look: () => void): void {
-  setInterval(look, renewalTimes.checkEveryMs);
-  const lookWhenShown = (): void => {
-    if (document.visibilityState === 'visible') look();
+/** Calls `check` at intervals, and when the page or the network comes back. */
+export function checkRegularly(check: () => void): void {
+  setInterval(check, renewalTimes.checkEveryMs);
+  const checkWhenShown = (): void => {
+    if (document.visibilityState === 'visible') check();
   };
-  document.addEventListener('visibilitychange', lookWhenShown);
-  for (const event of ['focus', 'online', 'pageshow']) addEventListener(event, look);
+  document.addEventListener('visibilitychange', checkWhenShown);
+  for (const event of ['focus', 'online', 'pageshow']) addEventListener(event, check);
 }

@@ -1,11 +1,10 @@
 import { ownPath } from '#services/identity/contract.ts';
 
-/** Where to go when nothing better is known. */
 export const home = '/dashboard';
 
 /**
- * Where to go after signing in. Anyone can write a `redirect` parameter into a link, so only a path
- * of this very site counts, and not the sign-in pages themselves.
+ * Where to go after signing in. Anyone can write a `redirect` parameter, so only a path of this
+ * site counts, except the sign-in pages.
  */
 export function safeReturnPath(candidate: string | undefined, origin: string): string {
   const path = ownPath(candidate, origin);

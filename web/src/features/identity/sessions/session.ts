@@ -26,15 +26,15 @@ import {
   setAccessToken,
   write,
 } from '#web/api/api.ts';
-import { inOneTab, keepLooking, renewalTimes } from './renewal.ts';
+import { inOneTab, checkRegularly, renewalTimes } from './renewal.ts';
 
 /**
  * Who is signed in. The server's cookie is the truth; this page only holds a short-lived access
- * token in memory. It asks `GET /auth/session` for one at the start and whenever a token is missing,
- * and rotates the cookie with `POST /auth/refresh` before a token ends.
+ * token in memory. It requests one with `GET /auth/session` at the start and whenever a token is
+ * missing, and rotates the cookie with `POST /auth/refresh` before a token expires.
  *
  *   unknown ──► anonymous ◄──► authenticated ──► expired (signed in here, but the session ended)
- *      └──────► unreachable (nobody answered; asking again may help)
+ *      └──────► unreachable (no response; a retry may help)
  */
 export type Session =
   | { readonly status: 'unknown' }
@@ -60,17 +60,17 @@ const endListeners = new Set<() => void>();
 const resumeListeners = new Set<() => void>();
 
 /**
- * What the tabs of this browser tell each other; never a token. Opened by `connectSession`: where
- * pages are prerendered there are no tabs, and an open channel would keep the process alive.
+ * What tabs of this browser publish to each other; never a token. Opened by `connectSession`,
+ * because an open channel would keep the prerenderer's process alive.
  */
 type Word = 'signed-in' | 'signed-out' | 'user-updated';
 let tabs: BroadcastChannel | undefined;
 
-function tell(word: Word): void {
+function publish(word: Word): void {
   tabs?.postMessage(word);
 }
 
-/** For whoever looks into a page that behaves oddly; it names no person and no token. */
+/** For debugging; it names no user and no token. */
 function note(
   event: 'signed in' | 'signed out' | 'token refreshed' | 'user updated' | 'password recovery',
 ): void {
@@ -96,52 +96,54 @@ export function useSession(): Session {
   );
 }
 
-/** Calls back when a person leaves, so that caches, drafts and streams can be emptied. */
+/** Calls back when a user leaves, so that caches, drafts and streams can be emptied. */
 export function onSessionEnd(listener: () => void): () => void {
   endListeners.add(listener);
   return () => endListeners.delete(listener);
 }
 
-/** Calls back when the same person goes on after the session had ended: what failed may be read now. */
+/**
+ * Calls back when the same user continues after the session had ended: failed reads may work now.
+ */
 export function onSessionResume(listener: () => void): () => void {
   resumeListeners.add(listener);
   return () => resumeListeners.delete(listener);
 }
 
-// ── asking the server ───────────────────────────────────────────────────────────────────────────
+// ── reading the session ─────────────────────────────────────────────────────────────────────────
 
-let asking: Promise<Session> | undefined;
-/** Counts who came and went. An answer to a question of an earlier era is about somebody else. */
+let pending: Promise<Session> | undefined;
+/** Counts sign-ins and sign-outs. A reply to a request of an earlier era concerns another user. */
 let era = 0;
 
 function beginEra(): void {
   era += 1;
-  asking = undefined;
+  pending = undefined;
 }
 
-/** Asks the server whether there is a session, without changing it. */
+/** Reads the session without changing it. */
 export function restoreSession(): Promise<Session> {
-  return ask(mint);
+  return shared(mint);
 }
 
-/** Calls at the same time share one question, whichever of the two it is. */
-function ask(question: () => Promise<SignedInReply | null>): Promise<Session> {
-  if (asking) return asking;
-  const mine = answered(question).finally(() => {
-    if (asking === mine) asking = undefined;
+/** Concurrent calls share one request, whichever of the two it is. */
+function shared(request: () => Promise<SignedInReply | null>): Promise<Session> {
+  if (pending) return pending;
+  const mine = sessionFrom(request).finally(() => {
+    if (pending === mine) pending = undefined;
   });
-  asking = mine;
+  pending = mine;
   return mine;
 }
 
 const mint = (): Promise<SignedInReply | null> => read('/auth/session', SessionState);
 
-/** Repeated at once when no answer comes: the server still knows then that it is the same try. */
+/** Retried at once without a response: the server still recognises the repeat. */
 const rotate = (): Promise<SignedInReply | null> =>
   retried(() =>
     write('POST', '/auth/refresh', {}, SessionState, {
       timeoutMs: renewalTimes.tryMs,
-      // A page that is left between the server's answer and its cookie would lose the session.
+      // Leaving the page between the server's reply and its cookie would lose the session.
       keepalive: true,
     }),
   );
@@ -149,33 +151,33 @@ const rotate = (): Promise<SignedInReply | null> =>
 function renewWhenDue(): void {
   if (session.status !== 'authenticated') return;
   if ((accessTokenLeftMs() ?? 0) >= renewalTimes.aheadMs) return;
-  void ask(() => inOneTab(rotate, mint));
+  void shared(() => inOneTab(rotate, mint));
 }
 
-/** The session, asked for when it is not known yet. */
+/** The session, read from the server when unknown. */
 export function knownSession(): Promise<Session> {
   return session.status === 'unknown' || session.status === 'unreachable'
     ? restoreSession()
     : Promise.resolve(session);
 }
 
-async function answered(question: () => Promise<SignedInReply | null>): Promise<Session> {
-  const asked = era;
+async function sessionFrom(request: () => Promise<SignedInReply | null>): Promise<Session> {
+  const begun = era;
   try {
-    const reply = await question();
-    if (asked !== era) return await knownSession();
+    const reply = await request();
+    if (begun !== era) return await knownSession();
     return reply ? signedIn(reply) : signedOutByServer();
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    if (asked !== era) return knownSession();
+    if (begun !== era) return knownSession();
     if (error.status === 401) return signedOutByServer();
-    // A person who is signed in stays so while the network is away.
+    // A signed-in user stays signed in while the network is down.
     if (session.status === 'authenticated' || session.status === 'expired') return session;
     return become({ status: 'unreachable', problem: error });
   }
 }
 
-/** Seconds count from now, so that a clock of this machine that is wrong does no harm. */
+/** Counted from now, so that a wrong clock on this machine does no harm. */
 function lifetimeSeconds({ expires_in, expires_at }: SignedInReply): number {
   if (expires_in !== undefined) return expires_in;
   const endsAt = Date.parse(expires_at ?? '');
@@ -190,13 +192,13 @@ function signedIn(reply: SignedInReply): Session {
     token: reply.token,
     expires_at: new Date(Date.now() + lifetimeSeconds(reply) * 1000).toISOString(),
   });
-  // A different person on the same page must not see what the first one left in the caches.
-  const isSomebodyElse = lastUserId !== null && lastUserId !== reply.user.id;
-  if (isSomebodyElse) for (const listener of endListeners) listener();
+  // Another user on the same page must not see the first one's cached data.
+  const isOtherUser = lastUserId !== null && lastUserId !== reply.user.id;
+  if (isOtherUser) for (const listener of endListeners) listener();
   lastUserId = reply.user.id;
   note(before.status === 'authenticated' ? 'token refreshed' : 'signed in');
   const next = become({ status: 'authenticated', user: reply.user });
-  if (before.status === 'expired' && !isSomebodyElse) {
+  if (before.status === 'expired' && !isOtherUser) {
     for (const listener of resumeListeners) listener();
   }
   return next;
@@ -212,34 +214,34 @@ function signedOutByServer(): Session {
   return become({ status: 'anonymous' });
 }
 
-// ── ways in ─────────────────────────────────────────────────────────────────────────────────────
+// ── signing in ──────────────────────────────────────────────────────────────────────────────────
 
-/** A session that this very tab asked for; the others hear of it. */
+/** A session that this tab requested; the other tabs are notified. */
 function enter(reply: SignedInReply): void {
   beginEra();
   signedIn(reply);
-  tell('signed-in');
+  publish('signed-in');
 }
 
 export async function login(request: LoginRequest): Promise<void> {
   enter(await write('POST', '/auth/login', request, SignedInReply));
 }
 
-/** Answers the reply; without a session in it the address has to be confirmed first. */
+/** Returns the reply; one without a session means the address must be confirmed first. */
 export async function signup(request: SignupRequest): Promise<SignupReply> {
   const reply = await write('POST', '/auth/signup', request, SignupReplySchema);
   if ('token' in reply) enter(reply);
   return reply;
 }
 
-/** Signs in with what a link left behind: its one-time pair of tokens, or its code. */
+/** Signs in with a link's one-time pair of tokens or its code. */
 export async function exchange(request: v.InferInput<typeof ExchangeRequest>): Promise<User> {
   const reply = await write('POST', '/auth/exchange', request, SignedInReply);
   enter(reply);
   return reply.user;
 }
 
-/** Sets the password that the ticket of a reset link allows to set, and signs in. */
+/** Sets a password with the ticket of a reset link, and signs in. */
 export async function resetPassword(
   request: v.InferInput<typeof PasswordResetRequest>,
 ): Promise<void> {
@@ -248,7 +250,7 @@ export async function resetPassword(
   enter(reply);
 }
 
-// ── mails and their links ───────────────────────────────────────────────────────────────────────
+// ── emails and their links ──────────────────────────────────────────────────────────────────────
 
 export async function requestMagicLink(
   request: v.InferInput<typeof MagicLinkRequest>,
@@ -260,42 +262,42 @@ export async function requestReset(request: v.InferInput<typeof ResetLinkRequest
   await write('POST', '/auth/password/reset-request', request, DoneReply);
 }
 
-/** The address itself, or what sign-up answered in its place. */
+/** Takes the address itself, or what sign-up returned in its place. */
 export async function resendConfirmation(
   request: v.InferInput<typeof ResendRequest>,
 ): Promise<void> {
   await write('POST', '/auth/resend-confirmation', request, DoneReply);
 }
 
-/** Uses up a link of a mail and answers the page to go to, a path of this site. */
+/** Uses up a link of an email and returns the path to go to. */
 export async function followLink(kind: LinkKind, token: string): Promise<LinkReply> {
   return write('POST', `/auth/links/${kind}`, { token }, LinkReply);
 }
 
-// ── changes and ways out ────────────────────────────────────────────────────────────────────────
+// ── changes and signing out ─────────────────────────────────────────────────────────────────────
 
-/** Shows the person as they are now, here and in the other tabs; nothing happens without a change. */
+/** Shows a changed user here and in the other tabs. */
 export function updateUser(user: User): void {
   if (session.status !== 'authenticated' && session.status !== 'expired') return;
-  if (session.user.id !== user.id || !looksDifferent(session.user, user)) return;
+  if (session.user.id !== user.id || !isDifferent(session.user, user)) return;
   note('user updated');
   become({ ...session, user });
-  tell('user-updated');
+  publish('user-updated');
 }
 
-function looksDifferent(one: User, other: User): boolean {
+function isDifferent(one: User, other: User): boolean {
   return (['name', 'email', 'avatar_url', 'subscription_tier'] as const).some(
     (field) => (one[field] ?? null) !== (other[field] ?? null),
   );
 }
 
 /**
- * Signs out here and in the other tabs at once. The call to the server is repeated until it gets
- * through, because the cookie outlives this page.
+ * Signs out here and in the other tabs at once. The call to the server is retried until it
+ * succeeds, because the cookie outlives this page.
  */
 export function logout(): void {
   leave();
-  tell('signed-out');
+  publish('signed-out');
   void endOnServer();
 }
 
@@ -318,26 +320,26 @@ async function endOnServer(): Promise<void> {
     } catch (error) {
       if (!isTransient(error)) return;
       await new Promise((resolve) => setTimeout(resolve, delayMs));
-      // Somebody signed in again meanwhile: ending that session would be wrong.
+      // A new session began meanwhile and must not be ended.
       if (era !== left) return;
     }
   }
 }
 
-/** Drafts belong to a person; those of everybody leave with the person who signs out. */
+/** Drafts are private: every user's drafts are removed at sign-out. */
 function removeDrafts(): void {
   removeStored((key) => key.startsWith('sevenfold.draft.'));
 }
 
 function removeStored(matches: (key: string) => boolean): void {
-  // A browser that forbids storage throws on the mere mention of it, and has nothing to remove.
+  // A browser that forbids storage throws on any access, and has nothing to remove.
   if (!navigator.cookieEnabled) return;
   for (const key of Object.keys(localStorage)) if (matches(key)) localStorage.removeItem(key);
 }
 
 /**
- * Connects the session with this page: renewing tokens, other tabs, and the storage keys of older
- * clients, which held tokens and are removed on sight. Called once, by the browser's entry file.
+ * Connects the session with this page: token renewal, other tabs, and removal of tokens in storage.
+ * Called once, by the browser's entry file.
  */
 export function connectSession(): void {
   renewAccessTokenWith(restoreSession);
@@ -347,11 +349,11 @@ export function connectSession(): void {
     if (word === 'signed-out') leave();
     if (word === 'user-updated') void restoreSession();
     if (word === 'signed-in') {
-      // A question that is under way was asked before.
+      // A request under way predates the sign-in.
       beginEra();
       void restoreSession();
     }
   });
-  keepLooking(renewWhenDue);
+  checkRegularly(renewWhenDue);
   void restoreSession();
 }

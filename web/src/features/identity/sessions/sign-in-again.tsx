@@ -5,13 +5,13 @@ import { Notice } from '#web/ui/feedback/notice.tsx';
 import { LoginForm } from './login-form.tsx';
 
 /**
- * The session ended while somebody was working. The page stays as it is; signing in again happens in
- * a dialog on top of it, so nothing typed is lost.
+ * The session ended while the user was working. The page stays as it is and signing in happens in a
+ * dialog, so no typed text is lost.
  */
 export function SignInAgain({ email }: { email: string }): ReactNode {
   const [open, setOpen] = useState(false);
   return (
-    // It stays in view: what failed may stand far below the top of the page.
+    // It stays in view, because the failure may be far below the top of the page.
     <div className="sticky top-0 z-20 mx-auto w-full max-w-page px-4 pt-4 sm:px-6">
       <Notice
         tone="warn"
@@ -27,12 +27,12 @@ export function SignInAgain({ email }: { email: string }): ReactNode {
       </Notice>
       <Dialog open={open} onClose={() => setOpen(false)} title="Please sign in again">
         <LoginForm email={email} />
-        {/* For whoever has no password, or not at hand: this page hears of it and goes on. */}
+        {/* For users without a password at hand: this page notices the new session and continues. */}
         <p>
           <a href="/login" target="_blank" rel="noopener" className="link">
             Sign in another way
           </a>{' '}
-          <span className="text-sm text-ink-3">(in a new tab; this page then goes on)</span>
+          <span className="text-sm text-ink-3">(in a new tab; this page then continues)</span>
         </p>
       </Dialog>
     </div>

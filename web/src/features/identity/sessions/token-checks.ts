@@ -1,9 +1,9 @@
-/** The tokens that a sign-in link left in the address, looked at before the server is asked. */
+/** Checks the tokens of a sign-in link before the server is called. */
 export type LinkTokens = { access: string | undefined; refresh: string | undefined };
 
 /**
- * What is wrong with them, in sentences; empty when nothing is. Whether they are genuine only the
- * server can tell. `nowMs` is this device's clock.
+ * The errors as sentences; empty when there are none. Only the server knows whether a token is
+ * genuine. `nowMs` is this device's clock.
  */
 export function tokenErrors({ access, refresh }: LinkTokens, nowMs: number): string[] {
   return [...errorsOf('Access token', access, nowMs), ...errorsOf('Refresh token', refresh, null)];
@@ -12,7 +12,7 @@ export function tokenErrors({ access, refresh }: LinkTokens, nowMs: number): str
 /** The one error that the server may judge otherwise, because the device's clock may be wrong. */
 export const expiredByThisClock = 'Access token is expired';
 
-/** `nowMs` is null for a token whose end is the server's business. */
+/** `nowMs` is null for a token whose expiry only the server checks. */
 function errorsOf(name: string, token: string | undefined, nowMs: number | null): string[] {
   if (!token) return [`${name} is missing`];
   const parts = token.split('.');
@@ -34,12 +34,11 @@ function decoded(part: string): { exp?: unknown } | null {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
   } catch {
-    // Neither base64 nor JSON: that is what the caller wants to know.
+    // Neither base64 nor JSON: an error of the token.
     return null;
   }
 }
 
-/** 'Invalid tokens: …' with every error. */
 export function invalidTokens(errors: readonly string[]): string {
   return `Invalid tokens: ${errors.join(', ')}`;
 }

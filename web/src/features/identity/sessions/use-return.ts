@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { safeReturnPath } from './return-path.ts';
 import { useSession } from './session.ts';
 
-/** Leaves a sign-in page for the page a person came from, once, or when already, signed in. */
+/** Leaves a sign-in page once the user is signed in, for the page they came from. */
 export function useReturn(redirect: string | undefined): void {
   const session = useSession();
   const router = useRouter();
@@ -13,7 +13,7 @@ export function useReturn(redirect: string | undefined): void {
   }, [session.status, redirect, router]);
 }
 
-/** Leaves a page of the signed-in area when the person signs out, here or in another tab. */
+/** Leaves a signed-in page when the user signs out, here or in another tab. */
 export function useLeaveWhenSignedOut(): void {
   const session = useSession();
   const navigate = useNavigate();

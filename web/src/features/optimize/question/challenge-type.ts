@@ -14,8 +14,8 @@ export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
 };
 
 /**
- * What speaks for a type: beginnings of words, or whole words where a space ends them. Strategy is not among them: it is what a
- * question is about when nothing else speaks louder.
+ * Evidence for each type: beginnings of words, or whole words where a space ends them. Strategy is
+ * missing because it is the default.
  */
 const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
   [
@@ -135,8 +135,8 @@ const signs: readonly (readonly [ChallengeType, readonly string[]])[] = [
 ];
 
 /**
- * What a text seems to be about: the type that most of its words speak for, or null when none does or
- * two speak equally loud. A word counts once, however often it stands there.
+ * The type that most words of a text indicate, or null when none or two do equally. A repeated word
+ * counts once.
  */
 export function suggestChallengeType(text: string): ChallengeType | null {
   const words = ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `;

@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 
-/** From this share of a limit on, its counter shows. */
+/** A counter is shown from this share of its limit. */
 const nearLimit = 0.8;
 
-/** How much of a limit a text has used, once it comes near; nothing before. */
 export function Counter({ text, limit }: { text: string; limit: number }): ReactNode {
   const { length } = text.trim();
   if (length < limit * nearLimit) return null;

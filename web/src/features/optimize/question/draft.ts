@@ -4,7 +4,7 @@ import type { Fields } from './fields.ts';
 import { rowsOf, textsOf } from './rows.ts';
 
 /**
- * The form as it is kept on the device, by person. Signing out removes every key that begins with
+ * The form as kept on the device, per user. Signing out removes every key that starts with
  * `sevenfold.draft.`.
  */
 function draftKey(userId: string): string {
@@ -12,8 +12,8 @@ function draftKey(userId: string): string {
 }
 
 /**
- * The keys of one attempt to start. They stay the same for as long as the fields do, so that a second
- * try after a lost answer reaches the run of the first.
+ * The keys of one attempt to start. They stay while the fields do, so that a retry after a lost
+ * reply reaches the first run.
  */
 const Attempt = v.object({
   createKey: v.string(),
@@ -33,7 +33,7 @@ const Stored = v.object({
   strategy: v.nullable(StrategyId),
   allowSimulated: v.boolean(),
   from: v.nullable(v.object({ id: v.string(), challenge: v.string(), ended: v.boolean() })),
-  /** Missing in drafts that are older than recipes. */
+  /** Optional: a draft need not come from a recipe. */
   recipe: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^rec_[0-9a-z]{26}$/))), null),
   attempt: v.nullable(Attempt),
 });
@@ -54,7 +54,7 @@ export function draftToText({ fields, attempt }: Draft): string {
   return JSON.stringify(stored);
 }
 
-/** Null for nothing, and for what an older or a foreign page left there. */
+/** Null for a missing or unreadable value. */
 export function draftFromText(text: string | null): Draft | null {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), Stored), text);
   if (!result.success) return null;

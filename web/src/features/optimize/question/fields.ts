@@ -8,24 +8,23 @@ import { erased } from '#services/optimizations/reading/describe.ts';
 import { type ChallengeType, suggestChallengeType } from './challenge-type.ts';
 import { type Rows, rowsOf, textsOf } from './rows.ts';
 
-/** What a person has put into the form. */
 export type Fields = {
   readonly challenge: string;
   readonly context: string;
   readonly objectives: Rows;
   readonly constraints: Rows;
-  /** Null as long as the text decides. */
+  /** Null while the text decides. */
   readonly chosenType: ChallengeType | null;
   readonly strategy: StrategyId | null;
   /** Seats without a key may be simulated; only offered in local mode. */
   readonly allowSimulated: boolean;
-  /** The run that these fields came from, when they did. */
+  /** The run these fields were copied from, if any. */
   readonly from: {
     readonly id: string;
     readonly challenge: string;
     readonly ended: boolean;
   } | null;
-  /** The recipe that they were filled in from, when they were. */
+  /** The recipe these fields were filled from, if any. */
   readonly recipe: string | null;
 };
 export type StrategyId = v.InferOutput<typeof StrategyIdSchema>;
@@ -42,7 +41,7 @@ export const emptyFields: Fields = {
   recipe: null,
 };
 
-/** The fields of a run, to ask it again or to change something and ask then. */
+/** The fields of a run, to ask it again or to change it first. */
 export function fieldsOfRun(run: Optimization): Fields {
   const known = (text: string): string => (text === erased ? '' : text);
   return {
@@ -62,12 +61,12 @@ export function fieldsOfRun(run: Optimization): Fields {
   };
 }
 
-/** The chosen type, else the one that the text suggests, else strategy. */
+/** The chosen type, else the one the text indicates, else strategy. */
 export function challengeTypeOf({ chosenType, challenge }: Fields): ChallengeType {
   return chosenType ?? suggestChallengeType(challenge) ?? 'business_strategy';
 }
 
-/** Whether there is something that a person would miss. */
+/** Whether the user would miss anything in it. */
 export function hasText({ challenge, context, objectives, constraints }: Fields): boolean {
   return [challenge, context, ...textsOf(objectives), ...textsOf(constraints)].some(
     (text) => text.trim() !== '',
@@ -76,10 +75,10 @@ export function hasText({ challenge, context, objectives, constraints }: Fields)
 
 export type Checked =
   | { readonly ok: true; readonly request: CreateOptimizationRequest }
-  /** By field, `objectives.3` for the fourth row that is not empty. */
+  /** By field; `objectives.3` is the fourth row that is not empty. */
   | { readonly ok: false; readonly errors: ReadonlyMap<string, string> };
 
-/** The request that the fields make, by the same schema that the server reads it with. */
+/** The request, parsed by the server's own schema. */
 export function checkFields(fields: Fields): Checked {
   const { challenge, context, strategy, allowSimulated, from, recipe } = fields;
   const isSameQuestion = from !== null && from.challenge.trim() === challenge.trim();

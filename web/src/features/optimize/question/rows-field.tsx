@@ -14,7 +14,7 @@ import { FieldError } from '#web/ui/form/field.tsx';
 import { Counter } from './counter.tsx';
 import { addRow, editRow, moveRow, pasteRows, removeRow, restoreRow, type Rows } from './rows.ts';
 
-/** Milliseconds for which a removed row can be brought back. */
+/** Milliseconds in which a removed row can be restored. */
 const undoMs = 8_000;
 
 type Props = {
@@ -26,14 +26,14 @@ type Props = {
   onChange: (rows: Rows) => void;
   /** By row id. */
   errors: ReadonlyMap<number, string>;
-  /** What is wrong with the list as a whole. */
+  /** The error of the list as a whole. */
   error: string | undefined;
 };
 
-/** What is focused after the next drawing: a row's text, or the button that moved it. */
+/** What to focus after the next render: a row's text, or the button that moved it. */
 type Target = { readonly id: number; readonly part: 'text' | 'up' | 'down' };
 
-/** A list of short texts: Enter adds a row, several pasted lines become rows, buttons move them. */
+/** A list of short texts: Enter adds a row, pasted lines become rows, buttons move them. */
 export function RowsField({
   legend,
   rowName,
@@ -55,7 +55,7 @@ export function RowsField({
     const part = (name: Target['part']): HTMLElement | null | undefined =>
       list.current?.querySelector<HTMLElement>(`[data-row="${id}"] [data-part="${name}"]`);
     const wanted = part(wantedPart);
-    // A row at the edge cannot move on: its other button is the next best place.
+    // A row at the edge cannot move on, so its other button takes the focus.
     const reachable = wanted?.matches(':disabled')
       ? part(wantedPart === 'up' ? 'down' : 'up')
       : wanted;
@@ -111,7 +111,7 @@ export function RowsField({
 
   const enter = (event: KeyboardEvent<HTMLInputElement>, id: number): void => {
     if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return;
-    // The Enter that ends an input method's word is no wish for a row.
+    // The Enter that ends an input method's word must not add a row.
     if (event.nativeEvent.isComposing) return;
     event.preventDefault();
     add(id);

@@ -1,6 +1,6 @@
 /**
- * Objectives and constraints: lists of free text in which one row always stays. Every function
- * answers a new list; ids keep a row's identity while it moves.
+ * Objectives and constraints: lists of free text that always keep one row. Every function returns a
+ * new list; ids identify a row while it moves.
  */
 export type Row = { readonly id: number; readonly text: string };
 export type Rows = readonly Row[];
@@ -10,7 +10,7 @@ export function rowsOf(texts: readonly string[]): Rows {
   return (texts.length === 0 ? [''] : texts).map((text, id) => ({ id, text }));
 }
 
-/** What is written in them, without empty rows. */
+/** The texts of rows that are not empty. */
 export function textsOf(rows: Rows): string[] {
   return rows.map(({ text }) => text.trim()).filter((text) => text !== '');
 }
@@ -19,25 +19,25 @@ export function editRow(rows: Rows, id: number, text: string): Rows {
   return rows.map((row) => (row.id === id ? { ...row, text } : row));
 }
 
-/** A new row with `text` after row `id`; answers its id, too. */
+/** Inserts a row with `text` after row `id` and returns its id, too. */
 export function addRow(rows: Rows, id: number | null, text: string = ''): [Rows, number] {
   const added: Row = { id: nextId(rows), text };
   const found = rows.findIndex((row) => row.id === id);
   return [rows.toSpliced(found === -1 ? rows.length : found + 1, 0, added), added.id];
 }
 
-/** Without row `id`; the last one is emptied instead, because one row always stays. */
+/** Removes row `id`; the last one is emptied instead, because one row always stays. */
 export function removeRow(rows: Rows, id: number): Rows {
   if (rows.length <= 1) return rowsOf([]);
   return rows.filter((row) => row.id !== id);
 }
 
-/** `text` as a new row at place `index`, to undo a removal. */
+/** Inserts `text` at `index`, to undo a removal. */
 export function restoreRow(rows: Rows, index: number, text: string): Rows {
   return rows.toSpliced(index, 0, { id: nextId(rows), text });
 }
 
-/** Row `id` one place up (−1) or down (1); at the edge nothing changes. */
+/** Moves row `id` one place up (−1) or down (1); at the edge nothing changes. */
 export function moveRow(rows: Rows, id: number, by: -1 | 1): Rows {
   const from = rows.findIndex((row) => row.id === id);
   const to = from + by;
@@ -47,8 +47,8 @@ export function moveRow(rows: Rows, id: number, by: -1 | 1): Rows {
 }
 
 /**
- * Several lines pasted into row `id`: the first replaces the selection in it, the others follow as
- * rows of their own. Answers the id of the last one. Null when it is one line, which is no list.
+ * Inserts several pasted lines into row `id`: the first replaces the selection, the others become
+ * rows. Returns the id of the last row. Null for a single line, which is no list.
  */
 export function pasteRows(
   rows: Rows,
@@ -70,7 +70,7 @@ export function pasteRows(
   );
 }
 
-/** The lines of a text that say something, without the marks of a list before them. */
+/** The lines of a text that are not blank, without list markers. */
 function linesOf(text: string): string[] {
   return text
     .split(/\r?\n/)

@@ -2,17 +2,17 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Draft, removeDraft, writeDraft } from './draft.ts';
 import { hasText } from './fields.ts';
 
-/** Milliseconds between two writes while somebody types. */
+/** Milliseconds between two saves while the user types. */
 const saveEveryMs = 1_000;
 
 export type DraftState = 'untouched' | 'saved' | 'unsaved';
 
-/** Calls back when the person signs out; answers the function that stops it. */
+/** Calls back at sign-out; returns the function that stops it. */
 export type OnSessionEnd = (listener: () => void) => () => void;
 
 /**
- * Keeps the form on the device, each second while it changes and once more when the page is left. The
- * end of the session empties the device, and nothing is written after it.
+ * Saves the form on the device each second while it changes, and when the page is left. The end of
+ * the session removes it, and nothing is saved afterwards.
  */
 export function useDraft(
   { userId, onSessionEnd }: { userId: string; onSessionEnd: OnSessionEnd },

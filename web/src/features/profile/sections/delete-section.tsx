@@ -12,17 +12,17 @@ import { Outcome } from '#web/features/profile/outcome.tsx';
 import { Section } from '#web/features/profile/section.tsx';
 import { useChange } from '#web/features/profile/use-change.ts';
 
-/** What goes with the account. Null is unknown. */
+/** What is deleted with the account. Null is unknown. */
 export type Loss = {
   readonly credits: number | null;
   readonly runs: number | null;
-  /** What of the credits is refunded. */
+  /** The credits that are refunded. */
   readonly refund: { readonly credits: number; readonly money: string } | null;
 };
 
 type Props = {
   email: string;
-  /** Null while it is not known. */
+  /** Null while unknown. */
   hasPassword: boolean | null;
   loss: Loss;
   onDeleted: () => void;
@@ -91,7 +91,7 @@ function DeleteForm({
         </p>
       )}
       <p className="text-ink-2">
-        A run that is still going on is cancelled. A plan ends at once, and nothing more is charged
+        A run that is still running is cancelled. A plan ends at once, and nothing more is charged
         for it. Credits that you bought in the last {paymentLimits.refundDays} days and have not
         used are refunded to where you paid from; those of a payment that your bank is asking about
         follow if it decides that we keep it. All other credits are lost.
@@ -101,7 +101,7 @@ function DeleteForm({
         the rest of the deletion waits for it.
       </p>
       <TextField
-        label={`Type ${email} to go on`}
+        label={`Type ${email} to continue`}
         name="email"
         autoComplete="off"
         autoCapitalize="none"
@@ -138,7 +138,7 @@ function DeleteForm({
   );
 }
 
-/** The typed address is for the person's own sake; the server asks for the password only. */
+/** Typing the address only protects the user; the server requires only the password. */
 function formOf(email: string, needsPassword: boolean) {
   const { wrapped: password } = DeleteAccountRequest.entries.password;
   return v.object({

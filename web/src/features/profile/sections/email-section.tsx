@@ -50,8 +50,7 @@ function EmailForm(): ReactNode {
     read: (data) => ({ email: data.get('email') ?? '', password: data.get('password') ?? '' }),
     send: async (request) => {
       await write('POST', '/auth/email/change', request, DoneReply);
-      // The server notes the change after its answer, so that it takes no longer for an address that
-      // somebody else has.
+      // The server records the change after its reply, so that an address in use takes no longer.
       client.setQueryData(
         accountQuery.queryKey,
         (account) => account && { ...account, pending_email: request.email },

@@ -42,7 +42,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
       about="The data we keep about you, in one file, and each table for a spreadsheet. Secrets such as the hash of your password are left out."
     >
       {isAsked ? (
-        <PasswordGate goOn={download} onCancel={() => setAsked(false)} />
+        <PasswordGate onProved={download} onCancel={() => setAsked(false)} />
       ) : (
         <>
           <Outcome

@@ -14,14 +14,14 @@ type Choice = Pick<ProfileChange, 'notify_run_finished' | 'notify_low_balance'>;
 export function NotificationsSection({ profile }: { profile: Profile }): ReactNode {
   const client = useQueryClient();
   const { run, busy, done, failure } = useAction();
-  /** What was asked for, until the server has answered. */
+  /** The requested choice, until the server has replied. */
   const [wanted, setWanted] = useState<Choice>({});
-  const save = async (choice: Choice, told: string): Promise<string> => {
+  const save = async (choice: Choice, success: string): Promise<string> => {
     setWanted(choice);
     try {
       const next = await write('PATCH', '/users/me', choice, Profile);
       client.setQueryData(accountQuery.queryKey, next);
-      return told;
+      return success;
     } finally {
       setWanted({});
     }

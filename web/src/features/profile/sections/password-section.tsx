@@ -10,7 +10,6 @@ import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
 import { useChange } from '#web/features/profile/use-change.ts';
 
-/** The checklist of a new password. */
 type Rules = ComponentType<{ password: string }>;
 
 const fieldOf = {
@@ -26,7 +25,6 @@ export function PasswordSection({
 }: {
   profile: Profile;
   Rules: Rules;
-  /** Mails a link with which a password can be chosen. */
   requestReset: (email: string) => Promise<void>;
 }): ReactNode {
   return (
@@ -55,7 +53,7 @@ function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactN
     send: async (request) => {
       await write('POST', '/auth/password/change', request, DoneReply);
       setPassword('');
-      // Other sessions have ended, and a new address that was not confirmed yet waits no more.
+      // The change ended the other sessions and dropped an unconfirmed new address.
       await client.invalidateQueries({ queryKey: profileKey });
       return 'Your password is changed. You are signed out everywhere else.';
     },
@@ -64,7 +62,7 @@ function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactN
   });
   return (
     <form {...form.props} className="space-y-4">
-      {/* For password managers, which otherwise do not know whose password this is. */}
+      {/* Password managers need the account's name. */}
       <input type="text" autoComplete="username" value={email} readOnly hidden />
       <PasswordField
         label="Current password"
@@ -91,7 +89,7 @@ function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactN
   );
 }
 
-/** Somebody who signs in by links has nothing to prove the change with but their mailbox. */
+/** A user without a password can prove their identity only by email. */
 function FirstPassword({
   email,
   requestReset,

@@ -1,15 +1,15 @@
 import { avatarLimits } from '#services/identity/contract.ts';
 
 /**
- * Makes a small square picture of whatever a person chose: the middle of it, drawn anew. A phone's
- * photo of many megabytes fits then, and what the camera wrote into it, such as the place, is gone.
+ * Redraws the middle of a chosen image as a small square picture. Even a phone's photo then fits,
+ * and its metadata, such as the place, is gone.
  */
 const sidesPx = [512, 384, 256, 128] as const;
 const qualities = [0.9, 0.75, 0.6] as const;
-/** Larger files are not opened: unpacked they may need more memory than a phone has. */
+/** Larger files are not opened: decoded they may need more memory than a phone has. */
 const largestFileBytes = 60_000_000;
 
-/** Why a chosen file cannot become a picture, in a sentence for the person who chose it. */
+/** Why a chosen file cannot become a picture, in a sentence for the user. */
 export class UnusablePicture extends Error {
   override readonly name = 'UnusablePicture';
 }
@@ -44,7 +44,7 @@ async function opened(file: Blob): Promise<ImageBitmap> {
   }
 }
 
-/** The middle of the image. Transparent parts become white, as JPEG knows none. */
+/** The middle of the image. Transparent parts become white, because JPEG has no transparency. */
 function drawn(image: ImageBitmap, longestSide: number): HTMLCanvasElement {
   const cut = Math.min(image.width, image.height);
   const side = Math.min(longestSide, cut);
@@ -62,7 +62,7 @@ function drawn(image: ImageBitmap, longestSide: number): HTMLCanvasElement {
   return canvas;
 }
 
-/** WebP where the browser can write it; one that cannot answers PNG, and then JPEG is asked for. */
+/** WebP where the browser can write it; others return PNG, and then JPEG is used. */
 async function encoded(canvas: HTMLCanvasElement, quality: number): Promise<Blob> {
   const webp = await blobOf(canvas, 'image/webp', quality);
   if (webp?.type === 'image/webp') return webp;
@@ -77,7 +77,7 @@ function blobOf(canvas: HTMLCanvasElement, type: string, quality: number): Promi
   });
 }
 
-/** As an address that the content policy allows in a page. */
+/** A data URL, which the content policy allows in a page. */
 export function dataAddress(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

@@ -26,7 +26,7 @@ export function SessionsSection(): ReactNode {
   const list = useRef<HTMLUListElement>(null);
   const action = useAction();
 
-  /** The pressed button leaves with its row, so the focus goes to the list. */
+  /** The pressed button disappears with its row, so the focus goes to the list. */
   const refresh = async (): Promise<void> => {
     await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
     list.current?.focus();
@@ -119,7 +119,7 @@ async function endOne(id: string): Promise<void> {
   try {
     await write('DELETE', `/auth/sessions/${id}`, {}, DeletedReply);
   } catch (error) {
-    // It ended by itself while the list stood here.
+    // The session had already ended when the button was pressed.
     if (!(error instanceof ApiProblem && error.status === 404)) throw error;
   }
 }

@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query';
+import { createFileRoute, Link, useRouter } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import * as v from 'valibot';
+import { StatementMonth } from '#services/payments/contract.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { longMonth } from '#web/features/credits/consumption.ts';
+import {
+  statementMonthsQuery,
+  statementQuery,
+} from '#web/features/credits/statement/statement-queries.ts';
+import { MonthChooser, StatementTools } from '#web/features/credits/statement/statement-tools.tsx';
+import { MonthlyStatement } from '#web/features/credits/statement/statement.tsx';
+import { QueryBlock } from '#web/api/query-block.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import { Badge } from '#web/ui/feedback/status.tsx';
+import { windowTitle } from '#web/app/product.ts';
+
+export const Route = createFileRoute('/_signed-in/credits_/statements/$month')({
+  component: StatementPage,
+  staticData: { title: 'Statement' },
+});
+
+function StatementPage(): ReactNode {
+  const { month } = Route.useParams();
+  return v.is(StatementMonth, month) ? <OfMonth month={month} /> : <NoSuchMonth />;
+}
+
+function OfMonth({ month }: { month: string }): ReactNode {
+  const statement = useQuery(statementQuery(month));
+  const months = useQuery(statementMonthsQuery);
+  const name = longMonth(month);
+  useTitle(`Statement ${month}`);
+  if (statement.error instanceof ApiProblem && statement.error.status === 404)
+    return <NoSuchMonth />;
+  return (
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6 print:p-0">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <h1 className="text-4xl">Statement of {name}</h1>
+        {statement.data?.is_running === true ? <Badge tone="info">Running month</Badge> : null}
+      </div>
+      <p className="print:hidden">
+        <Link to="/credits" className="link inline-flex min-h-11 items-center">
+          Back to credits
+        </Link>
+      </p>
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-4">
+        <MonthChooser key={month} month={month} months={months.data ?? []} />
+        <StatementTools month={month} />
+      </div>
+      <QueryBlock
+        answer={statement}
+        label={`Loading the statement of ${name}`}
+        failure={`Failed to load the statement of ${name}`}
+        safe="Your credits are safe; they only could not be read."
+        skeleton={<Skeleton className="h-96" />}
+      >
+        {(data) => (
+          <MonthlyStatement
+            statement={data}
+            readAt={new Date(statement.dataUpdatedAt).toISOString()}
+          />
+        )}
+      </QueryBlock>
+    </div>
+  );
+}
+
+/** The title names the month, and so the file a browser prints to. */
+function useTitle(title: string): void {
+  const router = useRouter();
+  useEffect(() => {
+    const show = (): void => {
+      document.title = windowTitle(title);
+    };
+    show();
+    // After a navigation the router sets its own title last, and it would stay.
+    return router.subscribe('onRendered', show);
+  }, [title, router]);
+}
+
+function NoSuchMonth(): ReactNode {
+  return (
+    <div className="mx-auto max-w-page space-y-4 px-4 pt-8 sm:px-6">
+      <h1 className="text-4xl">That page does not exist</h1>
+      <p className="max-w-prose text-ink-2">
+        There is no statement of such a month. An address ends with a year and a month, like
+        2026-11.
+      </p>
+      <div className="flex flex-wrap gap-3">
+        <LinkButton tone="primary" to="/credits/statements">
+          Newest statement
+        </LinkButton>
+        <LinkButton to="/credits">Credits</LinkButton>
+      </div>
+    </div>
+  );
+}
