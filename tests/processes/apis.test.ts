@@ -138,14 +138,14 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
 
   const ofAccount = (fact: { entity: { kind: string } }) => fact.entity.kind === 'account';
   /** Without the grant at sign-up, which may come again while a transaction is open elsewhere. */
-  const told = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
+  const later = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
 
-  test('tells what was written through the other', async () => {
+  test('the stream of one API process has what was written through the other', async () => {
     const person = await clients[0]!.signUp();
     await using follower = follow({ url: () => urls[0]!, token: () => person.token });
     await eventually('the snapshot', () => follower.snapshots() === 1);
     await use(person, clients[1]!, 3);
-    await eventually('the facts', () => told(follower).length === 3);
+    await eventually('the facts', () => later(follower).length === 3);
     expect(follower.facts().at(-1)).toMatchObject({
       type: 'CreditsConsumed',
       version: 4,
@@ -153,7 +153,7 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     });
   });
 
-  test('goes on with that of the other where a client left it, again and again', async () => {
+  test('a client that alternates between the two gets every fact once', async () => {
     const person = await clients[0]!.signUp();
     let moves = 0;
     await using follower = follow({
@@ -166,15 +166,15 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     await Promise.all(
       Array.from({ length: 4 }, (_, writer) => use(person, clients[writer % 2]!, each)),
     );
-    await eventually('every fact', () => told(follower).length >= 4 * each);
+    await eventually('every fact', () => later(follower).length >= 4 * each);
     expect(follower.connections()).toBeGreaterThan(10);
-    expect(told(follower).map(({ version }) => version)).toEqual(
+    expect(later(follower).map(({ version }) => version)).toEqual(
       Array.from({ length: 4 * each }, (_, index) => index + 2),
     );
     expectEachOnce(follower, ofAccount);
   });
 
-  test('sends its clients to the other when it is stopped, and they lose nothing', async () => {
+  test('a stopped API process sends its clients to the other, and they lose nothing', async () => {
     const [stopped] = apis;
     const person = await clients[1]!.signUp();
     let connects = 0;
@@ -188,7 +188,7 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     stopped!.signal('SIGTERM');
     expect(await stopped!.ended).toBe(0);
     await writing;
-    await eventually('every fact', () => told(follower).length >= 40);
+    await eventually('every fact', () => later(follower).length >= 40);
     expect(follower.connections()).toBe(2);
     expectEachOnce(follower, ofAccount);
   });
