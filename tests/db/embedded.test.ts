@@ -106,21 +106,10 @@ test('the log of Postgres holds no value of a statement', async () => {
   expect(log).not.toContain('canary');
 });
 
-test('a second process joins the Postgres of the first, and its stop leaves it running', async () => {
-  const holder = await startHolder();
-  const joined = await begin();
-  expect(joined.port).toBe(holder.port);
-  await joined.stop();
-  const again = await begin();
-  expect(await run(again.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
-  await again.stop();
-  await holder.stop();
-  await expect(run(joined.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-});
-
 test('Postgres runs until the last of three processes stops', async () => {
   const holder = await startHolder();
   const [second, third] = [await begin(), await begin()];
+  expect([second.port, third.port]).toEqual([holder.port, holder.port]);
   await holder.stop();
   expect(await run(second.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
   await second.stop();
@@ -129,9 +118,9 @@ test('Postgres runs until the last of three processes stops', async () => {
   await expect(run(third.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('six processes that start and stop at random each have a Postgres while they run', async () => {
-  const visits = Array.from({ length: 6 }, async (_, visitor) => {
-    for (let time = 0; time < 4; time += 1) {
+test('four users that start and stop at random each have a Postgres while they run', async () => {
+  const visits = Array.from({ length: 4 }, async (_, visitor) => {
+    for (let time = 0; time < 3; time += 1) {
       await sleep(Math.random() * 60 * visitor);
       const server = await begin();
       expect(await run(server.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);

@@ -175,11 +175,3 @@ describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
     await expectVerified(settings);
   });
 });
-
-test('a stop leaves no process behind', async () => {
-  const family = await app.family();
-  expect(family.length).toBeGreaterThan(4);
-  signal(app.supervisor, 'SIGTERM');
-  expect(await app.ended).toBe(0);
-  expect(await app.family()).toEqual([]);
-});
