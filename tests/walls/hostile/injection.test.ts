@@ -212,6 +212,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
 };
 const generators = [
   'db/append-function.ts',
+  'db/embedded/cluster.ts',
   'db/embedded/embedded.ts',
   'db/migrate.ts',
   'db/verify-events.ts',
