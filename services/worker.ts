@@ -65,7 +65,7 @@ await runProcess('worker', async (context) => {
     log,
     liveText,
     openCalls,
-    holds: core.holds,
+    ledger: core.ledger,
     readRun: core.readRun,
     readState: core.readState,
     audit: core.audit,

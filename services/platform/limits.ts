@@ -56,11 +56,7 @@ export const purchaseLimits = {
   deliveryAttempts: 25,
   /** So long a purchase is left to its person before the provider is asked about it. */
   sweepAfterMs: 600_000,
-  /** Whoever looks at their purchases has the newest open ones asked about: so many, so long, so often. */
-  lookedAtOnce: 3,
-  lookedAtMs: 2_000,
-  lookedAgainMs: 30_000,
-  /** Purchases, and deliveries that nobody works on, in one pass. */
+  /** Payments, and webhook events without a job, in one pass. */
   sweepAtOnce: 20,
   /** Between two questions about one purchase: a quarter of its age, within these. */
   askAgainMs: 300_000,

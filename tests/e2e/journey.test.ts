@@ -11,11 +11,10 @@ import type { Application } from '#tests/support/processes/processes.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /**
- * What a person does after `npm start`: the real application in its own processes, a real browser,
- * nothing between them.
+ * A user's journeys after `npm start`: the real application in its own processes and a real browser.
  */
 const folder = temporaryFolder();
-const patient = { timeout: 60_000 };
+const longPoll = { timeout: 60_000 };
 let application: Application;
 let browser: Browser;
 
@@ -30,20 +29,20 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** A window of its own; what the page logs as an error fails the test at its end. */
+/** A new window; an error in its console fails the test. */
 async function openPage(
   options: { width?: number; height?: number } = {},
-): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+): Promise<{ page: Page; context: BrowserContext; consoleErrors: string[] }> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
   });
   const page = await context.newPage();
-  const complaints: string[] = [];
+  const consoleErrors: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') consoleErrors.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  return { page, context, complaints };
+  page.on('pageerror', (error) => consoleErrors.push(error.message));
+  return { page, context, consoleErrors };
 }
 
 async function signInAsDemo(page: Page): Promise<void> {
@@ -55,8 +54,8 @@ async function signInAsDemo(page: Page): Promise<void> {
 }
 
 describe('the main job', () => {
-  test('demo login, a question, seven models watched to the end, the result, and the ledger', async () => {
-    const { page, context, complaints } = await openPage();
+  test('the demo user asks a question, watches seven models to the end, and reads the result and the ledger', async () => {
+    const { page, context, consoleErrors } = await openPage();
     await signInAsDemo(page);
     await page
       .getByRole('heading', { level: 1, name: /^Good (morning|afternoon|evening), Demo/ })
@@ -112,11 +111,11 @@ describe('the main job', () => {
       const { code, stdout } = await commandLine(settings, ...verify);
       expect([verify.join(' '), code, stdout]).toEqual([verify.join(' '), 0, stdout]);
     }
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
     await context.close();
   });
 
-  test('a reload in the middle of a run and a second tab end with the same picture', async () => {
+  test('a reload during a run and a second tab end with the same picture', async () => {
     const { page, context } = await openPage();
     await signInAsDemo(page);
     await page.goto(`${application.url}/optimization`);
@@ -134,15 +133,15 @@ describe('the main job', () => {
     const settled = async (tab: Page) =>
       (await cards(tab)).replace(/\d+ s\b/g, '').replace(/\s+/g, ' ');
     await expect
-      .poll(async () => (await settled(page)) === (await settled(second)), patient)
+      .poll(async () => (await settled(page)) === (await settled(second)), longPoll)
       .toBe(true);
     await context.close();
   });
 });
 
-describe('a new person', () => {
-  test('signs up, has no credits, buys some, and starts on a phone with the keyboard', async () => {
-    const { page, context, complaints } = await openPage({ width: 390, height: 844 });
+describe('a new user', () => {
+  test('a new user signs up, buys credits and starts a run on a phone with the keyboard', async () => {
+    const { page, context, consoleErrors } = await openPage({ width: 390, height: 844 });
     await page.goto(`${application.url}/signup`);
     await page.getByLabel('Full name').fill('New Person');
     await page.getByLabel('Email').fill('new.person@example.com');
@@ -167,9 +166,9 @@ describe('a new person', () => {
     await page.getByRole('link', { name: 'Start Optimizing' }).waitFor();
 
     await page.goto(`${application.url}/optimization`);
-    // What was typed is still there.
+    // The draft was kept.
     await expect
-      .poll(() => page.getByLabel(/What business challenge are you facing/).inputValue(), patient)
+      .poll(() => page.getByLabel(/What business challenge are you facing/).inputValue(), longPoll)
       .toContain('Rent a shop');
     await page.getByRole('button', { name: 'Start Optimization', disabled: false }).waitFor();
     await page.getByLabel(/What business challenge are you facing/).focus();
@@ -181,11 +180,11 @@ describe('a new person', () => {
     await expect
       .poll(() => page.evaluate('document.documentElement.scrollWidth - window.innerWidth'))
       .toBeLessThanOrEqual(0);
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
     await context.close();
   });
 
-  test('sees nothing of another person’s run', async () => {
+  test("a user cannot see another user's run", async () => {
     const { page, context } = await openPage();
     await signInAsDemo(page);
     await page.goto(`${application.url}/dashboard`);
@@ -208,7 +207,7 @@ describe('a new person', () => {
   });
 });
 
-test('who is signed out comes back to where they were going', async () => {
+test('a signed-out visitor returns to the requested page after signing in', async () => {
   const { page, context } = await openPage();
   await page.goto(`${application.url}/credits`);
   await page.waitForURL('**/login?redirect=*');

@@ -22,25 +22,25 @@ import {
 import { launchBrowser } from '#tests/web/support/browser.ts';
 
 /**
- * Money as the person sees it who pays: every figure on a page, in a mail, in a file and at the payment
- * provider is the same, and is what price and credits make of it. With tax, so that a price and what
- * was paid are two figures, which nothing may confuse.
+ * Money as the payer sees it: every figure agrees on the pages, in emails, in files and at the payment
+ * provider, and follows from price and credits. With tax, so that price and payment differ and must
+ * not be confused.
  */
 const folder = temporaryFolder();
 const settings = { DATA_DIR: folder.path };
-/** Milliseconds for a journey on a machine that is busy. */
-const patience = 300_000;
+/** Milliseconds for a journey on a busy machine. */
+const journeyMs = 300_000;
 let application: Application;
 let client: Client;
 let browser: Browser;
 let opened: BrowserContext[] = [];
-let complaints: string[] = [];
+let consoleErrors: string[] = [];
 
 beforeAll(async () => {
   application = await startApplication({
     dataDir: folder.path,
     port: await freePort(),
-    // Receipts go to addresses that were confirmed.
+    // Receipts go only to confirmed addresses.
     settings: { STRIPE_AUTOMATIC_TAX: 'true', REQUIRE_EMAIL_CONFIRMATION: 'true' },
   });
   client = createClient(application.url, settings);
@@ -55,16 +55,16 @@ afterAll(async () => {
 
 afterEach(async () => {
   await Promise.all(opened.map((context) => context.close()));
-  const heard = complaints;
-  [opened, complaints] = [[], []];
-  expect(heard).toEqual([]);
+  const unexpected = consoleErrors;
+  [opened, consoleErrors] = [[], []];
+  expect(unexpected).toEqual([]);
 });
 
-// --- people and their tabs ---
+// --- payers and their tabs ---
 
 type Payer = { email: string; token: string; context: BrowserContext };
 
-/** Somebody new, signed up on the page that stays open, without credits. */
+/** Signs up a new payer without credits; the page stays open. */
 async function newPayer(): Promise<{ payer: Payer; page: Page }> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
@@ -74,9 +74,9 @@ async function newPayer(): Promise<{ payer: Payer; page: Page }> {
   });
   opened.push(context);
   context.setDefaultTimeout(60_000);
-  context.on('weberror', (error) => complaints.push(error.error().message));
+  context.on('weberror', (error) => consoleErrors.push(error.error().message));
   context.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') consoleErrors.push(message.text());
   });
   const email = `payer-${randomBytes(4).toString('hex')}@example.com`;
   const page = await context.newPage();
@@ -104,14 +104,13 @@ async function newTab({ context }: Payer, path: string): Promise<Page> {
   return page;
 }
 
-/** The balance in the bar of a page. */
 function badge(page: Page, credits: number): Locator {
   return page
     .getByRole('banner')
     .getByRole('link', { name: new RegExp(`^${inWords(credits)}(?: ·|$)`) });
 }
 
-/** Whatever a tab shows from here on, it shows without having been loaded anew. */
+/** Marks the document, to prove later that the tab was not reloaded. */
 async function mark(page: Page): Promise<void> {
   await page.evaluate('window.isSameDocument = true');
 }
@@ -120,7 +119,7 @@ async function expectSameDocument(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate('window.isSameDocument === true')).toBe(true);
 }
 
-// --- what it must come to ---
+// --- expected amounts ---
 
 function mustPackage(id: string): Package {
   const found = packageOf(id);
@@ -128,12 +127,12 @@ function mustPackage(id: string): Package {
   return found;
 }
 
-/** What is taken for a package, in cents. */
+/** What a package costs with tax, in cents. */
 function paidFor({ price_cents: price }: Package): number {
   return price + taxOf(price);
 }
 
-/** The share of what was paid that is unused, in cents; the fraction of a cent is not paid back. */
+/** The unused share of a payment, in whole cents, rounded down. */
 function refundFor(bought: Package, unused: number): number {
   return Math.floor((paidFor(bought) * unused) / bought.credits);
 }
@@ -158,7 +157,7 @@ function priceOf(strategy: string): number {
   return found.credits;
 }
 
-// --- what the person does ---
+// --- what the payer does ---
 
 async function buy(page: Page, name: RegExp, { price_cents: price, ...bought }: Package) {
   await page.getByRole('button', { name }).click();
@@ -170,7 +169,7 @@ async function buy(page: Page, name: RegExp, { price_cents: price, ...bought }: 
   await page.getByRole('link', { name: 'Start Optimizing' }).waitFor();
 }
 
-/** From the link on the page to the end of the run. Gives its id. */
+/** Runs an optimization to its end and returns its id. */
 async function run(page: Page, strategy: RegExp): Promise<string> {
   await page
     .getByRole('link', { name: /^(?:Start Optimizing|New Optimization)$/ })
@@ -190,13 +189,13 @@ function purchaseRows(page: Page): Locator {
   return page.getByRole('region', { name: 'Purchases' }).getByRole('listitem');
 }
 
-/** A day as the pages write it here. */
+/** A day as the pages write it. */
 function dayOf(at: string | number): string {
   const format = { dateStyle: 'long', timeZone: 'UTC' } as const;
   return new Date(at).toLocaleDateString('en-US', format);
 }
 
-/** Moves the provider's clock to just after a moment; whatever is due on the way happens. */
+/** Moves the provider's clock to just after a moment; everything due by then happens. */
 async function moveClockPast(moment: string): Promise<void> {
   const { now } = await advanceClock(1);
   await advanceClock(Math.ceil((Date.parse(moment) - Date.parse(now)) / 1000) + 60);
@@ -223,8 +222,8 @@ async function purchasesOf({ token }: Payer): Promise<Purchase[]> {
 }
 
 /**
- * Asks back what is unused of the purchase in this row, and follows the amount: offered, confirmed, in
- * the provider's books, in the mail. No plan may be said to end by it.
+ * Refunds the unused credits of the purchase in this row, and follows the amount: offered, confirmed, in
+ * the provider's books, in the email. It must not announce the end of a plan.
  */
 async function refund(payer: Payer, row: Locator, bought: Package, unused: number): Promise<void> {
   const page = row.page();
@@ -254,7 +253,7 @@ async function refund(payer: Payer, row: Locator, bought: Package, unused: numbe
   );
 }
 
-/** The newest mail with such a subject, waited for. */
+/** Waits for the newest email with such a subject. */
 async function mailTo(payer: Pick<Payer, 'email'>, subject: RegExp): Promise<CaughtMail> {
   return eventually(`a mail with the subject ${String(subject)}`, async () => {
     const mails = await mailsTo(payer);
@@ -271,12 +270,12 @@ async function mailsTo({ email }: Pick<Payer, 'email'>): Promise<CaughtMail[]> {
 
 // --- the statement ---
 
-/** What a line of a month must be: change, money in cents where some moved, and where it leads. */
+/** An expected line: change, money in cents if any moved, and its link. */
 type Line = { says: string; change: number; cents: number | null; leadsTo: string };
 
 /**
- * The page of the newest month, its file, and both answers of the server agree with each other and
- * with these lines, which begin at no balance.
+ * The page of the newest month, its file and both replies of the server agree with each other and with
+ * these lines, which start at a balance of 0.
  */
 async function expectStatement(payer: Payer, page: Page, lines: readonly Line[]): Promise<void> {
   await page.goto(`${application.url}/credits/statements`);
@@ -305,7 +304,6 @@ async function expectStatement(payer: Payer, page: Page, lines: readonly Line[])
   );
   expect([statement.opening_balance, statement.closing_balance]).toEqual([0, balances.at(-1) ?? 0]);
 
-  // The page.
   const rows = page.getByRole('table', { name: /^Transactions of / }).getByRole('row');
   await rows.filter({ hasText: 'Opening balance' }).waitFor();
   await expect.poll(() => rows.count()).toBe(lines.length + 3);
@@ -335,7 +333,7 @@ async function expectStatement(payer: Payer, page: Page, lines: readonly Line[])
   ]);
   expect(purchased + bonus - consumed + other).toBe(balances.at(-1));
 
-  // The file, which is what the server gives to whoever asks for it.
+  // The file is the server's, byte for byte.
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download CSV' }).click();
   const file = await readFile(await (await download).path(), 'utf8');
@@ -355,7 +353,7 @@ async function expectStatement(payer: Payer, page: Page, lines: readonly Line[])
   expect(column('run_id').slice(1, -1)).toEqual(statement.lines.map((line) => line.run_id ?? ''));
 }
 
-/** RFC 4180, without its rule for quotes: nothing in these files needs them. */
+/** RFC 4180 without quotes, which these files do not need. */
 function tableOf(csv: string): string[][] {
   expect(csv).not.toContain('"');
   return csv
@@ -371,8 +369,7 @@ type Books = { differences: unknown[]; settling: unknown[]; compared: Record<str
 
 /**
  * The operator's own checks: every credit from its events, and every payment from the provider's books,
- * at least as many as said. What is young counts only as settling for some minutes, so nothing may be
- * left of that, either.
+ * at least `least` of each. Recent payments only count as settling, so none of those may be left.
  */
 async function expectSoundBooks(least: Record<string, number>): Promise<void> {
   const verified = await commandLine(settings, 'credits', 'verify');
@@ -397,8 +394,8 @@ function booksIn(stdout: string): Books {
 // --- the journeys ---
 
 test(
-  'a pack: bought, seen in every tab at once, used, accounted for, and its rest paid back to the cent',
-  { timeout: patience },
+  'a bought pack shows in every tab at once, is used and accounted for, and its rest is refunded to the cent',
+  { timeout: journeyMs },
   async () => {
     const pack = mustPackage('boost-20');
     const { payer, page } = await newPayer();
@@ -464,8 +461,8 @@ test(
 );
 
 test(
-  'a plan: bought, renewed by the clock before open eyes, cancelled, ended, and its first month paid back',
-  { timeout: patience },
+  'a plan is bought, renewed by the clock, cancelled and ended, and its first month is refunded',
+  { timeout: journeyMs },
   async () => {
     const bought = mustPackage('empire-builder');
     const { payer, page } = await newPayer();
@@ -491,7 +488,7 @@ test(
     const rows = purchaseRows(creditsTab);
     await rows.filter({ hasText: 'Empire Builder' }).waitFor();
 
-    // So that the share which is paid back has a fraction of a cent.
+    // This makes the refund's exact share a fraction of a cent.
     const runId = await run(page, /^Economy/);
     const left = bought.credits - priceOf('economy');
     await badge(page, left).waitFor();
@@ -535,7 +532,7 @@ test(
     await planTab.getByText('Free Plan').waitFor();
     await badge(planTab, left + bought.credits).waitFor();
 
-    // What is left of each month is still worth its own price, for as long as of any purchase.
+    // The rest of each month is still worth its own price, for as long as any purchase.
     const purchases = await purchasesOf(payer);
     expect(
       purchases.map(({ refundable }) => [refundable?.credits, refundable?.amount_cents]),

@@ -24,7 +24,7 @@ function json(status: number, body: unknown, headers: Record<string, string> = {
   return Response.json(body, { status, headers });
 }
 
-/** Answers the calls in turn, the last answer for ever, and records them. */
+/** Answers the calls in turn, repeats the last reply, and records the calls. */
 function network(...answers: Answer[]): Request[] {
   const requests: Request[] = [];
   vi.stubGlobal('fetch', async (input: string, init: RequestInit) => {
@@ -49,7 +49,7 @@ beforeEach(() => {
   setAccessToken(null);
   renewAccessTokenWith(async () => undefined);
   vi.spyOn(console, 'error').mockReturnValue(undefined);
-  // Waits between tries pass at once: what is tested is how many there are.
+  // Delays between attempts pass at once: only the number of attempts is tested.
   vi.stubGlobal('setTimeout', (callback: () => void) => {
     queueMicrotask(callback);
     return 0;
@@ -62,7 +62,7 @@ afterEach(() => {
 });
 
 describe('reading', () => {
-  it('unwraps data and asks with the token', async () => {
+  it('a read sends the token and returns the data', async () => {
     setAccessToken({ token: 'abc', expires_at: soon(600) });
     const requests = network(json(200, { data: { available_credits: 10 } }));
     expect(await read('/credits/balance', Balance)).toEqual({ available_credits: 10 });
@@ -70,13 +70,13 @@ describe('reading', () => {
     expect(requests[0]?.headers.get('idempotency-key')).toBeNull();
   });
 
-  it('leaves out what is undefined in a query', async () => {
+  it('a read leaves undefined values out of the query', async () => {
     const requests = network(json(200, { data: { available_credits: 1 } }));
     await read('/credits/history', Anything, { query: { limit: 50, before: undefined } });
     expect(requests[0]?.url).toBe('http://localhost/api/credits/history?limit=50');
   });
 
-  it('keeps the pagination of a list', async () => {
+  it('a read of a list keeps its pagination', async () => {
     const pagination = { page: 1, limit: 10, total: 1, total_pages: 1 };
     network(json(200, { data: [{ available_credits: 1 }], pagination }));
     expect(await readPage('/optimizations', Anything)).toEqual({
@@ -85,7 +85,7 @@ describe('reading', () => {
     });
   });
 
-  it('tries three times when nobody answers, and then has status 0', async () => {
+  it('a read without a response is attempted three times and then has status 0', async () => {
     const requests = network(new TypeError('Failed to fetch'));
     const problem = await failure(read('/credits/balance', Balance));
     expect(problem).toMatchObject({
@@ -96,7 +96,7 @@ describe('reading', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('gets through when the third try does', async () => {
+  it('a read succeeds when its third attempt does', async () => {
     network(
       new TypeError('Failed to fetch'),
       json(503, { code: 'unavailable', message: 'Later' }),
@@ -105,13 +105,13 @@ describe('reading', () => {
     expect(await read('/credits/balance', Balance)).toEqual({ available_credits: 3 });
   });
 
-  it('does not repeat what the server refused', async () => {
+  it('a read that the server refused is not repeated', async () => {
     const requests = network(json(404, { code: 'not-found', message: 'Not found' }));
     expect(await failure(read('/optimizations/opt_1', Anything))).toMatchObject({ status: 404 });
     expect(requests).toHaveLength(1);
   });
 
-  it('refuses a reply that breaks its contract', async () => {
+  it('a read refuses a reply that breaks its contract', async () => {
     network(json(200, { data: { available_credits: 'many' } }));
     expect(await failure(read('/credits/balance', Balance))).toMatchObject({
       status: 0,
@@ -121,7 +121,7 @@ describe('reading', () => {
 });
 
 describe('a refusal', () => {
-  it('carries code, sentence, fields, request id and figures of the problem document', async () => {
+  it('a refusal carries code, sentence, fields, request id and figures of the problem document', async () => {
     network(
       json(402, {
         type: 'about:blank',
@@ -143,7 +143,7 @@ describe('a refusal', () => {
     expect(problem.members['shortfall']).toBe(4);
   });
 
-  it('is told in the sentence for people where the message has key words for programs', async () => {
+  it('a refusal uses the sentence for users where the message contains keywords for programs', async () => {
     network(
       json(409, {
         code: 'email-in-use',
@@ -158,7 +158,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('is still a refusal when a proxy wrote it as a page', async () => {
+  it('a refusal by a proxy that sends a page is still a refusal', async () => {
     network(new Response('<h1>Bad gateway</h1>', { status: 502 }));
     expect(await failure(write('POST', '/optimizations', question, Anything))).toMatchObject({
       status: 502,
@@ -166,7 +166,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('says how many seconds to wait', async () => {
+  it('a refusal carries the seconds to wait', async () => {
     network(json(429, { code: 'rate-limited', message: 'Wait' }, { 'retry-after': '42' }));
     expect(await failure(write('POST', '/auth/login', credentials, Anything))).toMatchObject({
       retryAfterSeconds: 42,
@@ -175,7 +175,7 @@ describe('a refusal', () => {
 });
 
 describe('writing', () => {
-  it('sends JSON with a key of its own each time', async () => {
+  it('a write sends JSON with a new key each time', async () => {
     const requests = network(json(201, { data: { available_credits: 1 } }));
     await write('POST', '/optimizations', question, Anything);
     await write('POST', '/optimizations', question, Anything);
@@ -184,13 +184,13 @@ describe('writing', () => {
     expect(await requests[0]?.json()).toEqual(question);
   });
 
-  it('uses the key it is given, so that the same intent happens once', async () => {
+  it('a write uses the given key, so that the same intent happens once', async () => {
     const requests = network(json(201, { data: { available_credits: 1 } }));
     await write('POST', '/optimizations', question, Anything, { key: 'k1' });
     expect(requests[0]?.headers.get('idempotency-key')).toBe('k1');
   });
 
-  it('puts a file as the bytes that it is', async () => {
+  it('an upload sends the file byte for byte', async () => {
     const requests = network(json(200, { data: { available_credits: 1 } }));
     const picture = new Blob([new Uint8Array([1, 2, 3])], { type: 'image/webp' });
     await upload('/users/me/avatar', picture, Anything);
@@ -201,7 +201,7 @@ describe('writing', () => {
     );
   });
 
-  it('is never repeated by itself', async () => {
+  it('a write is never repeated automatically', async () => {
     const requests = network(new TypeError('Failed to fetch'));
     await failure(write('POST', '/optimizations', question, Anything));
     expect(requests).toHaveLength(1);
@@ -209,13 +209,13 @@ describe('writing', () => {
 });
 
 describe('the access token', () => {
-  it('is renewed before it ends', async () => {
+  it('the access token is renewed before it expires', async () => {
     setAccessToken({ token: 'old', expires_at: soon(10) });
     renewAccessTokenWith(async () => setAccessToken({ token: 'new', expires_at: soon(600) }));
     expect(await currentAccessToken()).toBe('new');
   });
 
-  it('is renewed once when the server no longer knows it', async () => {
+  it('the access token is renewed once when the server refuses it', async () => {
     setAccessToken({ token: 'old', expires_at: soon(600) });
     renewAccessTokenWith(async () => setAccessToken({ token: 'new', expires_at: soon(600) }));
     const requests = network(
@@ -229,7 +229,7 @@ describe('the access token', () => {
     ]);
   });
 
-  it('is not asked for in circles when the session is over', async () => {
+  it('the access token is not requested in a loop when the session is over', async () => {
     setAccessToken({ token: 'old', expires_at: soon(600) });
     renewAccessTokenWith(async () => setAccessToken(null));
     const requests = network(
@@ -240,8 +240,8 @@ describe('the access token', () => {
   });
 });
 
-it('does not compile what is not in the description', () => {
-  // Never called: it is the compiler that refuses these.
+it('a call that is not in the description does not compile', () => {
+  // Never called: the compiler refuses these.
   const refused = async () => {
     // @ts-expect-error There is no such path.
     await read('/credits/balances', Balance);

@@ -12,7 +12,7 @@ import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
 import { findings } from './support/axe.ts';
 import { launchBrowser } from './support/browser.ts';
 
-/** The mailbox of local mode, and a mail of ours in it, in a browser. */
+/** The mailbox of local mode with one of our emails, in a browser. */
 let browser: Browser;
 let url: string;
 let close: () => Promise<void>;
@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function complaints(page: Page, without: readonly string[] = []): Promise<string[]> {
+async function axeFaults(page: Page, without: readonly string[] = []): Promise<string[]> {
   return findings(page, {
     iframes: false,
     rules: Object.fromEntries(without.map((rule) => [rule, { enabled: false }])),
@@ -69,29 +69,29 @@ const looks = [
 ] as const;
 
 describe.each(looks)('the mailbox, $colorScheme at $width px', ({ colorScheme, width }) => {
-  test('has nothing for axe to complain about, fits, and keeps to its policy', async () => {
+  test('the mailbox passes axe, fits its window and keeps to its policy', async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
-    const said: string[] = [];
-    page.on('console', (message) => said.push(message.text()));
-    for (const path of ['/dev/mail', '/dev/mail?to=nobody@example.com', '/dev/mail/gone']) {
+    const messages: string[] = [];
+    page.on('console', (message) => messages.push(message.text()));
+    for (const path of ['/dev/mail', '/dev/mail?to=unknown@example.com', '/dev/mail/gone']) {
       await page.goto(`${url}${path}`);
-      expect(await complaints(page)).toEqual([]);
+      expect(await axeFaults(page)).toEqual([]);
       expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
     }
     await page.goto(`${url}/dev/mail`);
     await page.getByRole('link', { name: ours.subject }).click();
     await page.frameLocator('iframe').getByRole('link', { name: 'Confirm my address' }).waitFor();
-    expect(await complaints(page)).toEqual([]);
+    expect(await axeFaults(page)).toEqual([]);
     expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
-    expect(said.filter((line) => /Content.Security.Policy/.test(line))).toEqual([]);
+    expect(messages.filter((line) => /Content.Security.Policy/.test(line))).toEqual([]);
     await page.close();
   });
 
-  test('a mail of ours has nothing for axe to complain about', async () => {
+  test('an email passes axe and fits its window', async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
     await page.setContent(ours.html);
-    // It is shown inside the page of somebody's mail program, which has the landmarks.
-    expect(await complaints(page, ['landmark-one-main', 'region'])).toEqual([]);
+    // Mail programs show it inside a page that has the landmarks.
+    expect(await axeFaults(page, ['landmark-one-main', 'region'])).toEqual([]);
     expect(await sidewaysOverflow(page)).toBeLessThanOrEqual(0);
     await page.close();
   });
@@ -104,7 +104,7 @@ async function sidewaysOverflow(page: Page): Promise<number> {
   });
 }
 
-test('the mailbox is used by keyboard: to a mail, its link and back', async () => {
+test('the mailbox can be used by keyboard: to an email, its link and back', async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/dev/mail?to=ann@example.com`);
   const focused = async () => page.evaluate(() => document.activeElement?.textContent ?? '');
@@ -120,7 +120,7 @@ test('the mailbox is used by keyboard: to a mail, its link and back', async () =
   await page.close();
 });
 
-test('a hostile mail runs nothing and asks for nothing', async () => {
+test('a hostile email runs no script and requests nothing', async () => {
   const page = await browser.newPage();
   const refused: (string | undefined)[] = [];
   const answered: string[] = [];

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { ExportReply } from '#services/identity/contract.ts';
 import { otherTables, plainTables } from '#services/identity/accounts/export.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
@@ -66,13 +65,10 @@ beforeAll(async () => {
 afterAll(async () => council.close());
 
 async function give({ userId }: Person, note: string): Promise<void> {
-  const { sealer, bus } = council.core;
+  const { sealer } = council.core;
   await sealer.createDataKey('account', userId, userId);
   const stream = creditStream(userId);
-  await createGiveCredits(
-    bus,
-    Date.now,
-  )({
+  await council.core.ledger.give({
     userId,
     credits: 50,
     source: 'other',

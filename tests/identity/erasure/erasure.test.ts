@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectionStatus } from '#projections/engine/checkpoint.ts';
 import { projections } from '#projections/index.ts';
 import { rebuild } from '#projections/engine/rebuild.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import {
   applyErasures,
   askForErasure,
@@ -49,14 +48,11 @@ async function leave(app: TestApp, person: Person, more: object = {}): Promise<R
 }
 
 async function give(app: TestApp, person: Person, credits = 200): Promise<void> {
-  const { sealer, bus } = app.core;
+  const { sealer } = app.core;
   await sealer.createDataKey('account', person.userId, person.userId);
   const stream = creditStream(person.userId);
   const note = await sealer.seal(person.userId, { stream, field: 'note' }, canaries.note);
-  await createGiveCredits(
-    bus,
-    Date.now,
-  )({
+  await app.core.ledger.give({
     userId: person.userId,
     credits,
     source: 'other',
@@ -255,10 +251,7 @@ describe('a person who has used everything', () => {
 
   test('has an account that takes nothing any more', async () => {
     await expect(
-      createGiveCredits(
-        council.core.bus,
-        Date.now,
-      )({
+      council.core.ledger.give({
         userId: person.userId,
         credits: 5,
         source: 'bonus',
@@ -415,7 +408,7 @@ describe('a job that is killed', () => {
     const person = await app.signUp();
     await give(app, person);
     const runs = [await drafted(app, person), await drafted(app, person)];
-    await app.core.holds.reserve({
+    await app.core.ledger.reserve({
       userId: person.userId,
       runId: runs[0]?.id ?? '',
       credits: 4,
@@ -550,10 +543,10 @@ describe('what has to be waited for', () => {
     await leave(app, person);
     const runId = newId('opt');
     const hold = { userId: person.userId, runId, credits: 4, month: '2026-11', limit: -1 };
-    await app.core.holds.reserve({ ...hold, actor: person.userId });
+    await app.core.ledger.reserve({ ...hold, actor: person.userId });
     const erasure = erasureOf(app.core);
     expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'close-account' });
-    await app.core.holds.settle({
+    await app.core.ledger.settle({
       userId: person.userId,
       runId,
       settlement: { kind: 'release' },

@@ -30,7 +30,7 @@ import { storyOf } from '#tests/web/support/run-story.ts';
 const seatCount = fc.integer({ min: 3, max: 12 });
 const camp = fc.constantFrom('o1', 'o2', 'o3', null);
 
-/** Placements as they come: + or 0 with the modal decision, − or 0 against it, none without a vote. */
+/** Placements in order: + or 0 with the modal decision, − or 0 against it, none without a vote. */
 const voted = seatCount.chain((count) =>
   fc.tuple(
     ...Array.from({ length: count }, (_none, index) =>
@@ -40,7 +40,6 @@ const voted = seatCount.chain((count) =>
           seat: `S${index + 1}`,
           progress,
           camp: option,
-          // The server rounds to four decimals.
           placement: option === null ? null : (option === 'o1' ? size : -size) / 10_000,
         })),
     ),
@@ -51,7 +50,7 @@ const drawn = (seats: readonly StrandSeat[], twoCamps = false): Strand[] =>
   braidStrands(seats, { modal: 'o1', twoCamps });
 
 describe('the braid', () => {
-  it('runs straight before votes exist', () => {
+  it('the strands run straight before votes exist', () => {
     fc.assert(
       fc.property(seatCount, fc.nat(100), (count, progress) => {
         const seats = Array.from({ length: count }, (_none, index) => ({
@@ -68,7 +67,7 @@ describe('the braid', () => {
     );
   });
 
-  it('stays inside its frame', () => {
+  it('the strands stay inside the frame', () => {
     fc.assert(
       fc.property(voted, fc.boolean(), (seats, twoCamps) => {
         const height = braidHeight(seats.length);
@@ -84,7 +83,7 @@ describe('the braid', () => {
     );
   });
 
-  it('keeps the strands of those who voted apart at the end', () => {
+  it('the strands of voters keep their distance at the end', () => {
     fc.assert(
       fc.property(voted, fc.boolean(), (seats, twoCamps) => {
         const ends = drawn(seats, twoCamps)
@@ -97,7 +96,7 @@ describe('the braid', () => {
     );
   });
 
-  it('draws two camps as two ropes, the modal one above', () => {
+  it('two camps are drawn as two ropes, the modal one above', () => {
     fc.assert(
       fc.property(voted, (seats) => {
         const strands = drawn(seats, true);
@@ -115,7 +114,7 @@ describe('the braid', () => {
     );
   });
 
-  it('orders the ends by how far each seat stands from the majority', () => {
+  it('the ends are ordered by the distance of each seat from the majority', () => {
     fc.assert(
       fc.property(voted, (seats) => {
         const strands = drawn(seats);
@@ -131,7 +130,7 @@ describe('the braid', () => {
     );
   });
 
-  it('is drawn as far as the progress, and the rest goes on from there', () => {
+  it('the braid is drawn up to the progress, and the rest continues from there', () => {
     fc.assert(
       fc.property(voted, (seats) => {
         for (const strand of drawn(seats)) {
@@ -146,11 +145,11 @@ describe('the braid', () => {
     );
   });
 
-  it('gives each column the progress that it stands for', () => {
+  it('each column stands for its share of the progress', () => {
     expect([0, 20, 40, 75, 80, 85, 100].map(reachOf)).toEqual([0, 125, 250, 500, 625, 750, 1000]);
   });
 
-  it('never goes back as the progress goes on', () => {
+  it('the braid never moves backwards as the progress grows', () => {
     fc.assert(
       fc.property(fc.nat(99), (progress) => {
         expect(reachOf(progress + 1)).toBeGreaterThan(reachOf(progress));
@@ -160,19 +159,19 @@ describe('the braid', () => {
 });
 
 describe('the braid of a run', () => {
-  it('shows no side of any seat before the reviews are counted', () => {
+  it('no seat shows a side before the reviews are counted', () => {
     const view = braidOf(storyOf(inReviews()).view());
     expect(view.hasVotes).toBe(false);
     expect(view.seats.every((seat) => seat.placement === null)).toBe(true);
     expect(braidSentence(view)).toBe('7 models at work; no votes yet.');
   });
 
-  it('is getting ready until the first call', () => {
+  it('a run before its first call is shown as getting ready', () => {
     expect(braidOf(storyOf(started()).view()).isGettingReady).toBe(true);
     expect(braidOf(storyOf(inReviews()).view()).isGettingReady).toBe(false);
   });
 
-  it('of a draft that was cancelled says that no model was asked and nothing was held', () => {
+  it('a draft that was cancelled shows that no model was called and nothing was held', () => {
     const story = storyOf(created().given(cancel));
     const view = braidOf(story.view());
     expect(view.isGettingReady).toBe(false);
@@ -184,7 +183,7 @@ describe('the braid of a run', () => {
     );
   });
 
-  it('ends the strand of a seat that dropped out in its first column, with the reason', () => {
+  it('the strand of a seat that dropped out ends in its first column, with the reason', () => {
     const script = started()
       .died(['opinion.R2'])
       .answered(opinionsOf(['S1', 'S2']));
@@ -193,7 +192,7 @@ describe('the braid of a run', () => {
     expect(reachOf(seat?.progress ?? 100)).toBeLessThan(braidWidth / 4);
   });
 
-  it('places every voter once the votes are in, and says how many stand with the majority', () => {
+  it('every voter is placed once the votes are counted, with the size of the majority', () => {
     const dissenters = ['R1', 'R2'];
     const script = inReviews().answered(reviewsOf(allSeats), (slot, state) => {
       if (!('order' in state)) throw new Error('Reviews have an order');
@@ -206,7 +205,7 @@ describe('the braid of a run', () => {
     expect(braidSentence(view)).toBe('5 of 7 models stand with the majority.');
   });
 
-  it('arrives when the run is completed', () => {
+  it('the strands arrive when the run is completed', () => {
     expect(braidOf(storyOf(inSynthesis()).view()).seats[0]?.progress).toBeLessThan(100);
     expect(braidOf(storyOf(closed()).view()).seats[0]?.progress).toBe(100);
   });

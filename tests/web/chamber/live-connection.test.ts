@@ -8,7 +8,6 @@ import {
   type StreamMessage,
 } from '#web/live/connection.ts';
 
-/** One request for the stream, answered by the test. */
 type Visit = {
   url: string;
   headers: Headers;
@@ -48,7 +47,7 @@ beforeEach(() => {
     onStatus: (status) => statuses.push(status),
     onServerTime: () => undefined,
     onMissing: (id) => missing.push(id),
-    // The middle of the jitter: the steps of the backoff as they are written.
+    // The middle of the jitter, so that the delays are exactly the backoff.
     random: () => 0.5,
   };
   connection = createConnection(ports);
@@ -136,7 +135,7 @@ const fact = {
 };
 
 describe('the stream', () => {
-  it('is asked for with the token, and is connected as soon as the server accepts', async () => {
+  it('the stream is opened with the token and is connected once the server accepts it', async () => {
     const first = await connected();
     expect(first.url).toBe('/api/stream');
     expect(first.headers.get('authorization')).toBe('Bearer token-1');
@@ -144,7 +143,7 @@ describe('the stream', () => {
     expect(statuses.map((one) => one.status)).toEqual(['connecting', 'connected']);
   });
 
-  it('hands on its messages in order, pings aside', async () => {
+  it('messages are passed on in order, without pings', async () => {
     const first = await connected();
     first.say('fact', fact, 'e.1.1');
     first.say('ping', {});
@@ -153,7 +152,7 @@ describe('the stream', () => {
     expect(messages.map((message) => message.kind)).toEqual(['fact', 'delta']);
   });
 
-  it('survives a message that breaks its contract', async () => {
+  it('the stream survives a message that breaks its contract', async () => {
     vi.spyOn(console, 'error').mockReturnValue(undefined);
     const first = await connected();
     first.say('fact', { type: 'SomethingNew' });
@@ -162,7 +161,7 @@ describe('the stream', () => {
     expect(messages.map((message) => message.kind)).toEqual(['delta']);
   });
 
-  it('goes on after the last id when it breaks off', async () => {
+  it('the stream resumes after its last id when it breaks off', async () => {
     const first = await connected();
     first.say('fact', fact, 'e.1.7');
     first.say('delta', delta);
@@ -172,7 +171,7 @@ describe('the stream', () => {
     expect(at(1).headers.get('last-event-id')).toBe('e.1.7');
   });
 
-  it('waits 1, 2, 5, 10 and 10 s between tries, and 1 s again after one that worked', async () => {
+  it('the stream waits 1, 2, 5, 10 and 10 s between attempts, and 1 s again after a success', async () => {
     connection.start();
     await settle();
     for (const [index, seconds] of [1, 2, 5, 10, 10].entries()) {
@@ -191,17 +190,17 @@ describe('the stream', () => {
     expect(visits).toHaveLength(7);
   });
 
-  it('comes back no sooner than the server asks, and by chance a little later', async () => {
+  it('the stream waits at least as long as the server says, plus a random delay', async () => {
     connection.start();
     await settle();
     at(0).refuse(429, 'Too many streams', { 'retry-after': '20' });
-    // Half of what chance may add, which is half of the 20 s.
+    // Half of the random part, which is half of the 20 s.
     await vi.advanceTimersByTimeAsync(24_999);
     expect(visits).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(visits).toHaveLength(2);
     at(1).refuse(429, 'Too many streams', { 'retry-after': '86400' });
-    // A day is not believed.
+    // A Retry-After of a day is capped.
     await vi.advanceTimersByTimeAsync(375_000);
     expect(visits).toHaveLength(3);
     at(2).refuse(429, 'Too many streams', { 'retry-after': 'Sun, 22 Nov 2026 12:00:00 GMT' });
@@ -209,7 +208,7 @@ describe('the stream', () => {
     expect(visits).toHaveLength(4);
   });
 
-  it('does not wait when somebody hurries it', async () => {
+  it('the stream reconnects at once on request', async () => {
     connection.start();
     await settle();
     at(0).breakOff();
@@ -219,7 +218,7 @@ describe('the stream', () => {
     expect(visits).toHaveLength(2);
   });
 
-  it('takes 40 s without a word for a dead connection', async () => {
+  it('the stream treats 40 s of silence as a dead connection', async () => {
     const first = await connected();
     first.say('ping', {});
     await vi.advanceTimersByTimeAsync(39_000);
@@ -230,7 +229,7 @@ describe('the stream', () => {
     expect(visits).toHaveLength(2);
   });
 
-  it('watches a run from a snapshot on, and stops watching without one', async () => {
+  it('the stream watches a run from a snapshot on, and stops watching without one', async () => {
     const first = await connected();
     first.say('fact', fact, 'e.1.7');
     await settle();
@@ -247,7 +246,7 @@ describe('the stream', () => {
     expect(at(2).headers.get('last-event-id')).toBe('e.1.9');
   });
 
-  it('says which run is not there, and goes on without it', async () => {
+  it('the stream reports a missing run and continues without it', async () => {
     connection.watch('opt_gone');
     connection.start();
     await settle();
@@ -257,7 +256,7 @@ describe('the stream', () => {
     expect(at(1).url).toBe('/api/stream');
   });
 
-  it('ends for good when nobody is signed in, and begins again when told', async () => {
+  it('the stream ends when the session ends, and starts again on request', async () => {
     token = null;
     connection.start();
     await settle();
@@ -269,7 +268,7 @@ describe('the stream', () => {
     expect(at(0).headers.get('authorization')).toBe('Bearer token-2');
   });
 
-  it('asks for a new token when the server no longer knows the old one', async () => {
+  it('the stream gets a new token when the server refuses the old one', async () => {
     connection.start();
     await settle();
     at(0).refuse(401);
@@ -279,7 +278,7 @@ describe('the stream', () => {
     expect(visits).toHaveLength(2);
   });
 
-  it('is closed while paused, and goes on after the last id', async () => {
+  it('a paused stream is closed, and resumes after its last id', async () => {
     const first = await connected();
     first.say('fact', fact, 'e.1.7');
     await settle();
@@ -299,20 +298,23 @@ describe('a stream that says bye', () => {
     ['token', 'e.1.7', 1],
     ['session', 'e.1.7', 1],
     ['overflow', null, 0],
-  ] as const)('for %s comes back after the time it named', async (reason, id, asked) => {
-    const first = await connected();
-    first.say('fact', fact, 'e.1.7');
-    first.say('bye', { reason, retry_ms: 700 });
-    await vi.advanceTimersByTimeAsync(699);
-    expect(visits).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(at(1).headers.get('last-event-id')).toBe(id);
-    expect(renewals).toBe(asked);
-  });
+  ] as const)(
+    'a stream that the server ends with %s reopens after the stated time',
+    async (reason, id, asked) => {
+      const first = await connected();
+      first.say('fact', fact, 'e.1.7');
+      first.say('bye', { reason, retry_ms: 700 });
+      await vi.advanceTimersByTimeAsync(699);
+      expect(visits).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(at(1).headers.get('last-event-id')).toBe(id);
+      expect(renewals).toBe(asked);
+    },
+  );
 });
 
 describe('the words for the connection', () => {
-  it('are those of a first try that fails, of being offline and of a refusal', async () => {
+  it('the connection line describes a failed first attempt, being offline and a refusal', async () => {
     connection.start();
     await settle();
     at(0).breakOff();
@@ -329,7 +331,7 @@ describe('the words for the connection', () => {
     expect(statuses.at(-1)).toEqual({ status: 'error', message: 'Too many streams' });
   });
 
-  it('tell how old the page is after a break', async () => {
+  it('the connection line states the age of the page after a break', async () => {
     const first = await connected();
     first.say('ping', {});
     await settle();
@@ -345,7 +347,7 @@ describe('the words for the connection', () => {
     [{ status: 'reconnecting' }, 12_400, 'Reconnecting, last update 12 s ago'],
     [{ status: 'offline' }, 5_000, 'Offline: the run continues, this page will catch up'],
     [{ status: 'error', message: 'Connection failed' }, null, 'Error: Connection failed'],
-  ] as const)('%o', (state, agoMs, words) => {
+  ] as const)('the connection line describes %o', (state, agoMs, words) => {
     expect(connectionWords(state, agoMs)).toBe(words);
   });
 });

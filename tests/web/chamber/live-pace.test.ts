@@ -10,14 +10,14 @@ afterEach(() => {
 });
 
 describe('the pace of drawing', () => {
-  it('is 10, 5, 4 and 1 times a second', () => {
+  it('the screen is drawn 10, 5, 4 or 1 times a second', () => {
     expect(drawingInterval(shown, false)).toBe(100);
     expect(drawingInterval(shown, true)).toBe(200);
     expect(drawingInterval({ ...shown, reducedMotion: true }, false)).toBe(250);
     expect(drawingInterval({ hidden: true, reducedMotion: true }, false)).toBe(1_000);
   });
 
-  it('draws at once after a rest, then at most once in each interval', () => {
+  it('a change is drawn at once after a pause, then at most once per interval', () => {
     const drawn: number[] = [];
     const pace = createPace(
       () => drawn.push(performance.now()),
@@ -31,7 +31,7 @@ describe('the pace of drawing', () => {
     expect(drawn.map((at) => at - began)).toEqual([...Array(11).keys()].map((n) => n * 100));
   });
 
-  it('draws nothing when nothing changed, and nothing once it is stopped', () => {
+  it('nothing is drawn without a change or after a stop', () => {
     const draw = vi.fn<() => void>();
     const pace = createPace(draw, () => shown);
     vi.advanceTimersByTime(5_000);
@@ -42,7 +42,7 @@ describe('the pace of drawing', () => {
     expect(draw).not.toHaveBeenCalled();
   });
 
-  it('halves after a second in which the page could not keep up, and recovers', () => {
+  it('the rate halves after a second in which the page could not keep up, and recovers', () => {
     let blockedMs = 0;
     const fake = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => fake() + blockedMs);
@@ -53,7 +53,7 @@ describe('the pace of drawing', () => {
       },
       () => shown,
     );
-    /** Draws in so many seconds, when something blocks the page for so long before each. */
+    /** Counts draws within so many seconds when each is delayed by so many milliseconds. */
     const drawingsIn = (seconds: number, blockMs: number): number => {
       drawn = 0;
       const until = performance.now() + seconds * 1_000;

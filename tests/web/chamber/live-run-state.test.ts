@@ -39,16 +39,16 @@ const writing = (): RunState => {
 };
 
 describe('the facts of a run', () => {
-  it('fold to the same view as the server folds', () => {
+  it('facts fold to the same view as on the server', () => {
     expect(story.facts.reduce(withFact, begin()).view).toEqual(story.view());
   });
 
-  it('change nothing when they come twice or late', () => {
+  it('facts that arrive twice or late change nothing', () => {
     const all = story.facts.reduce(withFact, begin());
     expect(story.facts.reduce(withFact, all)).toBe(all);
   });
 
-  it('of other runs and other kinds are ignored', () => {
+  it('facts of other runs and other kinds are ignored', () => {
     const state = begin();
     const [, second] = story.facts;
     if (!second) throw new Error('The story has two facts at least');
@@ -56,7 +56,7 @@ describe('the facts of a run', () => {
     expect(withFact(state, { ...second, entity: { kind: 'run_row', id: runId } })).toBe(state);
   });
 
-  it('wait when one before them is missing, and apply when it comes', () => {
+  it('facts wait for a missing predecessor and apply when it arrives', () => {
     const [, second, third, fourth] = story.facts;
     if (!second || !third || !fourth) throw new Error('The story has four facts at least');
     const waiting = withFact(withFact(begin(), fourth), third);
@@ -67,18 +67,18 @@ describe('the facts of a run', () => {
     expect(isTorn(whole)).toBe(false);
   });
 
-  it('that waited apply on top of a fresh copy', () => {
+  it('waiting facts apply on top of a fresh copy', () => {
     const torn = story.facts.slice(5).reduce(withFact, begin());
     expect(torn.view.version).toBe(1);
     expect(withCopy(torn, story.view(8)).view).toEqual(story.view());
   });
 
-  it('are not undone by a copy that is older than they are', () => {
+  it('facts are not undone by an older copy', () => {
     const all = story.facts.reduce(withFact, begin());
     expect(withCopy(all, story.view(3))).toBe(all);
   });
 
-  it('end in the same view in whatever order, how often and with whichever copies they come', () => {
+  it('facts end in the same view in any order, with any repeats and any copies', () => {
     const steps = fc.array(
       fc.oneof(
         { arbitrary: fc.record({ fact: fc.nat(story.facts.length - 1) }), weight: 8 },
@@ -96,7 +96,7 @@ describe('the facts of a run', () => {
           const fact = story.facts[step.fact];
           return fact ? withFact(state, fact) : state;
         }, begin());
-        // However it got there, what is shown is a state that the run was really in.
+        // However it got there, the state shown is one that the run was in.
         expect(wild.view).toEqual(story.view(wild.view.version));
         expect(story.facts.reduce(withFact, wild).view).toEqual(story.view());
       }),
@@ -106,42 +106,42 @@ describe('the facts of a run', () => {
 });
 
 describe('words as they stream', () => {
-  it('add up, and move the progress of their seat', () => {
+  it('streamed words add up and move the progress of their seat', () => {
     const first = withDelta(writing(), delta());
     const second = withDelta(first, delta({ offset: 11, text: ' and learn', progress: 40 }));
     expect(second.texts['opinion.S1']?.text).toBe('Begin small and learn');
     expect(second.view.calls['opinion.S1']?.streamed).toBe(0.4);
   });
 
-  it('are taken once, however often and however they overlap', () => {
+  it('streamed words are applied once, however they repeat or overlap', () => {
     const first = withDelta(writing(), delta());
     expect(withDelta(first, delta())).toBe(first);
     const overlapping = withDelta(first, delta({ offset: 6, text: 'small now' }));
     expect(overlapping.texts['opinion.S1']?.text).toBe('Begin small now');
   });
 
-  it('show where some are missing', () => {
+  it('missing words are marked as a gap', () => {
     const late = withDelta(writing(), delta({ offset: 300, text: 'so it is.' }));
     expect(late.texts['opinion.S1']?.text).toBe('… so it is.');
     const gap = withDelta(late, delta({ offset: 400, text: 'Then' }));
     expect(gap.texts['opinion.S1']?.text).toBe('… so it is. … Then');
   });
 
-  it('begin again with a new attempt, and an older attempt adds nothing', () => {
+  it('streamed words restart with a new attempt, and an older attempt adds nothing', () => {
     const first = withDelta(writing(), delta());
     const second = withDelta(first, delta({ attempt: 2, text: 'Again' }));
     expect(second.texts['opinion.S1']?.text).toBe('Again');
     expect(withDelta(second, delta({ offset: 11, text: ' more' }))).toBe(second);
   });
 
-  it('are gone when the call has ended, and come back for no delta', () => {
+  it('streamed words disappear when the call ends, and no delta restores them', () => {
     const answered = storyOf(started().answered(opinionsOf(['S1'])));
     const after = answered.facts.reduce(withFact, withDelta(writing(), delta()));
     expect(after.texts).toEqual({});
     expect(withDelta(after, delta({ offset: 900 }))).toBe(after);
   });
 
-  it('never move the progress back, nor does a copy without it', () => {
+  it('neither streamed words nor a copy without progress moves the progress back', () => {
     const far = withDelta(writing(), delta({ progress: 60 }));
     const back = withDelta(far, delta({ offset: 11, text: ' x', progress: 10 }));
     expect(back.view.calls['opinion.S1']?.streamed).toBe(0.6);
@@ -153,7 +153,7 @@ describe('words as they stream', () => {
     expect(copied.view.calls['opinion.S1']?.streamed).toBe(0.6);
   });
 
-  it('of another run are ignored', () => {
+  it('streamed words of another run are ignored', () => {
     const state = withCopy(null, storyOf(inReviews()).view());
     expect(withDelta(state, delta({ run: 'opt_other' }))).toBe(state);
   });

@@ -7,8 +7,8 @@ import { plainWords, storyOf, type Words } from '#tests/web/support/run-story.ts
 import { member, serveSite, type Site } from '#tests/web/support/site.ts';
 
 /**
- * Models and people write what they like. Every place of a run that shows a text is given each text
- * of this corpus: nothing may run, nothing may be loaded, and no link may lead but to https.
+ * Models and users can write anything. Every place that shows a run's text gets each text of this
+ * corpus: nothing may run or load, and links may lead only to https.
  */
 const corpus = [
   '<script>document.title = "owned"</script>',
@@ -46,7 +46,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Every text in every place, each where it is read by itself. */
+/** Every text in every place. */
 function hostile(): Partial<Words> {
   const text = corpus.join('\n\n');
   const cited = corpus.map((one) => ({ text: one, claim_ids: ['c1', one] }));
@@ -92,7 +92,7 @@ async function visit(path: string): Promise<Visit> {
   return { page, requests, close: async () => context.close() };
 }
 
-/** Everything on the page that could run, load or lead somewhere. */
+/** Every element that could run, load or lead elsewhere. */
 async function dangers(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const main = document.querySelector('main');
@@ -119,7 +119,7 @@ async function dangers(page: Page): Promise<string[]> {
 }
 
 describe('hostile text', () => {
-  it('is harmless on the result and in the chamber', async () => {
+  it('hostile text is harmless on the result and in the chamber', async () => {
     const story = storyOf(closed(), hostile());
     site.answer(runServer(story, story.facts.length).api);
     const result = await visit(`/optimizations/${runId}`);
@@ -144,7 +144,7 @@ describe('hostile text', () => {
   });
 });
 
-it('hostile text is shown as it is while it streams', async () => {
+it('hostile text is shown verbatim while it streams', async () => {
   const story = storyOf(started().given(begin('opinion.S1', 1, noon)));
   const server = runServer(story, story.facts.length);
   site.answer(server.api);

@@ -34,7 +34,7 @@ import { money } from '#web/ui/text/figures.ts';
 import { ledger, purchaseOf } from '#tests/web/support/credit-story.ts';
 
 describe('the tier of a balance', () => {
-  it('changes at 50, 20 and 10 credits', () => {
+  it('the tier of a balance changes at 50, 20 and 10 credits', () => {
     expect([500, 50, 49, 20, 19, 10, 9, 0].map(creditTier)).toEqual([
       'plenty',
       'plenty',
@@ -47,11 +47,11 @@ describe('the tier of a balance', () => {
     ]);
   });
 
-  it('offers more credits under 20', () => {
+  it('the page offers more credits below 20', () => {
     expect(lowCredits).toBe(20);
   });
 
-  it('is well stocked above 20 credits, not at 20', () => {
+  it('a balance is well stocked above 20 credits, not at 20', () => {
     expect([21, 20, 0].map(stockWords)).toEqual(['Well stocked', 'Running low', 'Running low']);
   });
 });
@@ -81,7 +81,7 @@ describe('what was bought, used and is left', () => {
       '20 refunded or taken back',
     ],
     ['figures of two moments', { ...nothing, ...bought, ...used, available_credits: 20 }, null],
-  ])('add up with what went back: %s', (_, balance, words) => {
+  ])('bought, used and returned credits add up: %s', (_, balance, words) => {
     expect(takenBackWords(balance, 'en-US')).toBe(words);
   });
 });
@@ -93,15 +93,15 @@ describe('the bars of a year', () => {
     { month: '2026-11', credits: 14 },
   ];
 
-  it('begin at zero and measure against the tallest', () => {
+  it('the bars start at zero and are scaled to the tallest', () => {
     expect(barShares(months)).toEqual([0, 1, 0.5]);
   });
 
-  it('stand at nought in a month in which more came back than was used', () => {
+  it('a month with more returned than used has a bar of 0', () => {
     expect(barShares([{ month: '2026-11', credits: -7 }])).toEqual([0]);
   });
 
-  it('never leave their frame', () => {
+  it('the bars never leave their frame', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -1_000_000, max: 1_000_000 })), (amounts) => {
         const shares = barShares(amounts.map((credits) => ({ month: '2026-11', credits })));
@@ -110,12 +110,12 @@ describe('the bars of a year', () => {
     );
   });
 
-  it('name months as UTC months, wherever the browser is', () => {
+  it('the bars name UTC months in every time zone', () => {
     expect(shortMonth('2026-11', 'en-US')).toBe('Nov');
     expect(longMonth('2026-01', 'en-US')).toBe('January 2026');
   });
 
-  it('say in a sentence what they show', () => {
+  it('the bars are summarised in a sentence', () => {
     expect(consumptionSentence(months, 'en-US')).toBe(
       'Credits consumed from September 2026 to November 2026. This month 14; most in October 2026 with 28.',
     );
@@ -123,7 +123,7 @@ describe('the bars of a year', () => {
 });
 
 describe('a line of the ledger in words', () => {
-  it('has a word for each type and each cause, whichever sign it has', () => {
+  it('every type and cause of a line has a word, whatever its sign', () => {
     expect(TransactionType.options.map((type) => transactionWords[type])).toEqual([
       'Purchase',
       'Consumption',
@@ -144,13 +144,16 @@ describe('a line of the ledger in words', () => {
     ['inquiry', 12, 'Inquiry ended'],
     ['debt', -12, 'Debt'],
     ['debt', 12, 'Debt cancelled'],
-  ] as const)('calls %s of %i credits "%s", and says why', (reason_code, amount, word) => {
-    const words = lineWords({ reason_code, amount });
-    expect(words.word).toBe(word);
-    expect(words.note).not.toBeNull();
-  });
+  ] as const)(
+    'a line %s of %i credits is called "%s" and says why',
+    (reason_code, amount, word) => {
+      const words = lineWords({ reason_code, amount });
+      expect(words.word).toBe(word);
+      expect(words.note).not.toBeNull();
+    },
+  );
 
-  it('leads to its run, else to its purchase, else to the purchase of its lot', () => {
+  it('a line links to its run, else to its purchase, else to the purchase of its lot', () => {
     const ofRun = { reason_code: 'run', run_id: 'opt_1', lot_id: 'lot_1' } as const;
     expect(lineTarget(ofRun)).toEqual({ kind: 'run', runId: 'opt_1' });
     expect(lineTarget({ reason_code: 'purchase', purchase_id: 'pur_1', lot_id: 'lot_1' })).toEqual({
@@ -161,24 +164,24 @@ describe('a line of the ledger in words', () => {
       kind: 'purchase',
       anchor: 'lot-lot_1',
     });
-    // Nothing was paid for it, so there is no purchase to see.
+    // Nothing was paid for it, so there is no purchase to show.
     expect(lineTarget({ reason_code: 'bonus', lot_id: 'lot_1' })).toBeNull();
   });
 });
 
 describe('a history that is filtered', () => {
-  it('keeps the lines of a type, and all without one', () => {
+  it('the history keeps the lines of a type, and all without one', () => {
     expect(filtered(ledger, 'bonus').map(({ amount }) => amount)).toEqual([50]);
     expect(filtered(ledger, undefined)).toHaveLength(ledger.length);
   });
 
-  it('counts money that went back as a refund', () => {
+  it('the history counts returned money as a refund', () => {
     const refunds = filtered(ledger, 'refund').map((line) => line.reason_code);
     expect(refunds).toContain('cash_refund');
     expect(refunds).toContain('run_return');
   });
 
-  it('names the months of its lines once each, newest first', () => {
+  it('the history names the months of its lines once each, newest first', () => {
     const lines = [
       '2026-11-20T09:00:00.000Z',
       '2026-11-01T00:00:00.000Z',
@@ -187,7 +190,7 @@ describe('a history that is filtered', () => {
     expect(monthsOf(lines)).toEqual(['2026-11', '2026-10']);
   });
 
-  it('says what it left out, and how far it was looked through', () => {
+  it('the history says what it left out and how far it was searched', () => {
     const said = (filter: Parameters<typeof foundSentence>[0], isAll: boolean) =>
       foundSentence(filter, { shown: 2, searched: 50, isAll }, 'en-US');
     expect(said({}, true)).toBeNull();
@@ -203,7 +206,7 @@ describe('a history that is filtered', () => {
 });
 
 describe('a table for spreadsheets', () => {
-  it('quotes what would end a cell, and gives nothing that would be a formula', () => {
+  it('a CSV quotes what would end a cell, and contains no formulas', () => {
     const table = csv([
       ['a,b', 'say "x"', -3, undefined],
       ['=1+1', '-2', ' @x', 'line\nline'],
@@ -211,7 +214,7 @@ describe('a table for spreadsheets', () => {
     expect(table).toBe(`\uFEFF"a,b","say ""x""",-3,\r\n'=1+1,'-2,' @x,"line\nline"\r\n`);
   });
 
-  it('has a column for every member of a line, and a row for each line', () => {
+  it("the history's CSV has a column for every member of a line, and a row for each line", () => {
     const [head, first, ...rest] = historyCsv(ledger).split('\r\n');
     expect(head).toBe(
       '\uFEFFid,created_at,transaction_type,reason_code,description,amount,balance_after,run_id,purchase_id,lot_id',
@@ -222,14 +225,14 @@ describe('a table for spreadsheets', () => {
 });
 
 describe('money', () => {
-  it('is written to its smallest unit, whatever that is, with its minus before it', () => {
+  it('an amount is written to its smallest unit, with its minus first', () => {
     expect(money(1_000, 'usd', 'en-US')).toBe('$10.00');
     expect(money(-615, 'usd', 'en-US')).toBe('−$6.15');
     expect(money(1_850, 'eur', 'en-US')).toBe('€18.50');
     expect(money(500, 'jpy', 'en-US')).toBe('¥500');
   });
 
-  it('of a refund is named beside its credits, with what became of it', () => {
+  it('a refund names its money and credits with its outcome', () => {
     const refund = { credits: 1, amount_cents: 50, currency: 'usd' };
     const amount = money(50, 'usd');
     expect(refundWords({ ...refund, status: 'pending' }).note).toBe(
@@ -240,7 +243,7 @@ describe('money', () => {
     );
   });
 
-  it('that goes back with an account is that of all its purchases together', () => {
+  it('the refund of an account is the sum of its purchases', () => {
     const refundable = { credits: 12, amount_cents: 600, until: '', ends_plan: false };
     expect(refundOf([purchaseOf(1, { refundable }), purchaseOf(2, { refundable })])).toEqual({
       credits: 24,
@@ -249,7 +252,7 @@ describe('money', () => {
     expect(refundOf([purchaseOf(3, { refundable: null })])).toBeNull();
   });
 
-  it('may have moved when no answer came, and has not when the answer was no', () => {
+  it('a refund without a response may have happened, and a refused one has not', () => {
     const failure = (status: number) =>
       refundFailure(new ApiProblem({ status, code: 'any', message: 'No.' }));
     for (const status of [0, 500, 503]) {
@@ -267,7 +270,7 @@ describe('money', () => {
 });
 
 describe('a share of what was used', () => {
-  it('is never more than all of it, nor less than nothing', () => {
+  it('a share is never above 1 nor below 0', () => {
     expect([shareOf(8, 16), shareOf(5, 0), shareOf(20, 14), shareOf(-1, 14)]).toEqual([
       0.5, 0, 1, 0,
     ]);
@@ -275,14 +278,14 @@ describe('a share of what was used', () => {
 });
 
 describe('what follows from the ledger', () => {
-  it('is cached below the key that the stream makes stale with each change of the balance', () => {
+  it('every query of the ledger is cached below the key that the stream invalidates', () => {
     for (const { queryKey } of [purchasesQuery, statementMonthsQuery, statementQuery('2026-11')])
       expect(queryKey[0]).toBe('credits');
   });
 });
 
 describe('the day of a line', () => {
-  it('is that of its month in UTC', () => {
+  it('the day of a line is a UTC day', () => {
     expect(shortDay('2026-11-01T00:00:00.000Z', 'en-US')).toBe('Nov 1');
   });
 });

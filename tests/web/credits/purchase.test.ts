@@ -40,14 +40,14 @@ describe('what a package is worth', () => {
     ['boost-20', fast, '5 runs, $2 per run', null],
     ['boost-125', balanced, '8 runs, $5.60 per run', 'and 13 credits left'],
     ['empire-builder', balanced, '28 runs, $5.25 per run', 'and 8 credits left'],
-  ] as const)('%s in runs of %o', (id, strategy, main, rest) => {
+  ] as const)('the package %s is worth runs of %o', (id, strategy, main, rest) => {
     expect(worthInWords(packageOf(id), strategy, [fast, balanced], 'en-US')).toEqual({
       main,
       rest,
     });
   });
 
-  it('names the dearest strategy that it pays, and none where it pays no run at all', () => {
+  it('a package names the dearest strategy it pays, or none', () => {
     const slow = { ...fast, id: 'slow', name: 'Slow', credits: 8 };
     const small = packageOf('opportunity-finder');
     expect(worthInWords(small, balanced, [fast, slow, balanced]).main).toBe('Pays 1 Slow run');
@@ -57,7 +57,7 @@ describe('what a package is worth', () => {
     });
   });
 
-  it('never promises more runs than its credits pay for', () => {
+  it('a package never promises more runs than its credits pay for', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),
@@ -71,7 +71,7 @@ describe('what a package is worth', () => {
     );
   });
 
-  it('is counted in the recommended strategy first, else in the first there is', () => {
+  it('packages are counted in the recommended strategy, else in the first', () => {
     expect(firstStrategy([fast, balanced])).toBe(balanced);
     expect(firstStrategy([fast])).toBe(fast);
     expect(firstStrategy([])).toBeNull();
@@ -80,7 +80,7 @@ describe('what a package is worth', () => {
 
 describe('the address of the payment page', () => {
   it.each(['https://pay.example/c/1', 'http://127.0.0.1:4242/dev/stripe/checkout/1'])(
-    'may be %s',
+    'the address of the payment page may be %s',
     (address) => {
       expect(providerAddress(address)).toBe(address);
     },
@@ -94,7 +94,7 @@ describe('the address of the payment page', () => {
     'javascript:alert(1)',
     'data:text/html,x',
     'file:///x',
-  ])('is never %s', (address) => {
+  ])('the address of the payment page is never %s', (address) => {
     expect(providerAddress(address)).toBeNull();
   });
 });
@@ -108,7 +108,7 @@ describe('why the payment page did not open', () => {
     [problem(400, 'unknown-package'), /no longer offered/, 'packages'],
     [problem(500, 'internal'), /^The server had a problem/, 'again'],
     [problem(0, 'network'), /^Network error occurred/, 'again'],
-  ] as const)('%s', (error, words, next) => {
+  ] as const)('a payment page that did not open is explained for %s', (error, words, next) => {
     const refusal = refusalOf(error);
     expect(refusal.sentence).toMatch(words);
     expect(refusal.sentence).not.toContain('internal words');
@@ -124,7 +124,7 @@ describe('the words after a payment', () => {
     receipt_by_email: true,
   } as const;
 
-  it('thank with the specified sentence', () => {
+  it('a paid checkout shows the specified sentence', () => {
     expect(purchasedSentence(50)).toBe(
       'Successfully purchased 50 credits! Your balance has been updated.',
     );
@@ -139,9 +139,12 @@ describe('the words after a payment', () => {
       'All of them settled what your account owed. Your account still owes 7 credits, and no optimization can start before they are settled.',
     ],
     [0, 1, 'Your account owes 1 credit, and no optimization can start before that is settled.'],
-  ])('say that %i settled a debt of which %i are left', (settled_credits, debt_credits, words) => {
-    expect(debtSentence({ ...of, settled_credits }, { debt_credits })).toBe(words);
-  });
+  ])(
+    'the page says that %i credits settled a debt of which %i are left',
+    (settled_credits, debt_credits, words) => {
+      expect(debtSentence({ ...of, settled_credits }, { debt_credits })).toBe(words);
+    },
+  );
 
   it.each([
     ['paid', 'done'],
@@ -149,18 +152,18 @@ describe('the words after a payment', () => {
     ['open', 'pending'],
     ['failed', 'over'],
     ['expired', 'over'],
-  ] as const)('know whether %s is decided', (status, stage) => {
+  ] as const)('the page knows whether the state %s is decided', (status, stage) => {
     expect(wordsOf({ ...of, status }).stage).toBe(stage);
   });
 
   it.each(['open', 'failed', 'expired'] as const)(
-    'say of %s whether money may have moved',
+    'the page says for the state %s whether money may have moved',
     (status) => {
       expect(wordsOf({ ...of, status }).sentence).toMatch(/charged/);
     },
   );
 
-  it('tell whose account the credits are on when the checkout is not this one’s', () => {
+  it('a checkout of another account is reported as such', () => {
     expect(verificationFailure(problem(404, 'not-found'))).toContain('signed in to then');
     expect(verificationFailure(problem(500, 'internal'))).toContain('do not pay again');
   });
@@ -203,16 +206,16 @@ describe('the words of a plan', () => {
       'Ends on December 20, 2026. Nothing more is charged; your credits stay yours.',
     ],
     [{ status: 'ended' }, null, 'Ended', 'It ended on December 20, 2026.'],
-  ] as const)('%o', (change, next, word, sentence) => {
+  ] as const)('the plan is described for %o', (change, next, word, sentence) => {
     expect(said(change, next)).toMatchObject({ word, sentence });
   });
 
-  it('guess no date that is not known', () => {
+  it('an unknown date is never guessed', () => {
     for (const status of ['active', 'past_due', 'cancelling', 'ended'] as const)
       expect(said({ status, current_period_end: null }).sentence).not.toMatch(/20\d\d|Invalid/);
   });
 
-  it('name amount and date in every question', () => {
+  it('every question about a plan names amount and date', () => {
     const changes = [
       { action: 'change', to: packageOf('empire-builder') },
       { action: 'keep', insteadOf: packageOf('empire-builder') },
@@ -227,14 +230,14 @@ describe('the words of a plan', () => {
     expect(questionOf(changes[0], plan, 'en-US').sentences[0]).toContain('$150');
   });
 
-  it.each(['cancel', 'resume'] as const)('say when a %s drops a change', (action) => {
+  it.each(['cancel', 'resume'] as const)('a %s says when it drops a pending change', (action) => {
     const changing = { ...plan, next_package_id: 'empire-builder' };
     const dropped = 'The change that was planned is dropped.';
     expect(questionOf({ action }, changing, 'en-US').sentences).toContain(dropped);
     expect(questionOf({ action }, plan, 'en-US').sentences).not.toContain(dropped);
   });
 
-  it('call leaving a question by no name of an action', () => {
+  it('the button that leaves a question names no action', () => {
     for (const action of ['cancel', 'resume'] as const)
       expect(questionOf({ action }, plan).keep).toBe('Not now');
     for (const action of ['change', 'keep'] as const) {
@@ -243,7 +246,7 @@ describe('the words of a plan', () => {
     }
   });
 
-  it('say that a plan which is not paid ends at once when it is cancelled', () => {
+  it('an unpaid plan ends at once when it is cancelled', () => {
     const unpaid = { ...plan, status: 'past_due', due_cents: 15_000 } as const;
     const [sentence] = questionOf({ action: 'cancel' }, unpaid, 'en-US').sentences;
     expect(sentence).toContain('at once');
@@ -251,19 +254,19 @@ describe('the words of a plan', () => {
     expect(sentence).not.toContain('$25');
   });
 
-  it('count a plan that has ended as none', () => {
+  it('an ended plan counts as none', () => {
     const answer: Plan = { tier: 'free', monthly_limit: 5, plan: { ...plan, status: 'ended' } };
     expect(heldPlan(answer)).toBeNull();
     expect(heldPlan({ ...answer, plan })).toBe(plan);
   });
 
-  it('say what the limit blocks, and what it never does', () => {
+  it('the page says what the limit blocks and what it never blocks', () => {
     expect(limitSentence(5)).toContain('5 runs a month');
     expect(limitSentence(5)).toContain('never blocked');
     expect(limitSentence(-1)).toContain('Unlimited');
   });
 
-  it('show no internal words', () => {
+  it('no sentence contains internal words', () => {
     for (const code of ['payments-unavailable', 'payment-provider', 'internal'])
       expect(planProblem(problem(503, code))).not.toContain('internal words');
   });

@@ -34,7 +34,7 @@ describe('an address that carries a secret', () => {
     ['/?access_token=a&type=magiclink', '/', '/', { access_token: 'a', type: 'magiclink' }],
     ['/?code=abc', '/', '/', { code: 'abc' }],
     ['/?error=access_denied#pricing', '/', '/', { error: 'access_denied', pricing: '' }],
-  ])('%s becomes %s', (path, address, page, values) => {
+  ])('the address %s becomes %s', (path, address, page, values) => {
     expect(taken(path)).toEqual({ address, arrival: { path: page, values } });
   });
 
@@ -47,11 +47,11 @@ describe('an address that carries a secret', () => {
     '/reset-password',
     '/optimizations/opt_1?code=1#claims',
     '/terms#failed-runs',
-  ])('%s has none and stays', (path) => {
+  ])('the address %s has no secret and stays', (path) => {
     expect(taken(path)).toEqual({ address: path, arrival: null });
   });
 
-  it('loses what is empty and what stands where no page looks for it', () => {
+  it('empty and misplaced parameters are dropped', () => {
     expect(taken('/auth/confirm?confirmed=true&access_token=#access_token=a')).toEqual({
       address: '/auth/confirm?confirmed=true',
       arrival: null,
@@ -63,7 +63,7 @@ describe('what /auth/confirm does', () => {
   const arrival = { path: '/auth/confirm', values: { access_token: 'a', refresh_token: 'r' } };
   const nothing = { confirmed: undefined, error: undefined, arrival: null };
 
-  it('signs in with the tokens of a confirmed address', () => {
+  it('a confirmed address signs in with its tokens', () => {
     expect(planOf({ ...nothing, confirmed: 'true', arrival })).toEqual({
       do: 'exchange',
       access: 'a',
@@ -71,13 +71,13 @@ describe('what /auth/confirm does', () => {
     });
   });
 
-  it('asks for the session that may be there when one of the tokens is not', () => {
+  it('a confirmation without both tokens uses an existing session', () => {
     expect(planOf({ ...nothing, confirmed: 'true' })).toEqual({ do: 'restore' });
     const half = { path: '/auth/confirm', values: { access_token: 'a' } };
     expect(planOf({ ...nothing, confirmed: 'true', arrival: half })).toEqual({ do: 'restore' });
   });
 
-  it('says what an error means when it knows it, and never repeats it', () => {
+  it('a known error gets its own sentence, and no error is repeated verbatim', () => {
     const refusal = (error: string) => planOf({ confirmed: 'true', error, arrival });
     expect(refusal('link-expired')).toEqual({
       do: 'refuse',
@@ -88,7 +88,7 @@ describe('what /auth/confirm does', () => {
     }
   });
 
-  it.each([undefined, 'false', '1'])('takes confirmed=%s for no confirmation', (confirmed) => {
+  it.each([undefined, 'false', '1'])('confirmed=%s is no confirmation', (confirmed) => {
     expect(planOf({ ...nothing, confirmed, arrival })).toEqual({
       do: 'refuse',
       sentence: confirmationInvalid,

@@ -52,11 +52,11 @@ describe('a refused sign-up', () => {
     [refused('internal', 500, 'Database insert timeout'), 'Sign up failed', 'Please try again.'],
     [refused('closed', 403, 'Nobody may join now.'), 'Sign up failed', 'Nobody may join now.'],
     [new TypeError('x is not a function'), 'Sign up failed', 'Please try again.'],
-  ])('%s: %s', (failure, title, detail) => {
+  ])('the failure %s is shown as "%s: %s"', (failure, title, detail) => {
     expect(signupRefusal(failure)).toEqual({ title, detail });
   });
 
-  it('stands beside its field, in the words for the field when there are some', () => {
+  it('a refusal is shown beside its field, in the words for the field if there are any', () => {
     const title = 'Email already in use';
     expect(signupFieldErrors(refused('email-in-use', 409, 'Registered.', { title }))).toEqual({
       email: title,
@@ -74,13 +74,13 @@ describe('a refused sign-up', () => {
 });
 
 describe('a code in an address', () => {
-  it('has a sentence when it is one of ours', () => {
+  it('a known code has a sentence', () => {
     expect(sentenceOfCode('link-used')).toBe('This link was already used. Ask for a new one.');
     expect(sentenceOfCode('otp_expired')).toBe(identityProblems['link-expired'].message);
   });
 
   it.each([undefined, '', 'toString', '__proto__', '<b>hello</b>', 'Link-Used'])(
-    'has none for %j',
+    'the code %j has no sentence',
     (code) => expect(sentenceOfCode(code)).toBeNull(),
   );
 });
@@ -90,11 +90,11 @@ describe('an address to be confirmed', () => {
     ['ada@example.com', 'a•••@example.com'],
     ['"a@b"@example.com', '"•••@example.com'],
     ['nonsense', '•••'],
-  ])('%s is shown as %s', (email, masked) => {
+  ])('the address %s is shown as %s', (email, masked) => {
     expect(maskedEmail(email)).toBe(masked);
   });
 
-  it('has a mailbox to open when its provider is known', () => {
+  it('an address of a known provider has a mailbox to open', () => {
     expect(mailboxOf('ada@GMAIL.com')?.url).toBe('https://mail.google.com/');
     expect(mailboxOf('ada@example.com')).toBeNull();
     expect(mailboxOf('ada@gmail.com.example.com')).toBeNull();

@@ -6,7 +6,7 @@ import { safeReturnPath } from '#web/features/identity/sessions/return-path.ts';
 const origin = 'https://sevenfold.example';
 
 describe('the way back after signing in', () => {
-  it('keeps a path of this site with its query and fragment', () => {
+  it('a path of this site is kept with its query and fragment', () => {
     expect(safeReturnPath('/optimizations/opt_1?tab=votes#claims', origin)).toBe(
       '/optimizations/opt_1?tab=votes#claims',
     );
@@ -30,11 +30,11 @@ describe('the way back after signing in', () => {
     '/reset-password?reason=undone',
     '/auth/confirm?confirmed=true',
     '/',
-  ])('goes to the dashboard for %j', (candidate) => {
+  ])('the parameter %j leads to the dashboard', (candidate) => {
     expect(safeReturnPath(candidate, origin)).toBe('/dashboard');
   });
 
-  it('takes any page of this site for its own, those to sign in included', () => {
+  it('every page of this site counts as its own, including the sign-in pages', () => {
     expect(ownPath('/#access_token=a&refresh_token=b', origin)).toBe(
       '/#access_token=a&refresh_token=b',
     );
@@ -43,7 +43,7 @@ describe('the way back after signing in', () => {
     expect(ownPath('https://sevenfold.example/', origin)).toBeNull();
   });
 
-  it('never leaves the site, whatever the parameter says', () => {
+  it('no parameter leads to another site', () => {
     const hostile = fc.oneof(
       fc.string(),
       fc.string({

@@ -4,8 +4,8 @@ import type * as sessionModule from '#web/features/identity/sessions/session.ts'
 import { sessionOf } from '#tests/web/support/site.ts';
 
 /**
- * The session of one or two tabs against a server that keeps one cookie, as the browser does for all
- * its tabs. The locks and the channel between tabs are real; the clock is the test's.
+ * The session of one or two tabs against a server with one cookie, shared by all tabs as in a
+ * browser. The locks and the channel between tabs are real; the clock is the test's.
  */
 type Answer = Response | 'no answer';
 type Tab = {
@@ -16,14 +16,14 @@ type Tab = {
 };
 
 let calls: string[] = [];
-/** What the server answers, by method and path. */
+/** The server's replies, by method and path. */
 let answers: Record<string, () => Answer | Promise<Answer>> = {};
 let minted = 0;
 let said: unknown[] = [];
 let listener: BroadcastChannel;
 const channels = new Set<BroadcastChannel>();
 
-/** Remembers the channels, so that the tabs of one test hear nothing of the next. */
+/** Remembers the channels, so that the tabs of one test do not reach the next. */
 class ListedChannel extends BroadcastChannel {
   constructor(name: string) {
     super(name);
@@ -34,14 +34,14 @@ class ListedChannel extends BroadcastChannel {
 const reply = (data: unknown): Response => Response.json({ data });
 const refused = (status: number): Response =>
   Response.json({ code: 'refused', message: 'Refused' }, { status });
-const nobody = () => refused(401);
+const noSession = () => refused(401);
 
 function signedIn(change: object = {}): Response {
   minted += 1;
   return reply({ ...sessionOf(), token: `secret-${minted}`, ...change });
 }
 
-/** A tab of its own: its modules are its own, and so is what they remember. */
+/** A tab has its own modules and so its own state. */
 async function openTab(): Promise<Tab> {
   const page = new EventTarget();
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
@@ -62,7 +62,7 @@ async function openTab(): Promise<Tab> {
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
 const count = (call: string): number => calls.filter((one) => one === call).length;
 
-/** What goes between tabs and locks passes the event loop, which the test's clock does not move. */
+/** Messages and locks use the event loop, which the test's clock does not move. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -85,7 +85,7 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (path: string, { method }: RequestInit) => {
     const call = `${method} ${path}`;
     calls.push(call);
-    const answer = await (answers[call] ?? nobody)();
+    const answer = await (answers[call] ?? noSession)();
     if (answer === 'no answer') throw new TypeError('Failed to fetch');
     return answer.clone();
   });
@@ -103,7 +103,7 @@ afterEach(() => {
 });
 
 describe('a token that is about to end', () => {
-  it('is left alone while it has 300 s or more, and renewed at the next look after that', async () => {
+  it('a token with 300 s or more is left alone and renewed at the next check after that', async () => {
     const tab = await openTab();
     await seconds(300);
     expect(count('POST /api/auth/refresh')).toBe(0);
@@ -115,7 +115,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(1);
   });
 
-  it('is renewed when somebody comes back to the page, once however many events say so', async () => {
+  it('a token is renewed once when the page is shown again, however many events report it', async () => {
     const tab = await openTab();
     vi.setSystemTime(Date.now() + 400_000);
     tab.focus();
@@ -124,7 +124,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(1);
   });
 
-  it('counts as 3600 s long when the server does not say', async () => {
+  it('a token without a stated lifetime lasts 3600 s', async () => {
     answers['GET /api/auth/session'] = () =>
       signedIn({ expires_at: undefined, expires_in: undefined });
     await openTab();
@@ -135,7 +135,7 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(1);
   });
 
-  it('is counted from its arrival, whatever the clock of this machine says', async () => {
+  it("a token's lifetime is counted from its arrival, whatever the machine's clock says", async () => {
     const { expires_at } = sessionOf();
     vi.setSystemTime(Date.now() + 86_400_000);
     answers['GET /api/auth/session'] = () => signedIn({ expires_at });
@@ -144,14 +144,14 @@ describe('a token that is about to end', () => {
     expect(count('POST /api/auth/refresh')).toBe(0);
   });
 
-  it('does not end the session when nobody answers; the next look tries again', async () => {
+  it('a failed renewal does not end the session, and the next check retries it', async () => {
     const tab = await openTab();
     answers['POST /api/auth/refresh'] = () => 'no answer';
     await seconds(340);
     await settled();
     await seconds(10);
     await settled();
-    // A lost answer is asked for again at once, while the server still knows the try.
+    // A lost reply is requested again at once, while the server still recognises the repeat.
     expect(count('POST /api/auth/refresh')).toBeGreaterThanOrEqual(3);
     expect(await tab.status()).toBe('authenticated');
     answers['POST /api/auth/refresh'] = () => signedIn();
@@ -160,9 +160,9 @@ describe('a token that is about to end', () => {
     expect(await tab.api.currentAccessToken()).toBe('secret-2');
   });
 
-  it('ends the session here when the server refuses to renew it', async () => {
+  it('a refused renewal ends the session here', async () => {
     const tab = await openTab();
-    answers['POST /api/auth/refresh'] = nobody;
+    answers['POST /api/auth/refresh'] = noSession;
     await seconds(330);
     await settled();
     expect(await tab.status()).toBe('expired');
@@ -173,7 +173,7 @@ describe('a token that is about to end', () => {
 });
 
 describe('two tabs', () => {
-  it('that renew at once rotate the cookie once; the other asks for a token of its own', async () => {
+  it('two tabs that renew at once rotate the cookie once, and the other mints its own token', async () => {
     const [first, second] = [await openTab(), await openTab()];
     expect(count('GET /api/auth/session')).toBe(2);
     const slow = Promise.withResolvers<Response>();
@@ -191,7 +191,7 @@ describe('two tabs', () => {
     expect(await first.api.currentAccessToken()).not.toBe(await second.api.currentAccessToken());
   });
 
-  it('wait for each other before they ask', async () => {
+  it('two tabs wait for each other before they renew', async () => {
     await openTab();
     const { promise, resolve: release } = Promise.withResolvers<void>();
     void navigator.locks.request('sevenfold.session', () => promise);
@@ -204,7 +204,7 @@ describe('two tabs', () => {
     expect(calls).toEqual(['GET /api/auth/session', 'GET /api/auth/session']);
   });
 
-  it('never tell each other a token', async () => {
+  it('two tabs never publish a token', async () => {
     const [first, second] = [await openTab(), await openTab()];
     answers['POST /api/auth/login'] = () => signedIn();
     await first.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
@@ -216,7 +216,7 @@ describe('two tabs', () => {
     expect(said).toEqual(['signed-in', 'user-updated', 'signed-out']);
   });
 
-  it('forget what the first person left when another one signs in next door', async () => {
+  it("a tab drops the first user's data when another user signs in in another tab", async () => {
     const tab = await openTab();
     const emptied = vi.fn<() => void>();
     tab.session.onSessionEnd(emptied);
@@ -229,14 +229,14 @@ describe('two tabs', () => {
 });
 
 describe('who is there', () => {
-  it('is asked once by everyone who wants to know at the same time', async () => {
+  it('concurrent reads of the session share one request', async () => {
     const tab = await openTab();
     calls = [];
     await Promise.all([tab.session.restoreSession(), tab.session.restoreSession()]);
     expect(calls).toHaveLength(1);
   });
 
-  it('is nobody without a session, and nothing is renewed then', async () => {
+  it('a visitor without a session renews nothing', async () => {
     answers['GET /api/auth/session'] = () => reply(null);
     const tab = await openTab();
     expect(await tab.status()).toBe('anonymous');
@@ -244,7 +244,7 @@ describe('who is there', () => {
     expect(calls).toEqual(['GET /api/auth/session']);
   });
 
-  it('is not brought back by an answer that was on its way when they left', async () => {
+  it('a reply that arrives after the logout does not restore the session', async () => {
     const tab = await openTab();
     const late = Promise.withResolvers<Response>();
     answers['GET /api/auth/session'] = () => late.promise;
@@ -255,7 +255,7 @@ describe('who is there', () => {
     expect(await tab.api.currentAccessToken()).toBeNull();
   });
 
-  it('is the one who signed in while an older question was still open', async () => {
+  it('a sign-in wins over an older request that is still open', async () => {
     answers['GET /api/auth/session'] = () => reply(null);
     const tab = await openTab();
     const late = Promise.withResolvers<Response>();
@@ -267,7 +267,7 @@ describe('who is there', () => {
     expect((await asked).status).toBe('authenticated');
   });
 
-  it('has left as soon as they say so, and the server is told until it hears', async () => {
+  it('a logout takes effect at once, and the server is notified until it responds', async () => {
     const tab = await openTab();
     answers['POST /api/auth/logout'] = () => 'no answer';
     tab.session.logout();
@@ -275,13 +275,13 @@ describe('who is there', () => {
     await seconds(3);
     answers['POST /api/auth/logout'] = () => reply({ ok: true });
     await seconds(10);
-    const told = count('POST /api/auth/logout');
-    expect(told).toBeGreaterThanOrEqual(2);
+    const notified = count('POST /api/auth/logout');
+    expect(notified).toBeGreaterThanOrEqual(2);
     await seconds(300);
-    expect(count('POST /api/auth/logout')).toBe(told);
+    expect(count('POST /api/auth/logout')).toBe(notified);
   });
 
-  it('goes on where the session had ended, and what failed meanwhile is asked again', async () => {
+  it('a session that resumes repeats what had failed meanwhile', async () => {
     const tab = await openTab();
     const resumed = vi.fn<() => void>();
     tab.session.onSessionResume(resumed);
@@ -294,9 +294,9 @@ describe('who is there', () => {
     expect(resumed).toHaveBeenCalledOnce();
   });
 
-  it('is written to the console for whoever debugs, without a name or a token', async () => {
-    const heard: string[] = [];
-    vi.spyOn(console, 'debug').mockImplementation((line: string) => heard.push(line));
+  it('the console shows session events without a name or a token', async () => {
+    const lines: string[] = [];
+    vi.spyOn(console, 'debug').mockImplementation((line: string) => lines.push(line));
     const tab = await openTab();
     await seconds(330);
     await settled();
@@ -305,7 +305,7 @@ describe('who is there', () => {
     answers['POST /api/auth/password/reset'] = () => signedIn();
     await tab.session.resetPassword({ token: 'a'.repeat(43), password: 'Correct1horse' });
     tab.session.logout();
-    expect(heard).toEqual([
+    expect(lines).toEqual([
       'Session: signed in',
       'Session: token refreshed',
       'Session: user updated',

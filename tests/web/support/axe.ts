@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 
 const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe finds on the page as its window shows it: of each thing the rule and the markup. */
+/** The violations in the current window, each with its rule and markup. */
 export async function findings(page: Page, options: axe.RunOptions = {}): Promise<string[]> {
   if (!(await page.evaluate(() => Reflect.has(globalThis, 'axe')))) await page.evaluate(axe.source);
-  // What is in order is not listed, and only what is needed leaves the page: that is most of the time.
+  // Only violations are listed and only their markup leaves the page, which saves most of the time.
   return page.evaluate(
     async (chosen) => {
       const checker = Reflect.get(globalThis, 'axe') as typeof axe;

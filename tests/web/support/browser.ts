@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Inside the package, so that it goes when the package goes. */
+/** Inside the package, so that both are removed together. */
 const unpacked = join(import.meta.dirname, '../../../node_modules/@sparticuz/chromium/unpacked');
 
-/** Before the first file of a run, so that files which start side by side find it unpacked. */
+/** Unpacks before the first file of a run, so that parallel files find it unpacked. */
 export async function setup(): Promise<void> {
   await browserPath();
 }
 
-/** A browser for tests: the one in `CHROMIUM_PATH`, else the Chromium inside the npm package. */
+/** The browser in `CHROMIUM_PATH`, else the Chromium inside the npm package. */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await browserPath(),
@@ -20,7 +20,7 @@ export async function launchBrowser(): Promise<Browser> {
       '--no-sandbox',
       '--headless',
       '--disable-gpu',
-      // Without it letters snap to whole pixels, which no screen of a person does.
+      // Without it glyphs snap to whole pixels, as on no real screen.
       '--font-render-hinting=none',
       '--no-first-run',
       '--disable-background-networking',
@@ -31,9 +31,9 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * The package unpacks into the folder for temporary files and takes whatever lies there already for
- * whole, also what another process has just begun to write. Here it unpacks into a folder of its
- * own, which gets its name when it is whole.
+ * The package unpacks into the folder for temporary files and trusts whatever is there, even a file
+ * that another process is still writing. Here it unpacks into a folder of its own, which is renamed
+ * when complete.
  */
 async function browserPath(): Promise<string> {
   const chosen = process.env['CHROMIUM_PATH'];
@@ -54,7 +54,7 @@ async function browserPath(): Promise<string> {
     renameSync(folder, unpacked);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    // Another process was faster; theirs is as good.
+    // Another process was faster; its copy is as good.
     if (!existsSync(path)) throw error;
   }
   return path;

@@ -1,8 +1,8 @@
 import type { Transaction } from '#services/credits/contract.ts';
-import type { Purchase, Refund, Statement } from '#services/payments/contract.ts';
-import { lineOf } from './member-site.ts';
+import type { CheckoutState, Purchase, Refund, Statement } from '#services/payments/contract.ts';
+import { balance, lineOf } from './member-site.ts';
 
-/** Purchases and a ledger in which everything occurs that can, for the pages that show them. */
+/** Purchases and a ledger with every possible case. */
 const dayMs = 86_400_000;
 
 function daysAgo(days: number): string {
@@ -51,7 +51,7 @@ export function refundOf(change: Partial<Refund> = {}): Refund {
 
 const nothingToRefund = { refundable: null, unused_credits: 0 } as const;
 
-/** One purchase for each situation, newest first. */
+/** One purchase for each state, newest first. */
 export const purchases: readonly Purchase[] = [
   purchaseOf(1, {
     ...nothingToRefund,
@@ -160,3 +160,23 @@ export const statement: Statement = {
         : [],
   })),
 };
+
+/** A paid checkout. */
+export function stateOf(change: Partial<CheckoutState> = {}): CheckoutState {
+  return {
+    session_id: 'cs_test_of_this_test',
+    purchase_id: 'pur_00000000000000000000000001',
+    package_id: 'boost-50',
+    package_name: 'Boost 50',
+    kind: 'one_time',
+    status: 'paid',
+    credits: 50,
+    settled_credits: 0,
+    amount_cents: 2_500,
+    currency: 'usd',
+    receipt_url: 'https://pay.example/receipts/1',
+    receipt_by_email: true,
+    balance: { ...balance, available_credits: 136, total_credits: 150, total_purchased: 150 },
+    ...change,
+  };
+}

@@ -23,11 +23,11 @@ import {
 } from './site.ts';
 
 /**
- * The signed-in pages in a real browser, with the answers of the server decided by the test. Whatever
- * a page writes to its console as an error, and every report of the content policy, fails the test it
- * happened in.
+ * The signed-in pages in a real browser, with the server's replies chosen by the test. An error in the
+ * console, or a report of the content policy, fails its test.
  */
-/** Each theme and each width once: contrast follows the theme, layout and targets the width. */
+
+/** Each theme and each width once: contrast depends on the theme, layout and targets on the width. */
 const looks = [
   { theme: 'light', width: 1440 },
   { theme: 'dark', width: 390 },
@@ -171,7 +171,7 @@ export const page = (data: OptimizationSummary[], total: number = data.length): 
   },
 });
 
-/** What only the person sees of themselves, beside what the session says. */
+/** The user's private account data. */
 export const account = {
   email_confirmed: true,
   has_password: true,
@@ -184,7 +184,7 @@ export const account = {
 
 type Answers = Readonly<Record<string, Reply | ((call: Call) => Reply)>>;
 
-/** A person who is signed in and has all there is; `answers` by method and path take precedence. */
+/** A signed-in user with data for every page; `answers` by method and path take precedence. */
 export function member(answers: Answers = {}, name: string = 'Ada Example'): Api {
   let isSignedIn = true;
   const known: Answers = {
@@ -240,19 +240,19 @@ export type MemberSite = {
       width?: number;
       theme?: 'light' | 'dark';
       api?: Api;
-      /** Done to the page before it goes anywhere. */
+      /** Prepares the page before its first navigation. */
       prepare?: (page: Page) => Promise<void>;
     },
   ) => Promise<Page>;
   site: () => Site;
 };
 
-/** Call once at the top of a test file. `isLocal` as the server's mode. */
+/** Call once at the top of a test file. `isLocal` is the server's mode. */
 export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): MemberSite {
   let browser: Browser;
   let site: Site;
   let context: BrowserContext | undefined;
-  let complaints: string[] = [];
+  let consoleErrors: string[] = [];
 
   beforeAll(async () => {
     [browser, site] = await Promise.all([launchBrowser(), serveSite({ isLocal })]);
@@ -265,9 +265,9 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
     await context?.close();
     context = undefined;
     site.calls.length = 0;
-    const heard = complaints;
-    complaints = [];
-    expect(heard).toEqual([]);
+    const unexpected = consoleErrors;
+    consoleErrors = [];
+    expect(unexpected).toEqual([]);
   });
 
   return {
@@ -281,11 +281,11 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
       });
       const opened = await context.newPage();
       watchRequests(opened);
-      opened.on('pageerror', (error) => complaints.push(error.message));
+      opened.on('pageerror', (error) => consoleErrors.push(error.message));
       opened.on('console', (message) => {
-        // The status of a call is not a fault of the page's.
+        // A failed request is no error of the page.
         const isCall = message.text().startsWith('Failed to load resource');
-        if (message.type() === 'error' && !isCall) complaints.push(message.text());
+        if (message.type() === 'error' && !isCall) consoleErrors.push(message.text());
       });
       await prepare?.(opened);
       await opened.goto(`${site.origin}${path}`);
@@ -295,12 +295,12 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
   };
 }
 
-/** What axe finds on the whole page, each with the markup that it means. */
+/** The violations on the whole page, each with its markup. */
 export async function violations(opened: Page): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
-  // A theme that was just switched is drawn with the next frame, and colours may be on their way.
+  // A changed theme is drawn in the next frame, and colours may still be in transition.
   await opened.evaluate(async () => {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     const ending = document
@@ -311,7 +311,7 @@ export async function violations(opened: Page): Promise<string[]> {
   return findings(opened);
 }
 
-/** What axe finds on the whole page in every look, and how far it scrolls sideways there. */
+/** What axe finds on the whole page in every look, and where it scrolls sideways. */
 export async function faultsInEveryLook(opened: Page): Promise<string[]> {
   const faults: string[] = [];
   for (const { theme, width } of looks) {
@@ -322,6 +322,23 @@ export async function faultsInEveryLook(opened: Page): Promise<string[]> {
     if (wider > 0) found.push(`it is ${wider} px wider than its window`);
     faults.push(...found.map((fault) => `${theme} at ${width} px: ${fault}`));
   }
+  return [...faults, ...(await narrowFaults(opened))];
+}
+
+/** Whether the page scrolls sideways at 320 px, also with text twice as large. */
+async function narrowFaults(opened: Page): Promise<string[]> {
+  const faults: string[] = [];
+  await opened.setViewportSize({ width: 320, height: 900 });
+  for (const size of ['100%', '200%']) {
+    await opened.evaluate((chosen) => {
+      document.documentElement.style.fontSize = chosen;
+    }, size);
+    const wider = await sidewaysScroll(opened);
+    if (wider > 0) faults.push(`it is ${wider} px too wide at 320 px with text of ${size}`);
+  }
+  await opened.evaluate(() => {
+    document.documentElement.style.removeProperty('font-size');
+  });
   return faults;
 }
 

@@ -6,23 +6,22 @@ import { type Api, member, ok, problem, type Reply } from './site.ts';
 import type { Story } from './run-story.ts';
 
 /**
- * A server for one story: its copies, its stream, and what a person does to it. The test decides how
- * far the story is told, and when the stream breaks.
+ * A server for one run: its copies, its stream, and the user's commands. The test decides how much
+ * of the run is published and when the stream breaks.
  */
 export type RunServer = {
   api: Api;
-  /** Tells the story up to so many events, to whoever listens. */
-  tell: (events: number) => void;
+  /** Publishes the run up to so many events to every open stream. */
+  publish: (events: number) => void;
   say: (delta: Delta) => void;
-  /** Tells that the account has changed. */
-  tellBalance: (after: Balance) => void;
-  /** Breaks every open stream off, as a bad network does. */
+  /** Publishes a changed balance. */
+  publishBalance: (after: Balance) => void;
+  /** Breaks every open stream, like a bad network. */
   cut: () => void;
-  /** What the next commands are answered with; as told unless given. */
+  /** Replaces the replies to the next commands. */
   answerCommands: (reply: Reply | null) => void;
-  /** The streams asked for so far, by what they resumed from. */
+  /** The ids from which the streams so far resumed. */
   resumed: (string | null)[];
-  /** How many streams are open, and how many of them watch the run. */
   listening: () => number;
   watchers: () => number;
 };
@@ -43,7 +42,7 @@ export function runServer(story: Story, begin: number): RunServer {
   const listeners = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const watching = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const resumed: (string | null)[] = [];
-  let told = begin;
+  let published = begin;
   let commandReply: Reply | null = null;
 
   const send = (event: string, data: unknown, id?: number): Uint8Array =>
@@ -61,17 +60,17 @@ export function runServer(story: Story, begin: number): RunServer {
         if (watched) watching.add(controller);
         const known = from === null ? null : Number(from.split('.')[2]);
         if (known === null) {
-          const run = story.copy(told);
+          const run = story.copy(published);
           controller.enqueue(
             send(
               'snapshot',
               { balance, runs: [summarize(run.council)], ...(watched ? { run } : {}) },
-              told,
+              published,
             ),
           );
           return;
         }
-        for (const fact of story.facts.slice(known, told))
+        for (const fact of story.facts.slice(known, published))
           controller.enqueue(send('fact', fact, fact.version));
       },
       cancel: () => {
@@ -89,14 +88,14 @@ export function runServer(story: Story, begin: number): RunServer {
       return listen(call.headers.get('last-event-id'), call.search !== '');
     if (path === '/api/credits/balance') return ok(balance);
     if (path === '/api/optimizations') {
-      const data = [summarize(story.view(told))];
+      const data = [summarize(story.view(published))];
       const pagination = { page: 1, limit: 10, total: 1, total_pages: 1 };
       return { status: 200, body: { data, pagination } };
     }
     const { id } = story.view(1);
     if (path.startsWith(`/api/optimizations/${id}`)) {
       if (method === 'POST' && commandReply) return commandReply;
-      return ok(story.copy(told));
+      return ok(story.copy(published));
     }
     if (path.startsWith('/api/optimizations/'))
       return problem(404, 'not-found', 'Failed to get optimization');
@@ -108,16 +107,16 @@ export function runServer(story: Story, begin: number): RunServer {
     resumed,
     listening: () => listeners.size,
     watchers: () => watching.size,
-    tell(events) {
-      const fresh = story.facts.slice(told, events);
-      told = events;
+    publish(events) {
+      const fresh = story.facts.slice(published, events);
+      published = events;
       for (const listener of listeners)
         for (const fact of fresh) listener.enqueue(send('fact', fact, fact.version));
     },
     say(delta) {
       for (const listener of listeners) listener.enqueue(send('delta', delta));
     },
-    tellBalance(after) {
+    publishBalance(after) {
       const fact: Fact = {
         type: 'CreditsReserved',
         at: noon,

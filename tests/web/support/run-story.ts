@@ -1,7 +1,7 @@
 import type { Fact } from '#services/live/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
@@ -15,14 +15,14 @@ import {
 import { noon, runId, type Script } from '#tests/optimizations/run/run-script.ts';
 
 /**
- * A run as the browser gets it: the decider's own events, with words in the places where they are
- * sealed, as facts of the stream and as the copy that the API answers after any of them.
+ * A run as the browser gets it: the decider's own events, with plain text where they are sealed, as
+ * facts of the stream and as the copy that the API returns after any of them.
  */
 export type Story = {
   readonly facts: readonly Fact[];
-  /** The view after so many events; all of them unless told. */
+  /** The view after so many events; all of them by default. */
   view: (events?: number) => RunView;
-  /** The same as the API answers it. */
+  /** The same as the API returns it. */
   copy: (events?: number) => Optimization;
 };
 
@@ -67,7 +67,7 @@ export const plainWords: Words = {
     sections: [{ heading: 'Why', blocks: [{ text: 'Clients stay.', claim_ids: ['c1', 'c2'] }] }],
     next_steps: [{ text: 'Write the offer down.', claim_ids: ['c1'] }],
     dissent: [],
-    uncertainties: ['Nobody knows the number of leads.'],
+    uncertainties: ['The number of leads is unknown.'],
   },
 };
 
@@ -79,7 +79,7 @@ export function storyOf(script: Script, words: Partial<Words> = {}): Story {
     stream: `optimization-${runId}`,
     version: index + 1,
     entity: { kind: 'run', id: runId },
-    // What crosses the wire is JSON: a patch that survives it is the one that is tested.
+    // The wire carries JSON, so the patch is tested after a round trip.
     patch: JSON.parse(
       JSON.stringify(patchOf(runId, event, textsOf(event, said), noon)),
     ) as Fact['patch'],

@@ -1,5 +1,6 @@
 /**
- * Draws every page at two widths in both themes, for the eye: `node tests/web/support/screenshots.ts <folder>`.
+ * Draws every public page at two widths in both themes: `node tests/web/support/screenshots.ts
+ * <folder>`.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
 
 /**
- * When a page has come to rest. The browser's own `networkidle` says so half a second after the last
- * request, whether or not anything is still being drawn; here the page is asked what it waits for.
+ * When a page has come to rest. The browser's own `networkidle` waits half a second after the last
+ * request, even while drawing continues; here the page itself is asked.
  */
 type Seen = {
-  /** Requests that have no answer yet. */
+  /** Requests without a response. */
   open: Set<Request>;
-  /** The script has asked who is signed in, which it does first of all, and was answered. */
+  /** The script has asked for the session, its first request, and got a reply. */
   isAlive: boolean;
 };
 
 const seen = new WeakMap<Page, Seen>();
 
-/** Call it on a new page, before it goes anywhere. */
+/** Call it on a new page before its first navigation. */
 export function watchRequests(page: Page): void {
   const known: Seen = { open: new Set(), isAlive: false };
   seen.set(page, known);
   page.on('request', (request) => {
     if (request.isNavigationRequest() && request.frame() === page.mainFrame())
       known.isAlive = false;
-    // The event stream stays open as long as the page is there.
+    // The event stream stays open as long as the page.
     if (pathOf(request) !== '/api/stream') known.open.add(request);
   });
   const ended = (request: Request) => {
@@ -33,20 +33,19 @@ export function watchRequests(page: Page): void {
 }
 
 /**
- * Resolves once the script has taken the page over, its heading is there, nothing in it says that it
- * is busy, its fonts are there, no request is open, no finite animation runs, and two frames later
- * all of that still holds.
- * @throws after 30 s, with what the page waits for
+ * Resolves once the page is hydrated and has its heading and fonts, nothing in it is busy, no
+ * request is open and no finite animation runs, and all that still holds two frames later.
+ * @throws after 30 s, naming what the page waits for
  */
 export async function settled(page: Page): Promise<void> {
   const known = seen.get(page);
-  if (!known) throw new Error('Nobody has watched the requests of this page');
+  if (!known) throw new Error('Call watchRequests on a new page before its first navigation');
   const waitsFor = async (): Promise<string[]> => [
     ...(known.isAlive ? [] : ['its script']),
     ...[...known.open].map((request) => `${request.method()} ${request.url()}`),
-    ...(await page.evaluate(restlessness)),
+    ...(await page.evaluate(pendingWork)),
   ];
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   for (;;) {
     let waiting = await waitsFor();
     if (waiting.length === 0) {
@@ -60,14 +59,14 @@ export async function settled(page: Page): Promise<void> {
   }
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 function pathOf(request: Request): string {
   return new URL(request.url()).pathname;
 }
 
 /** Runs in the page: what it is waiting for. */
-function restlessness(): string[] {
+function pendingWork(): string[] {
   const running = document
     .getAnimations()
     .filter(
@@ -83,7 +82,7 @@ function restlessness(): string[] {
   ];
 }
 
-/** Runs in the page: what the last answer set in motion has been drawn, and has asked for more. */
+/** Runs in the page: lets the last reply be drawn and start further requests. */
 async function twoFrames(): Promise<void> {
   for (let frame = 0; frame < 2; frame += 1)
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

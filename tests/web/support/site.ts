@@ -21,9 +21,9 @@ export type Reply = { status: number; body: unknown; headers?: Record<string, st
 export type Call = {
   method: string;
   path: string;
-  /** The query, with its question mark; empty without one. */
+  /** The query with its question mark, or empty. */
   search: string;
-  /** The value of a JSON body, the bytes of any other. */
+  /** The value of a JSON body, the bytes of any other body. */
   body: unknown;
   headers: Headers;
 };
@@ -31,11 +31,10 @@ export type Api = (call: Call) => Reply;
 
 export type Site = {
   origin: string;
-  /** The calls so far, in order. */
   calls: Call[];
-  /** The paths of pages and files asked for so far, in order. */
+  /** The requested pages and files, in order. */
   files: string[];
-  /** Changes what the server answers from now on. */
+  /** Replaces the server's replies from now on. */
   answer: (api: Api) => void;
   close: () => Promise<void>;
 };
@@ -62,17 +61,17 @@ export const problem = (
   headers: { 'content-type': 'application/problem+json', ...rest.headers },
 });
 
-/** As the server names it, where that is known. */
+/** The server's own title, where known. */
 function titleOf(code: string): string {
   const titles: Readonly<Record<string, { title: string }>> = identityProblems;
   return titles[code]?.title ?? code;
 }
 
-/** Nobody is signed in, and nothing else is expected. */
+/** A visitor without a session; no other call is expected. */
 export const visitor: Api = ({ path }) =>
   path === '/api/auth/session' ? ok(null) : problem(500, 'internal', 'Unexpected');
 
-/** Somebody is signed in and may sign in, up and out. What the pages then ask for is not here. */
+/** A signed-in user who can sign in, up and out; every other call is a 404. */
 export const member: Api = ({ path }) => {
   if (path === '/api/auth/logout') return ok({ ok: true });
   return path.startsWith('/api/auth/')
@@ -80,7 +79,7 @@ export const member: Api = ({ path }) => {
     : problem(404, 'not-found', 'Nothing here');
 };
 
-/** Nobody is signed in yet; `reply` is what signing in or up answers, and then there is a session. */
+/** No session yet; `reply` answers a login or sign-up, and a successful one starts the session. */
 export const newcomer = (reply: Reply): Api => {
   let session: unknown = null;
   return (call) => {
@@ -91,7 +90,7 @@ export const newcomer = (reply: Reply): Api => {
   };
 };
 
-/** What a sign-in answers; the access token is good for `seconds`. */
+/** The reply to a sign-in; its access token lasts `seconds`. */
 export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
   return {
     token: 'token-of-this-test',
@@ -111,7 +110,7 @@ export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
   };
 }
 
-/** Builds the pages when they are stale and answers the folder that holds them. */
+/** Builds the pages when stale and returns their folder. */
 export async function buildPages(): Promise<string> {
   await buildWebWhenStale({
     root,
@@ -124,7 +123,7 @@ export async function buildPages(): Promise<string> {
 }
 
 export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}): Promise<Site> {
-  // A copy, so that a build that somebody else starts does not change the pages under a test.
+  // A copy, so that a build by another process does not change the pages during a test.
   const dist = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
   cpSync(await buildPages(), dist, { recursive: true });
   let api = options.api ?? visitor;
@@ -142,7 +141,7 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
       calls.push(call);
       const { status, body, headers } = api(call);
       const head = { status, ...(headers ? { headers } : {}) };
-      // A stream is sent as it is written; everything else is JSON.
+      // A stream is sent as written; everything else is JSON.
       return body instanceof ReadableStream ? new Response(body, head) : Response.json(body, head);
     })
     .use(async (context, next) => {

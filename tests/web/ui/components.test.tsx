@@ -5,7 +5,7 @@ import { agreementBand, Ring } from '#web/ui/ring.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 
 describe('the agreement ring', () => {
-  it('is strong from 80, majority from 60, contested from 40, split below', () => {
+  it('agreement is strong from 80, majority from 60, contested from 40, split below', () => {
     expect([100, 80, 79, 60, 59, 40, 39, 0].map(agreementBand)).toEqual([
       'strong',
       'strong',
@@ -18,13 +18,13 @@ describe('the agreement ring', () => {
     ]);
   });
 
-  it('says its figure and its word, and that agreement is not correctness', () => {
+  it('the ring names its figure and its word, and says that agreement is not correctness', () => {
     const html = renderToStaticMarkup(<Ring score={46} />);
     expect(html).toContain('aria-label="Agreement 46 of 100, contested"');
     expect(html).toContain('Agreement is not correctness.');
   });
 
-  it('does not show nought for a score it does not have', () => {
+  it('a missing score is not shown as 0', () => {
     const html = renderToStaticMarkup(<Ring score={null} />);
     expect(html).toContain('no score: too few models answered');
     expect(html).toContain('>--<');
@@ -32,7 +32,7 @@ describe('the agreement ring', () => {
 });
 
 describe('a progress bar', () => {
-  it('has a name and a whole percent, and 100 only for all', () => {
+  it('a progress bar has a name and a whole percent, and 100 only when complete', () => {
     expect(renderToStaticMarkup(<ProgressBar label="S1" value={46.9} />)).toContain(
       'aria-label="S1" value="46"',
     );
@@ -42,7 +42,7 @@ describe('a progress bar', () => {
 });
 
 describe('a status', () => {
-  it('has a word, and a shape of its own for each tone', () => {
+  it('a status has a word, and its own shape for each tone', () => {
     const tones = ['ok', 'active', 'warn', 'bad', 'info', 'neutral'] as const;
     const drawn = tones.map((tone) => renderToStaticMarkup(<Status tone={tone}>word</Status>));
     const shapes = drawn.map((html) => html.replace(/class="[^"]*"/g, ''));

@@ -54,7 +54,7 @@ describe.each(['light', 'dark'] as const)('the colours of the %s theme', (theme)
     }
   });
 
-  it('text on the accent is readable, hovered or not, and so is the accent on its soft self', () => {
+  it('text on the accent is readable, also hovered, and so is the accent on its soft colour', () => {
     const pairs = [
       ['on-accent', 'accent'],
       ['on-accent', 'accent-hover'],
@@ -66,7 +66,7 @@ describe.each(['light', 'dark'] as const)('the colours of the %s theme', (theme)
     }
   });
 
-  it('the border of a control stands out from what is around it (3:1)', () => {
+  it('the border of a control stands out from its surroundings (3:1)', () => {
     for (const background of backgrounds) {
       const ratio = contrast(colour('line-strong', theme), colour(background, theme));
       expect(ratio).toBeGreaterThanOrEqual(3);

@@ -13,7 +13,7 @@ import {
 } from '#web/ui/text/figures.ts';
 
 describe('figures', () => {
-  it('shows what is unknown as two dashes and never as nought', () => {
+  it('an unknown figure is two dashes and never 0', () => {
     expect([credits(null), modelCost(null), percent(null), latency(null)]).toEqual(
       Array.from({ length: 4 }, () => '--'),
     );
@@ -25,23 +25,23 @@ describe('figures', () => {
     ]);
   });
 
-  it('writes the cost of models to three decimals and admits what is smaller', () => {
+  it('model costs have three decimals, and smaller ones say so', () => {
     expect(modelCost(0.331, 'en-US')).toBe('$0.331');
     expect(modelCost(1, 'en-US')).toBe('$1.000');
     expect(modelCost(0.0004, 'en-US')).toBe('<$0.001');
   });
 
-  it('writes prices with cents only when there are some', () => {
+  it('prices have cents only when there are any', () => {
     expect(price(500, 'en-US')).toBe('$5');
     expect(price(750, 'en-US')).toBe('$7.50');
   });
 
-  it('always writes the sign of a change', () => {
+  it('a change always has its sign', () => {
     expect(signedCredits(50, 'en-US')).toBe('+50');
     expect(signedCredits(-1250, 'en-US')).toBe('−1,250');
   });
 
-  it('never writes the sign of an amount that is shown as zero', () => {
+  it('an amount shown as zero never has a sign', () => {
     fc.assert(
       fc.property(fc.double({ min: -0.4, max: 0.4, noNaN: true }), (nothing) => {
         for (const figure of [credits, creditsInWords, signedCredits])
@@ -54,17 +54,17 @@ describe('figures', () => {
     );
   });
 
-  it('says one credit and several credits', () => {
+  it('one credit is singular', () => {
     expect(creditsInWords(1, 'en-US')).toBe('1 credit');
     expect(creditsInWords(14, 'en-US')).toBe('14 credits');
   });
 
-  it('turns milliseconds into seconds from a thousand on', () => {
+  it('milliseconds become seconds from a thousand on', () => {
     expect(latency(999)).toBe('999 ms');
     expect(latency(1000)).toBe('1.0 s');
   });
 
-  it('shows parts of a whole so that they add up to it, each within one percent of its share', () => {
+  it('parts of a whole add up to it, each within one percent of its share', () => {
     expect(percentParts([4, 3, 3, 3, 1], 14)).toEqual([29, 22, 21, 21, 7]);
     expect(percentParts([1, 1, 1], 3)).toEqual([34, 33, 33]);
     expect(percentParts([1, 1], 3)).toEqual([34, 33]);
@@ -86,7 +86,7 @@ describe('figures', () => {
     );
   });
 
-  it('says 100 % only when all is done', () => {
+  it('100 % means complete', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 100, noNaN: true }), (value) => {
         expect(percent(value) === '100 %').toBe(value === 100);

@@ -25,7 +25,7 @@ function errorsOf(schema: v.GenericSchema, form: unknown): Record<string, string
 }
 
 describe('the sign-up form', () => {
-  it('accepts a complete form and trims the name', () => {
+  it('a complete sign-up form is accepted and its name trimmed', () => {
     expect(v.parse(SignupForm, complete).name).toBe('Ada Example');
   });
 
@@ -44,18 +44,18 @@ describe('the sign-up form', () => {
     [{ confirmPassword: '' }, 'confirmPassword', 'Please confirm your password'],
     [{ confirmPassword: 'Correct1horsf' }, 'confirmPassword', 'Passwords do not match'],
     [{ terms: false }, 'terms', 'You must accept the Terms of Service and Privacy Policy'],
-  ])('answers %j beside %s with: %s', (change, field, sentence) => {
+  ])('the sign-up value %j beside %s is answered with: %s', (change, field, sentence) => {
     expect(errorsOf(SignupForm, { ...complete, ...change })[field]).toBe(sentence);
   });
 
-  it('names every field of an empty form at once', () => {
+  it('every field of an empty sign-up form is named at once', () => {
     const empty = { name: '', email: '', password: '', confirmPassword: '', terms: false };
     expect(Object.keys(errorsOf(SignupForm, empty)).toSorted()).toEqual(
       Object.keys(empty).toSorted(),
     );
   });
 
-  it('ticks every rule of its checklist exactly when the password is accepted', () => {
+  it('the checklist is complete exactly when the password is accepted', () => {
     const password = fc.string({
       unit: fc.constantFrom('a', 'Z', '7', 'é', '日', ' ', '!'),
       maxLength: 12,
@@ -80,7 +80,7 @@ describe('the login form', () => {
       'password',
       'Password must be at least 6 characters',
     ],
-  ])('answers %j beside %s with: %s', (form, field, sentence) => {
+  ])('the login value %j beside %s is answered with: %s', (form, field, sentence) => {
     expect(errorsOf(LoginForm, form)[field]).toBe(sentence);
   });
 });
@@ -93,18 +93,18 @@ describe('the banner of a refused form', () => {
     retryAfterSeconds: number | null = null,
   ) => failureSentence(new ApiProblem({ status, code, message, retryAfterSeconds }), 'Try again.');
 
-  it('repeats the sentence that the server wrote for people', () => {
+  it('the banner repeats a sentence that the server wrote for users', () => {
     expect(refused(401, 'wrong-credentials', 'Login failed. Please check your credentials.')).toBe(
       'Login failed. Please check your credentials.',
     );
   });
 
-  it('keeps internal causes to itself', () => {
+  it('the banner hides internal causes', () => {
     expect(refused(500, 'internal', 'Database insert timeout')).toBe('Try again.');
     expect(failureSentence(new TypeError('x is not a function'), 'Try again.')).toBe('Try again.');
   });
 
-  it('says how long to wait', () => {
+  it('the banner says how long to wait', () => {
     expect(refused(429, 'rate-limited', 'rate limit', 42)).toBe(
       'Too many attempts. Please try again in 42 s.',
     );
@@ -118,14 +118,14 @@ describe('the banner of a refused form', () => {
 });
 
 describe('small words', () => {
-  it('greets by the clock and the first word of the name', () => {
+  it('the greeting uses the clock and the first word of the name', () => {
     const at = (hour: number): Date => new Date(2026, 10, 20, hour);
     expect(greeting('Ada Example', at(11))).toBe('Good morning, Ada');
     expect(greeting('Ada', at(12))).toBe('Good afternoon, Ada');
     expect(greeting(' ', at(18))).toBe('Good evening, there');
   });
 
-  it('reads the theme from the cookies, and takes nothing else for a theme', () => {
+  it('the theme is read from the cookies, and unknown values are ignored', () => {
     expect(parseTheme('a=b; sf_theme=dark; c=d')).toBe('dark');
     expect(parseTheme('sf_theme=light')).toBe('light');
     expect(parseTheme('')).toBe('system');

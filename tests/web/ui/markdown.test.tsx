@@ -8,18 +8,18 @@ import { plainWords, storyOf } from '#tests/web/support/run-story.ts';
 const draw = (text: string): string => renderToStaticMarkup(<MarkdownBody text={text} />);
 
 describe('the text of a model', () => {
-  it('is drawn as Markdown with tables', () => {
+  it("a model's text is drawn as Markdown with tables", () => {
     expect(draw('**Keep** two clients')).toBe('<p><strong>Keep</strong> two clients</p>');
     expect(draw('| a |\n|---|\n| b |')).toContain('<td>b</td>');
   });
 
-  it('keeps https links and opens them without a way back', () => {
+  it('https links are kept and open without an opener', () => {
     expect(draw('[scope](https://example.com/scope)')).toBe(
       '<p><a href="https://example.com/scope" target="_blank" rel="noopener noreferrer nofollow">scope</a></p>',
     );
   });
 
-  it('puts its headings below those of the page', () => {
+  it('headings start below those of the page', () => {
     expect(draw('# One\n\n## Two\n\n### Three')).toBe('<h3>One</h3>\n<h3>Two</h3>\n<h4>Three</h4>');
   });
 
@@ -45,7 +45,7 @@ describe('the text of a model', () => {
     '<form action="https://evil.example"><input name="a"></form>',
     '<p style="background:url(https://evil.example)">x</p>',
     '[x]: javascript:alert(1)\n\n[x]',
-  ])('cannot run, load or lead anywhere: %s', (text) => {
+  ])('hostile Markdown cannot run, load or link anywhere: %s', (text) => {
     const html = draw(text);
     expect(html).not.toMatch(/<(?!\/?(p|span|strong|em|ul|ol|li|a|code|pre|br)\b)/i);
     expect(html).not.toMatch(/\s(src|style|action|on\w+)=/i);
@@ -53,7 +53,7 @@ describe('the text of a model', () => {
   });
 });
 
-test('each reason of an answer is parsed by itself, and a fence left open swallows no other', () => {
+test('each reason of an answer is parsed separately, and an open fence swallows no other', () => {
   const opinion = (seat: string) => ({
     ...plainWords.opinion(seat),
     reasoning: ['```\nLeft open.', 'The second reason.'],

@@ -10,7 +10,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 describe('relative time', () => {
-  it('counts minutes below 60, hours below 24 and days below 7', () => {
+  it('a relative time counts minutes below 60, hours below 24 and days below 7', () => {
     expect(ago(minute)).toBe('1 minute ago');
     expect(ago(hour - 1)).toBe('59 minutes ago');
     expect(ago(hour)).toBe('1 hour ago');
@@ -19,11 +19,11 @@ describe('relative time', () => {
     expect(ago(7 * day - 1)).toBe('6 days ago');
   });
 
-  it('is a date from the seventh day on', () => {
+  it('a relative time is a date from the seventh day on', () => {
     expect(ago(7 * day)).toBe('Nov 13, 2026');
   });
 
-  it('says now for less than a minute, and for a clock that is slightly ahead', () => {
+  it('a relative time says now below a minute, and for a slightly fast clock', () => {
     expect(ago(20)).toBe('now');
     expect(ago(-20)).toBe('now');
   });

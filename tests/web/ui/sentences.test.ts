@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 /**
- * The sentences of the specification's error catalogue that concern the pages of this version, and
- * where a person reads each. `log only`: an internal cause, for which a person reads the sentence of
- * the page instead.
+ * The sentences of the specification's error catalogue that concern these pages, and where users
+ * read each. `log only` marks an internal cause, for which users read the page's own sentence.
  */
 const places: readonly (readonly [string, string])[] = [
   ['Request failed', 'web/src/api/problem-words.ts'],
@@ -102,7 +101,7 @@ const places: readonly (readonly [string, string])[] = [
   ],
   ['Buy More Credits', 'web/src/features/optimize/insufficient.tsx'],
   ['View Credit Balance', 'web/src/features/optimize/insufficient.tsx'],
-  // The low-credits prompt under 20 credits.
+  // The low-credits prompt below 20 credits.
   ['Buy More Credits', 'web/src/features/credits/badge.tsx'],
   ['Approaching Usage Limit', 'web/src/features/dashboard/usage-card.tsx'],
   [
@@ -112,7 +111,7 @@ const places: readonly (readonly [string, string])[] = [
 ];
 
 test.each(places.filter(([, place]) => place !== 'log only'))(
-  '"%s" stands in %s',
+  'the sentence "%s" is in %s',
   (words, place) => {
     const source = readFileSync(place, 'utf8')
       .replace(/&apos;/g, "'")

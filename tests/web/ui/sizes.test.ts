@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildPages } from '#tests/web/support/site.ts';
 
-/** Bytes; kB are thousands, as people count downloads. Scripts and style as gzip sends them. */
+/** Bytes; a kB is 1,000. Scripts and style are measured as sent with gzip. */
 const limits = {
   publicScripts: 120_000,
   routeChunk: 30_000,
@@ -25,7 +25,7 @@ let dist = '';
 const text = (path: string): string => readFileSync(join(dist, path), 'utf8');
 const zipped = (content: string | Buffer): number => gzipSync(content, { level: 9 }).length;
 
-/** The scripts that a page names in its markup: its entry and what it loads ahead. */
+/** The scripts that a page names in its markup: its entry and its preloads. */
 function scriptsOf(page: string): string[] {
   const html = text(`${page}.html`);
   const linked = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+\.js)"/g)].map(
@@ -47,7 +47,7 @@ describe('the sizes of what is sent', () => {
     expect(total).toBeLessThanOrEqual(limits.publicScripts);
   });
 
-  it('no file that is loaded later is larger than 30 kB, but for the parser of Markdown', () => {
+  it('no later file is larger than 30 kB, except the Markdown parser', () => {
     const later = readdirSync(join(dist, 'assets'))
       .filter((name) => name.endsWith('.js') && !/^(index|markdown-body)-/.test(name))
       .map((name) => ({ name, size: zipped(readFileSync(join(dist, 'assets', name))) }));
@@ -72,7 +72,7 @@ describe('the sizes of what is sent', () => {
     expect(total).toBeLessThanOrEqual(limits.fonts);
   });
 
-  it('what the description of the API says of its fields is no part of it', () => {
+  it('no page contains the descriptions of API fields', () => {
     const said = readdirSync('services')
       .map((slice) => join('services', slice, 'contract.ts'))
       .filter((path) => existsSync(path))
@@ -87,7 +87,7 @@ describe('the sizes of what is sent', () => {
     expect(said.filter((words) => scripts.some((script) => script.includes(words)))).toEqual([]);
   });
 
-  it('the gallery is no part of it', () => {
+  it('no page contains the gallery', () => {
     const scripts = readdirSync(join(dist, 'assets')).filter((name) => name.endsWith('.js'));
     expect(
       scripts.some((name) => text(`assets/${name}`).includes('an image that is never loaded')),
@@ -97,7 +97,7 @@ describe('the sizes of what is sent', () => {
 
 describe('the markup of a prerendered page', () => {
   it.each([...publicPages, 'app'] as const)(
-    '%s has no inline script and no style attribute',
+    'the page %s has no inline script and no style attribute',
     (page) => {
       const html = text(`${page}.html`);
       expect(html).not.toMatch(/\sstyle="/);
@@ -106,7 +106,7 @@ describe('the markup of a prerendered page', () => {
     },
   );
 
-  it('tells search engines about the pages there are, and about no others', () => {
+  it('search engines are offered every public page and no other', () => {
     for (const page of publicPages.filter((name) => name !== 'not-found')) {
       expect(text(`${page}.html`)).not.toContain('noindex');
       expect(text(`${page}.html`)).toMatch(/<meta name="description" content="[^"]{20,}"/);

@@ -11,7 +11,7 @@ import { isOut, listed, phases } from '#web/run/words.ts';
  * progress, and the end. Never a model's text, and at most one message in five seconds; messages in
  * between are combined.
  */
-export type Heard = {
+export type Announced = {
   readonly stage: RunView['stage'];
   readonly out: readonly string[];
   readonly quarter: number;
@@ -24,7 +24,7 @@ export type Announcement = {
 
 const announceEveryMs = 5_000;
 
-export function heardOf(view: RunView): Heard {
+export function announcedOf(view: RunView): Announced {
   return {
     stage: view.stage,
     out: view.seats
@@ -46,8 +46,8 @@ const phaseOf: Readonly<Record<RunView['stage'], number>> = {
 };
 
 /** What to announce for a change of state. */
-export function announcementsBetween(before: Heard, view: RunView): Announcement[] {
-  const now = heardOf(view);
+export function announcementsBetween(before: Announced, view: RunView): Announcement[] {
+  const now = announcedOf(view);
   if (now.stage === 'closed') {
     return before.stage === 'closed' ? [] : [{ kind: 'end', text: endOf(view) }];
   }
@@ -84,7 +84,7 @@ function endOf(view: RunView): string {
 }
 
 export type Announcer = {
-  hear: (announcements: readonly Announcement[]) => void;
+  announce: (announcements: readonly Announcement[]) => void;
   stop: () => void;
 };
 
@@ -106,7 +106,7 @@ export function createAnnouncer(say: (sentence: string) => void): Announcer {
   };
 
   return {
-    hear(announcements) {
+    announce(announcements) {
       for (const one of announcements) {
         if (one.kind === 'end') waiting = [];
         if (one.kind === 'progress') waiting = waiting.filter((other) => other.kind !== 'progress');

@@ -5,13 +5,13 @@ import {
   type Announcer,
   announcementsBetween,
   createAnnouncer,
-  type Heard,
-  heardOf,
+  type Announced,
+  announcedOf,
 } from './announcements.ts';
 
 export function useAnnouncements(runId: string): void {
   const view = useRunPart(runId, (state) => state.view);
-  const heard = useRef<Heard | null>(null);
+  const announced = useRef<Announced | null>(null);
   const announcer = useRef<Announcer | null>(null);
   useEffect(() => {
     const made = createAnnouncer((sentence) => announce(sentence));
@@ -20,7 +20,8 @@ export function useAnnouncements(runId: string): void {
   }, []);
   useEffect(() => {
     // The initial state is visible on the page; only changes are announced.
-    if (heard.current) announcer.current?.hear(announcementsBetween(heard.current, view));
-    heard.current = heardOf(view);
+    if (announced.current)
+      announcer.current?.announce(announcementsBetween(announced.current, view));
+    announced.current = announcedOf(view);
   }, [view]);
 }
