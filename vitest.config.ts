@@ -5,12 +5,12 @@ import process from 'node:process';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 /**
- * `npm test` runs everything that must never break: first what runs in Node, files side by side on one
- * Postgres; then whole journeys in a browser, and the pages. `npm run proof` is `--mode proof`: the
- * long tests, and the properties on values that were never drawn before.
+ * `npm test` is the gate: first the tests in Node, in parallel on one Postgres; then journeys in a browser,
+ * and the pages. `npm run proof` is `--mode proof`: kills and restarts, simulation and fuzzing, and the
+ * properties on new random values.
  */
 
-/** The properties of a tree get the same values each time. */
+/** In the gate, properties get the same values each time. */
 const properties = 'tests/support/properties.ts';
 
 const needsPostgres = {
@@ -20,12 +20,12 @@ const needsPostgres = {
   hookTimeout: 120_000,
 };
 
-/** What comes to be so has the time of a slow machine; left to itself `expect.poll` gives it a second. */
-const patient = { poll: { timeout: 60_000 } };
+/** Enough for a slow machine; the default of `expect.poll` is one second. */
+const polling = { poll: { timeout: 60_000 } };
 
 const within = (file: string, words: RegExp) => words.test(readFileSync(file, 'utf8'));
 
-/** These see the real hash of a password, and may put something in the place of a module. */
+/** These use the real password hash, and may mock modules. */
 const passwordTests = globSync('tests/**/*.test.ts').filter((file) =>
   within(file, /argon2|identity\/passwords\/passwords\.ts/),
 );
@@ -33,7 +33,7 @@ const passwordTests = globSync('tests/**/*.test.ts').filter((file) =>
 const pageTests = ['tests/web/**/*.test.{ts,tsx}'];
 const journeyTests = ['tests/e2e/**/*.test.ts'];
 
-/** Left to itself, a machine with two cores gets one worker, which mostly waits for Postgres. */
+/** The default for two cores is one worker, which mostly waits for Postgres. */
 const maxWorkers = Math.max(4, availableParallelism());
 
 const everyDay: TestProjectConfiguration[] = [
@@ -52,7 +52,7 @@ const everyDay: TestProjectConfiguration[] = [
       // The application is loaded once in a worker, not once in each file.
       isolate: false,
       testTimeout: 120_000,
-      expect: patient,
+      expect: polling,
       maxWorkers,
     },
   },
@@ -63,7 +63,7 @@ const everyDay: TestProjectConfiguration[] = [
       include: passwordTests,
       setupFiles: [properties],
       testTimeout: 120_000,
-      expect: patient,
+      expect: polling,
       maxWorkers,
     },
   },
@@ -78,7 +78,7 @@ const everyDay: TestProjectConfiguration[] = [
       maxWorkers: 3,
       sequence: { groupOrder: 1 },
       testTimeout: 120_000,
-      expect: patient,
+      expect: polling,
       hookTimeout: 120_000,
     },
   },
@@ -92,7 +92,7 @@ const everyDay: TestProjectConfiguration[] = [
       maxWorkers: 3,
       sequence: { groupOrder: 1 },
       testTimeout: 120_000,
-      expect: patient,
+      expect: polling,
       hookTimeout: 120_000,
     },
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import { runMigrations as migrateWorker } from 'graphile-worker';
 import type pg from 'pg';
-import type { Projection } from '#projections/engine/define.ts';
+import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
 import { transact } from './transaction.ts';
@@ -21,6 +21,7 @@ export type MigrateOptions = {
   appRole: string | null;
   auditorRole: string | null;
   projections: readonly Projection[];
+  views?: readonly View[];
   log: (message: string) => void;
 };
 
@@ -76,6 +77,7 @@ async function migrateLocked(
   await migrateJobs(pool);
   const applied = await applyMigrations(client, migrations, options.log);
   await guardMessages(client);
+  for (const view of options.views ?? []) await createView(client, view);
   const toRebuild = await createReadModels(client, options.projections);
   const functionName = await installAppendFunction(client, options);
   await grantRights(client, options);
@@ -174,6 +176,14 @@ async function guardMessages(client: pg.PoolClient): Promise<void> {
 }
 
 // --- read models ---
+
+/** With the rights of the reader, who therefore needs those on the events. */
+async function createView(client: pg.PoolClient, { name, select }: View): Promise<void> {
+  await client.query(
+    `create or replace view ${name} with (security_invoker = true) as ${select};
+     grant select on ${name} to public`,
+  );
+}
 
 /** Creates the missing tables. Returns the names of inline ones that a rebuild has to fill. */
 async function createReadModels(

@@ -1,5 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import { defineProjection } from './engine/define.ts';
+import { defineProjection, eventUses } from './engine/define.ts';
+import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
@@ -9,27 +10,11 @@ import type { CreditEventType } from '#services/credits/account/events.ts';
 export const cashRefund = defineProjection<CreditEventType>({
   name: 'cash_refund',
   kind: 'inline',
-  events: {
-    CreditsGranted: 'ignored',
-    CreditsReserved: 'ignored',
-    CreditsCaptured: 'ignored',
-    CreditsReturned: 'ignored',
-    CreditsReleased: 'ignored',
-    ClawbackSet: 'ignored',
-    LotRevoked: 'ignored',
-    DebtIncurred: 'ignored',
-    DebtSettled: 'ignored',
-    DebtCancelled: 'ignored',
-    DebtSettlementReversed: 'ignored',
-    LotReinstated: 'ignored',
-    CreditsConsumed: 'ignored',
-    CashRefundRequested: 'used',
-    CashRefundConfirmed: 'used',
-    CashRefundFailed: 'used',
-    SpendingFrozen: 'ignored',
-    SpendingUnfrozen: 'ignored',
-    AccountClosed: 'ignored',
-  },
+  events: eventUses(creditEventTypes, [
+    'CashRefundRequested',
+    'CashRefundConfirmed',
+    'CashRefundFailed',
+  ]),
   key: ['refund_id'],
   create: (table) => `create table ${table} (
     refund_id text primary key,

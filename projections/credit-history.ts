@@ -1,38 +1,51 @@
 import type { Queryable } from '#db/connect.ts';
 import type { ReasonCode, Transaction, TransactionType } from '#services/credits/contract.ts';
-import { defineProjection } from './engine/define.ts';
+import { movementOfEvent } from './credit-ledger.ts';
+import { defineProjection, eventUses } from './engine/define.ts';
+import { creditEventTypes } from '#services/credits/account/movements.ts';
+import type { LineType } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
+const source = `line.data ->> 'source'`;
+const cause = `line.data ->> 'cause'`;
+const text = (value: string) => `'${value}'`;
+
+/** What stands in the line of an event, as SQL; `tsc` names an event that changes what a user has. */
+const lines = {
+  CreditsGranted: {
+    type: source,
+    reason: `case ${source} when 'other' then 'grant' else ${source} end`,
+    detail: `line.data ->> 'reason'`,
+  },
+  CreditsCaptured: { type: text('consumption'), reason: text('run') },
+  CreditsReturned: { type: text('refund'), reason: text('run_return') },
+  CreditsConsumed: { type: text('consumption'), reason: text('service') },
+  LotRevoked: { reason: cause },
+  LotReinstated: { reason: cause, detail: text('reinstated') },
+  DebtIncurred: { reason: text('debt'), detail: cause },
+  DebtCancelled: { reason: text('debt'), detail: text('cancelled') },
+  DebtSettlementReversed: { reason: text('debt'), detail: text('reversed') },
+  CashRefundRequested: { reason: text('cash_refund'), detail: text('requested') },
+  CashRefundFailed: { reason: text('cash_refund'), detail: text('failed') },
+} as const satisfies Readonly<Record<LineType, { type?: string; reason: string; detail?: string }>>;
+type Line = { type?: string; reason: string; detail?: string };
+
+function byLine(part: keyof Line, otherwise: string): string {
+  const cases = Object.entries<Line>(lines).flatMap(([type, line]) =>
+    line[part] === undefined ? [] : [`when '${type}' then ${line[part]}`],
+  );
+  return `case line.type ${cases.join('\n        ')} else ${otherwise} end`;
+}
+
 /**
- * The lines of a person's ledger, as people read them. A line changes what the person has: available
- * and held credits less debt; credits that are asked back in money are gone from it. Reservations, releases and the settling of debt only change the place
- * of credits and are no lines. `balance_after` is the sum of the lines so far, taken from the amounts
- * alone, like everything else here.
+ * The lines of a ledger, as people read them. A line changes what the user has: available and held
+ * credits less debt. Reservations, releases and settled debts only change the place of credits and are
+ * no lines. `balance_after` is the sum of the lines so far, from the amounts alone.
  */
 export const creditHistory = defineProjection<CreditEventType>({
   name: 'credit_history',
   kind: 'inline',
-  events: {
-    CreditsGranted: 'used',
-    CreditsReserved: 'ignored',
-    CreditsCaptured: 'used',
-    CreditsReturned: 'used',
-    CreditsReleased: 'ignored',
-    LotRevoked: 'used',
-    DebtIncurred: 'used',
-    DebtSettled: 'ignored',
-    ClawbackSet: 'ignored',
-    DebtCancelled: 'used',
-    DebtSettlementReversed: 'used',
-    LotReinstated: 'used',
-    CashRefundRequested: 'used',
-    CashRefundConfirmed: 'ignored',
-    CashRefundFailed: 'used',
-    CreditsConsumed: 'used',
-    SpendingFrozen: 'ignored',
-    SpendingUnfrozen: 'ignored',
-    AccountClosed: 'ignored',
-  },
+  events: eventUses(creditEventTypes, Object.keys(lines) as LineType[]),
   key: ['user_id', 'position'],
   create: (table) => `create table ${table} (
     user_id text not null,
@@ -58,12 +71,11 @@ export const creditHistory = defineProjection<CreditEventType>({
       select substr(e.stream_id, 9) as user_id, e.stream_position as position, e.message_id as id,
         e.message_type as type, e.message_data as data,
         (e.message_metadata ->> 'occurredAt')::timestamptz as created_at,
-        case when e.message_type in ('CreditsGranted', 'CreditsReturned', 'LotReinstated',
-            'DebtCancelled', 'DebtSettlementReversed', 'CashRefundFailed') then 1 else -1 end
+        (movement.available + movement.held - movement.debt)
           * (e.message_data ->> 'credits')::bigint as amount
       from ${events} e
-      -- The clawback that takes the credits of such a refund gives them back, in lines of its own.
-      where not (e.message_type = 'CashRefundFailed' and e.message_data ->> 'from' = 'clawed_back')
+      -- A refund that a clawback stands for moves nothing: its credits are in the clawback's lines.
+      join ${movementOfEvent}
     ), start as (
       select person.user_id, coalesce((
         select earlier.balance_after from ${table} earlier
@@ -71,32 +83,9 @@ export const creditHistory = defineProjection<CreditEventType>({
       from (select distinct line.user_id from line) person
     )
     select line.user_id, line.position, line.id,
-      case line.type
-        when 'CreditsCaptured' then 'consumption'
-        when 'CreditsConsumed' then 'consumption'
-        when 'CreditsReturned' then 'refund'
-        when 'CreditsGranted' then line.data ->> 'source'
-        else 'other' end,
-      case line.type
-        when 'CreditsCaptured' then 'run'
-        when 'CreditsReturned' then 'run_return'
-        when 'CreditsConsumed' then 'service'
-        when 'LotRevoked' then line.data ->> 'cause'
-        when 'LotReinstated' then line.data ->> 'cause'
-        when 'DebtIncurred' then 'debt'
-        when 'DebtCancelled' then 'debt'
-        when 'DebtSettlementReversed' then 'debt'
-        when 'CashRefundRequested' then 'cash_refund'
-        when 'CashRefundFailed' then 'cash_refund'
-        else case line.data ->> 'source' when 'other' then 'grant' else line.data ->> 'source' end end,
-      case line.type
-        when 'CreditsGranted' then line.data ->> 'reason'
-        when 'DebtIncurred' then line.data ->> 'cause'
-        when 'LotReinstated' then 'reinstated'
-        when 'DebtCancelled' then 'cancelled'
-        when 'DebtSettlementReversed' then 'reversed'
-        when 'CashRefundRequested' then 'requested'
-        when 'CashRefundFailed' then 'failed' end,
+      ${byLine('type', "'other'")},
+      ${byLine('reason', 'null')},
+      ${byLine('detail', 'null')},
       line.amount,
       start.balance + sum(line.amount)
         over (partition by line.user_id order by line.position rows unbounded preceding),

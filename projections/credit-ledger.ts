@@ -1,10 +1,44 @@
 import type { Queryable } from '#db/connect.ts';
+import { balanceParts, movementRows } from '#services/credits/account/movements.ts';
 import type { LedgerAccount, Posting } from '#services/credits/account/movements.ts';
+import type { AccountBalance } from '#services/credits/account/events.ts';
+import type { View } from './engine/define.ts';
+
+/** The figure of a balance as a column: `refundPending` is `refund_pending`. */
+export function columnOf(part: keyof AccountBalance): string {
+  return part.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What events move, as SQL: a row for each movement, with what one credit adds to the balance. */
+const movement = `(values ${movementRows
+  .map(({ event, variant, from, to, change }) => {
+    const texts = [event, variant, from, to].map((text) => (text === null ? 'null' : `'${text}'`));
+    return `(${[...texts, ...balanceParts.map((part) => change[part])].join(', ')})`;
+  })
+  .join(
+    ', ',
+  )}) as movement (event, variant, out_of, into_account, ${balanceParts.map(columnOf).join(', ')})`;
+
+/** To be joined with the event `e`; an event that moves nothing finds no row. */
+export const movementOfEvent = `${movement} on movement.event = e.message_type
+    and movement.variant is not distinct from
+      coalesce(e.message_data ->> 'source', e.message_data ->> 'from')`;
 
 /**
- * Reading the view `credit_ledger`: every event in double entry, two lines each.
- * `services/credits/account/movements.ts` says the same in code, and a test compares the two.
+ * Credits in double entry: each event that moves credits has two lines, out of one account and into
+ * another. The lines of a transaction sum to 0, and so do all lines.
  */
+export const creditLedgerView: View = {
+  name: 'credit_ledger',
+  select: `select substr(e.stream_id, 9) as user_id, e.stream_id, e.stream_position,
+      e.global_position, e.message_id as transaction_id, e.message_type as event, line.account,
+      line.sign * (e.message_data ->> 'credits')::bigint as credits,
+      e.message_metadata ->> 'occurredAt' as occurred_at
+    from emt_messages e
+    join ${movementOfEvent}
+    cross join lateral (values (movement.out_of, -1), (movement.into_account, 1)) as line (account, sign)`,
+};
+
 export type LedgerTransaction = { transactionId: string; event: string; postings: Posting[] };
 
 /** One person's transactions in order. */

@@ -2,7 +2,8 @@ import { cashRefund } from './cash-refund.ts';
 import { creditAccountTable } from './credit-account.ts';
 import { creditAnalytics } from './credit-analytics.ts';
 import { creditHistory } from './credit-history.ts';
-import type { Projection } from './engine/define.ts';
+import { creditLedgerView } from './credit-ledger.ts';
+import type { Projection, View } from './engine/define.ts';
 import { modelCosts } from './model-costs.ts';
 import { optimizationList } from './optimization-list.ts';
 import { paidLot } from './paid-lot.ts';
@@ -22,3 +23,5 @@ export const projections: readonly Projection[] = [
   runUsage,
   modelCosts,
 ];
+
+export const views: readonly View[] = [creditLedgerView];

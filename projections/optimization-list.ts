@@ -1,5 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import type { OptimizationEventType } from '#services/optimizations/run/events.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
+import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
 
 /**
@@ -131,8 +132,8 @@ export type RunRow = {
   run_id: string;
   user_id: string;
   status: 'pending' | 'processing' | 'completed' | 'failed' | 'cancelled';
-  strategy: string;
-  challenge_type: string;
+  strategy: StrategyId;
+  challenge_type: ChallengeType;
   price: number;
   captured: number | null;
   refunded: number | null;

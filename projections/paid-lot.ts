@@ -1,5 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import { defineProjection } from './engine/define.ts';
+import { defineProjection, eventUses } from './engine/define.ts';
+import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
@@ -9,27 +10,7 @@ import type { CreditEventType } from '#services/credits/account/events.ts';
 export const paidLot = defineProjection<CreditEventType>({
   name: 'paid_lot',
   kind: 'inline',
-  events: {
-    CreditsGranted: 'used',
-    CreditsReserved: 'ignored',
-    CreditsCaptured: 'ignored',
-    CreditsReturned: 'ignored',
-    CreditsReleased: 'ignored',
-    ClawbackSet: 'ignored',
-    LotRevoked: 'ignored',
-    DebtIncurred: 'ignored',
-    DebtSettled: 'ignored',
-    DebtCancelled: 'ignored',
-    DebtSettlementReversed: 'ignored',
-    LotReinstated: 'ignored',
-    CreditsConsumed: 'ignored',
-    CashRefundRequested: 'ignored',
-    CashRefundConfirmed: 'ignored',
-    CashRefundFailed: 'ignored',
-    SpendingFrozen: 'ignored',
-    SpendingUnfrozen: 'ignored',
-    AccountClosed: 'ignored',
-  },
+  events: eventUses(creditEventTypes, ['CreditsGranted']),
   key: ['lot_id'],
   create: (table) => `create table ${table} (
     lot_id text primary key,

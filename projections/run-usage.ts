@@ -1,5 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
-import { defineProjection } from './engine/define.ts';
+import { defineProjection, eventUses } from './engine/define.ts';
+import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
@@ -10,27 +11,7 @@ import type { CreditEventType } from '#services/credits/account/events.ts';
 export const runUsage = defineProjection<CreditEventType>({
   name: 'run_usage',
   kind: 'async',
-  events: {
-    CreditsGranted: 'ignored',
-    CreditsReserved: 'used',
-    CreditsCaptured: 'ignored',
-    CreditsReturned: 'ignored',
-    CreditsReleased: 'used',
-    ClawbackSet: 'ignored',
-    LotRevoked: 'ignored',
-    DebtIncurred: 'ignored',
-    DebtSettled: 'ignored',
-    DebtCancelled: 'ignored',
-    DebtSettlementReversed: 'ignored',
-    LotReinstated: 'ignored',
-    CreditsConsumed: 'ignored',
-    CashRefundRequested: 'ignored',
-    CashRefundConfirmed: 'ignored',
-    CashRefundFailed: 'ignored',
-    SpendingFrozen: 'ignored',
-    SpendingUnfrozen: 'ignored',
-    AccountClosed: 'ignored',
-  },
+  events: eventUses(creditEventTypes, ['CreditsReserved', 'CreditsReleased']),
   key: ['user_id', 'run_id'],
   create: (table) => `create table ${table} (
     user_id text not null,

@@ -7,7 +7,7 @@ import { createCloseAccount } from './credits/ledger/closing.ts';
 import { createHolds } from './credits/ledger/holds.ts';
 import { createPaidCredits } from './credits/ledger/paid.ts';
 import type { ErasureDependencies } from './identity/erasure/erasure.ts';
-import { noticeAddress, provedAddress } from './identity/links/notices.ts';
+import { finishedRunAddress, provedAddress } from './identity/links/notices.ts';
 import { findUser } from './identity/accounts/users.ts';
 import { modelRegistry } from './models/registry.ts';
 import { endRunsOf, hideRunsOf } from './optimizations/leave-runs.ts';
@@ -34,7 +34,7 @@ import { retryWhileUnavailable } from './platform/jobs/retry-while-unavailable.t
 import { createSealer } from './platform/seal.ts';
 import { streamOf } from './optimizations/run/events.ts';
 
-/** What every process of ours stands on, opened in order and closed in reverse. */
+/** What every process opens, in this order, and closes in reverse. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
 export async function openCore(
@@ -53,13 +53,13 @@ export async function openCore(
   resources.defer(async () => pool.end());
   const sql = createSql(url, { max: 5, applicationName: `sevenfold ${name} queries` });
   resources.defer(async () => sql.end());
-  // Whoever keeps processes alive counts how often they end; a restart of Postgres is no such end.
+  // A supervisor counts how often a process ends; a restart of Postgres must not count.
   await retryWhileUnavailable(
     async () => refuseOtherMode(pool, env.mode),
     healthLimits.databaseUnavailableMs,
   );
-  // Text is sealed inside transactions, too. Were the keys read through the same connections, as many
-  // transactions as there are connections would wait for one more, for ever.
+  // Text is also sealed inside transactions. If keys were read through the same pool, transactions that
+  // hold all its connections would wait for one more, for ever.
   const keyPool = createPool(url, {
     max: 2,
     applicationName: `sevenfold ${name} keys`,
@@ -97,7 +97,7 @@ export async function openCore(
     audit: createAudit(pool),
     sealer,
     queueMail,
-    noticeAddress: async (userId: string) => noticeAddress(sql, userId),
+    finishedRunAddress: async (userId: string) => finishedRunAddress(sql, userId),
     sendsMail: env.smtpUrl !== null,
     publicUrl: env.publicUrl,
     productName: env.productName,
@@ -126,11 +126,22 @@ async function refuseOtherMode(pool: pg.Pool, mode: Mode): Promise<void> {
     ]);
 }
 
-/** What everything about payments stands on. */
+/** The dependencies of payments. */
 export function paymentsOf(core: Core): PaymentDependencies {
   const { sql } = core;
   return {
-    ...core,
+    pool: core.pool,
+    provider: core.provider,
+    paid: core.paid,
+    clock: core.clock,
+    queueMail: core.queueMail,
+    sendsMail: core.sendsMail,
+    contactEmail: core.contactEmail,
+    movesMoney: core.movesMoney,
+    publicUrl: core.publicUrl,
+    productName: core.productName,
+    audit: core.audit,
+    log: core.log,
     noticeAddress: async (userId) => provedAddress(sql, userId),
     billedPerson: async (userId) => {
       const account = await findUser(sql, userId);
@@ -139,11 +150,17 @@ export function paymentsOf(core: Core): PaymentDependencies {
   };
 }
 
-/** What erasing a person asks of the other slices. */
+/** The dependencies of an erasure, which reaches into the other slices. */
 export function erasureOf(core: Core): ErasureDependencies {
   const payments = paymentsOf(core);
   return {
-    ...core,
+    pool: core.pool,
+    queueMail: core.queueMail,
+    sealer: core.sealer,
+    audit: core.audit,
+    clock: core.clock,
+    publicUrl: core.publicUrl,
+    productName: core.productName,
     endRuns: async (userId) => endRunsOf(core, userId),
     hideRuns: async (userId) => hideRunsOf(core, userId),
     closeAccount: createCloseAccount(core.bus),

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { checkAppConnection, createPool } from '#db/connect.ts';
 import { migrate, MigrationError } from '#db/migrate.ts';
-import { projections } from '#projections/index.ts';
+import { projections, views } from '#projections/index.ts';
 import { rebuild } from '#projections/engine/rebuild.ts';
 import { applyErasures } from './identity/erasure/erasure.ts';
 import { databaseUrlOf, SettingsError, type Env, type Mode } from './platform/process/env.ts';
@@ -30,6 +30,7 @@ export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log):
       appRole: roleOf(appUrl),
       auditorRole: auditorUrl === null ? null : roleOf(auditorUrl),
       projections,
+      views,
       log: (message) => log.info(message),
     });
     await claimForMode(ownerUrl, mode);

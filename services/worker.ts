@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import { Logger, run } from 'graphile-worker';
-import type { Runner, WorkerEvents } from 'graphile-worker';
+import type { Job, Runner, RunnerOptions, WorkerEvents } from 'graphile-worker';
 import type pg from 'pg';
 import { anchorDaily } from '#db/anchors.ts';
 import { startListening } from '#db/listen.ts';
@@ -13,23 +13,18 @@ import { purgeSessions } from './identity/sessions/sessions.ts';
 import { sweepUnconfirmed } from './identity/accounts/unconfirmed.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { createHiddenSweep, sweepRuns } from '#services/optimizations/sweep.ts';
+import { sweepHidden, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
 import { sweepPlans } from './payments/plans/plans.ts';
 import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
-import { sweepRefunds } from './payments/refunds/tasks.ts';
-import { sweepPurchases } from './payments/settle/sweep.ts';
+import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
+import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
-import {
-  healthLimits,
-  mailLimits,
-  purchaseLimits,
-  workerLimits,
-} from '#services/platform/limits.ts';
-import { loadSdks } from '#services/models/registry.ts';
+import { healthLimits, mailLimits, purchaseLimits } from '#services/platform/limits.ts';
+import { loadSdks } from '#services/models/provider-list.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport } from './platform/mail/transport.ts';
 import { mailTasks, purgeMails } from './platform/mail/mail.ts';
@@ -38,7 +33,21 @@ import { erasureOf, openCore, paymentsOf } from './core.ts';
 
 const processId = `worker ${hostname()} ${process.pid}`;
 
-/** The background process: jobs, asynchronous read models, and looking after what was left behind. */
+const workerLimits = {
+  /** Start, deadlines, settlements: they never wait for a model. */
+  controlSlots: 8,
+  /** Calls to one provider at a time, over all worker processes. */
+  callsPerProvider: 32,
+  /**
+   * The queue's poll beside its notifications, for jobs that become due. Each slot polls on its own, so
+   * the many slots for calls poll less often.
+   */
+  controlPollMs: 500,
+  callsPollMs: 2_000,
+  mailPollMs: 2_000,
+} as const;
+
+/** The background process: jobs, periodic sweeps and asynchronous read models. */
 await runProcess('worker', async (context) => {
   const { env, log, resources } = context;
   const core = await openCore('worker', context, 20);
@@ -49,10 +58,21 @@ await runProcess('worker', async (context) => {
   resources.defer(async () => liveText.close());
   const openCalls = createOpenCalls();
   const tasks = optimizationTasks({
-    ...core,
+    pool,
+    bus,
+    clock,
+    sealer,
+    log,
     liveText,
     openCalls,
-    log,
+    holds: core.holds,
+    readRun: core.readRun,
+    readState: core.readState,
+    audit: core.audit,
+    registry: core.registry,
+    queueMail: core.queueMail,
+    finishedRunAddress: core.finishedRunAddress,
+    publicUrl: core.publicUrl,
     callsPerProvider: Math.max(1, Math.floor(workerLimits.callsPerProvider / env.workerProcesses)),
   });
 
@@ -60,14 +80,14 @@ await runProcess('worker', async (context) => {
   if (smtpUrl === null && env.mode === 'production')
     log.warn('There is no mail server: mails wait until SMTP_URL names one');
   const transport = createMailTransport({ smtpUrl, from: mailFrom, publicUrl });
-  const mail = mailTasks({ ...core, transport, log });
+  const mail = mailTasks({ pool, sealer, clock, transport, log });
 
   const listener = startListening({ url: core.url });
   resources.defer(async () => listener.close());
   const stopUnwanted = () =>
     openCalls
       .stopUnwanted(pool)
-      .catch((error: unknown) => log.warn({ err: error }, 'Open calls could not be looked after'));
+      .catch((error: unknown) => log.warn({ err: error }, 'Open calls could not be checked'));
   listener.onWake(() => void stopUnwanted());
 
   const readModels = startProjectionRunner({
@@ -103,6 +123,7 @@ await runProcess('worker', async (context) => {
     taskList: TaskList,
     concurrency: number,
     pollInterval: number,
+    more: RunnerOptions = {},
   ): Promise<Runner> =>
     run({
       pgPool: queuePool(pool),
@@ -112,11 +133,42 @@ await runProcess('worker', async (context) => {
       events,
       noHandleSignals: true,
       logger: queueLogger(log),
+      ...more,
     });
+
+  const payments = paymentsOf(core);
+  const now = () => new Date(clock());
+  const sweeps: Record<string, Sweep> = {
+    'sweep-runs': { sweep: async () => sweepRuns({ pool, bus, clock, log }) },
+    'sweep-hidden-runs': { every: 'hour', sweep: async () => sweepHidden({ pool, log }) },
+    'sweep-erasures': { sweep: async () => sweepErasures(pool) },
+    'purge-sessions': { sweep: async () => purgeSessions(pool, now()) },
+    'purge-links': { sweep: async () => purgeLinks(pool, now()) },
+    'purge-mails': { sweep: async () => purgeMails(core) },
+    ...(env.requireEmailConfirmation
+      ? { 'sweep-unconfirmed': { sweep: async () => sweepUnconfirmed(core) } }
+      : {}),
+    // Finds in one row that the day has its anchor.
+    'anchor-chains': { sweep: async () => anchorDaily({ pool, clock, log }) },
+  };
+  const queueName = 'payment sweeps';
+  const moneySweeps: Record<string, Sweep> = {
+    'sweep-payments': { queueName, sweep: async () => sweepPayments(payments) },
+    'sweep-plans': { queueName, sweep: async () => sweepPlans(payments) },
+    // Where nothing can be bought there are no books to compare with.
+    ...(env.stripe === null
+      ? {}
+      : { 'compare-books': { queueName, sweep: async () => reconcileDaily(payments) } }),
+  };
   const control = await work(
-    { ...tasks.control, ...erasureTasks({ ...erasureOf(core), log }) },
+    {
+      ...tasks.control,
+      ...erasureTasks({ ...erasureOf(core), log }),
+      ...tasksOf(sweeps),
+    },
     workerLimits.controlSlots,
     workerLimits.controlPollMs,
+    { parsedCronItems: cronOf({ ...sweeps, ...moneySweeps }) },
   );
   resources.defer(async () => control.stop());
   // Slots of its own: a mail server that hangs must not hold up a settlement.
@@ -125,9 +177,12 @@ await runProcess('worker', async (context) => {
     await transport.close();
     await mails.stop();
   });
-  // And a payment provider that hangs neither of them.
-  const payments = paymentsOf(core);
-  const money = await work(paymentTasks(payments), purchaseLimits.slots, purchaseLimits.pollMs);
+  // And a payment provider that hangs neither of them. One slot is for the sweeps, which share a queue.
+  const money = await work(
+    { ...paymentTasks(payments), ...tasksOf(moneySweeps) },
+    purchaseLimits.slots + 1,
+    purchaseLimits.pollMs,
+  );
   resources.defer(async () => money.stop());
   const calls = await work(tasks.calls, env.callSlots, workerLimits.callsPollMs);
   resources.defer(async () => {
@@ -139,51 +194,8 @@ await runProcess('worker', async (context) => {
   await beat();
   const timers = [
     setInterval(() => void beat(), healthLimits.heartbeatEveryMs),
-    setInterval(() => void sweep(), workerLimits.nudgeEveryMs),
-    setInterval(() => void sweepMails(), workerLimits.nudgeEveryMs),
-    setInterval(() => void sweepMoney(), workerLimits.nudgeEveryMs),
     setInterval(() => void stopUnwanted(), 1000),
   ];
-  const sweepHidden = createHiddenSweep({ pool, clock, log });
-  const sweep = async () => {
-    await sweepRuns({ pool, bus, clock, log }).catch((error: unknown) =>
-      log.warn({ err: error }, 'Runs could not be looked after'),
-    );
-    await sweepHidden().catch((error: unknown) =>
-      log.warn({ err: error }, 'Deleted runs could not be looked after'),
-    );
-    await purgeSessions(pool, new Date(clock())).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old sessions could not be removed'),
-    );
-    await purgeLinks(pool, new Date(clock())).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old links could not be removed'),
-    );
-    if (env.requireEmailConfirmation)
-      await sweepUnconfirmed(core).catch((error: unknown) =>
-        log.warn({ err: error }, 'Accounts that were never confirmed could not be removed'),
-      );
-    await anchorDaily({ pool, clock, log }).catch((error: unknown) =>
-      log.warn({ err: error }, 'The hash chains could not be anchored'),
-    );
-    await sweepErasures(pool).catch((error: unknown) =>
-      log.warn({ err: error }, 'Erasures could not be looked after'),
-    );
-  };
-  const sweepMoney = async () => {
-    const looked = (what: string, looking: Promise<unknown>) =>
-      looking.catch((error: unknown) =>
-        log.warn({ err: error, reason: what }, 'Payments could not be looked after'),
-      );
-    await looked('purchases', sweepPurchases(payments));
-    await looked('refunds', sweepRefunds(payments));
-    await looked('plans', sweepPlans(payments));
-    // Where nothing can be bought there are no books to compare with.
-    if (env.stripe !== null) await looked('books', reconcileDaily(payments));
-  };
-  const sweepMails = () =>
-    purgeMails(core).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old mails could not be removed'),
-    );
   resources.defer(async () => {
     for (const timer of timers) clearInterval(timer);
     await pool.query('delete from process_heartbeat where process_id = $1', [processId]);
@@ -195,8 +207,10 @@ await runProcess('worker', async (context) => {
 /** The queue's own words; a failed job's error is logged without its message. */
 function queueLogger(log: Log): Logger {
   return new Logger(() => (level, message, meta) => {
-    if (level === 'error') log.error({ err: meta?.['error'] }, 'A job failed');
-    // More slots than connections is meant: a slot that waits for a model holds none.
+    const job = meta?.['job'] as Partial<Job> | undefined;
+    if (level === 'error')
+      log.error({ err: meta?.['error'], task: job?.task_identifier ?? null }, 'A job failed');
+    // More slots than connections are intended: a slot that waits for a model holds none.
     else if (level === 'warning' && meta?.['concurrency'] === undefined)
       log.warn({ reason: message }, 'The job queue warns');
   });

@@ -428,11 +428,15 @@ create table purchase (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   paid_at timestamptz,
-  -- The last time that the provider was asked about it; the sweep of open purchases reads it.
-  checked_at timestamptz
+  -- Counts its settlements: a reading from before another one is not applied.
+  version integer not null default 0,
+  -- The last time that the provider was asked about it, and the next; null when nothing is open.
+  checked_at timestamptz,
+  next_check_at timestamptz
 );
 create index purchase_user_id on purchase (user_id, created_at desc, id desc);
 create index purchase_open on purchase (created_at) where status in ('open', 'processing');
+create index purchase_next_check on purchase (next_check_at) where next_check_at is not null;
 -- A user begins one plan at a time: two plans at once would be paid twice.
 create unique index purchase_open_plan on purchase (user_id)
   where kind = 'plan_checkout' and status = 'open';
@@ -468,8 +472,8 @@ create table plan (
   -- The end of the refunded period: payments for later periods are refunded, too.
   revoked_from timestamptz,
   revoked_as text check (revoked_as in ('refunded', 'taken_back', 'second', 'erased')),
-  -- When its tier ends, as far as is known; the sweep checks it then.
-  tier_due_at timestamptz,
+  -- When its tier ends, or its subscription is read again, whichever comes first.
+  next_check_at timestamptz,
   -- When the request behind this row's state began, by the clock of this database. The later request wins,
   -- whichever is stored last.
   reading timestamptz not null,
@@ -479,8 +483,7 @@ create table plan (
   updated_at timestamptz not null default now()
 );
 create index plan_user_id on plan (user_id, created_at desc);
-create index plan_tier_due on plan (tier_due_at) where tier_due_at is not null;
-create index plan_checked on plan (checked_at) where ended_at is null;
+create index plan_next_check on plan (next_check_at) where next_check_at is not null;
 
 -- Webhook events, each once. Only their names are kept: the object is read from the provider again.
 create table stripe_event (
@@ -540,13 +543,6 @@ create table fraud_warning (
 );
 create index fraud_warning_user_id on fraud_warning (user_id);
 
--- When the provider was last asked for the state of a refund, so that one of several workers asks. The
--- result stands in the ledger.
-create table refund_check (
-  refund_id text primary key check (refund_id like 'ref\_%'),
-  checked_at timestamptz not null
-);
-
 -- The last check whether a closed account needs a refund: the account's version then, and when to check
 -- again without a change, because a bank refused.
 create table closed_account_check (
@@ -605,77 +601,7 @@ create table reconciliation (
 );
 create index reconciliation_day on reconciliation (day);
 
--- == The ledgers, as views over the events ==
-
--- Credits in double entry: each event that moves credits has two lines, out of one account and into
--- another. A view needs no maintenance and no rebuild.
---
--- Issued accounts are sources and stand below zero. user:debt holds what a user owes, and sys:refunded_job
--- reduces sys:consumed. The lines of a transaction sum to 0, and so do all lines. Events that move nothing
--- have no lines; the end of a refund that a clawback replaced moves nothing.
-create view credit_ledger with (security_invoker = true) as
-  select
-    substr(e.stream_id, 9) as user_id,
-    e.stream_id,
-    e.stream_position,
-    e.global_position,
-    e.message_id as transaction_id,
-    e.message_type as event,
-    line.account,
-    line.credits,
-    e.message_metadata ->> 'occurredAt' as occurred_at
-  from emt_messages e
-  cross join lateral (
-    select (e.message_data ->> 'credits')::bigint as credits, e.message_data ->> 'source' as source,
-      e.message_data ->> 'from' as origin
-  ) moved
-  cross join lateral (values
-    (case e.message_type
-      when 'CreditsGranted' then case moved.source
-        when 'purchase' then 'sys:issued_paid'
-        when 'bonus' then 'sys:issued_bonus'
-        else 'sys:issued_other' end
-      when 'CreditsReserved' then 'user:available'
-      when 'CreditsCaptured' then 'user:held'
-      when 'CreditsReturned' then 'sys:refunded_job'
-      when 'CreditsReleased' then 'user:held'
-      when 'LotRevoked' then 'user:available'
-      when 'LotReinstated' then 'sys:revoked'
-      when 'DebtIncurred' then 'user:debt'
-      when 'DebtSettled' then 'user:available'
-      when 'DebtCancelled' then 'sys:revoked'
-      when 'DebtSettlementReversed' then 'sys:revoked'
-      when 'CreditsConsumed' then 'user:available'
-      when 'CashRefundRequested' then 'user:available'
-      when 'CashRefundConfirmed' then 'sys:cash_pending'
-      when 'CashRefundFailed' then case moved.origin
-        when 'pending' then 'sys:cash_pending'
-        when 'confirmed' then 'sys:cash_refunded' end
-    end, -moved.credits),
-    (case e.message_type
-      when 'CreditsGranted' then 'user:available'
-      when 'CreditsReserved' then 'user:held'
-      when 'CreditsCaptured' then 'sys:consumed'
-      when 'CreditsReturned' then 'user:available'
-      when 'CreditsReleased' then 'user:available'
-      when 'LotRevoked' then 'sys:revoked'
-      when 'LotReinstated' then 'user:available'
-      when 'DebtIncurred' then 'sys:revoked'
-      when 'DebtSettled' then 'user:debt'
-      when 'DebtCancelled' then 'user:debt'
-      when 'DebtSettlementReversed' then 'user:available'
-      when 'CreditsConsumed' then 'sys:consumed'
-      when 'CashRefundRequested' then 'sys:cash_pending'
-      when 'CashRefundConfirmed' then 'sys:cash_refunded'
-      when 'CashRefundFailed' then 'user:available'
-    end, moved.credits)
-  ) as line (account, credits)
-  where e.message_type in ('CreditsGranted', 'CreditsReserved', 'CreditsCaptured',
-    'CreditsReturned', 'CreditsReleased', 'LotRevoked', 'LotReinstated', 'DebtIncurred',
-    'DebtSettled', 'DebtCancelled', 'DebtSettlementReversed', 'CreditsConsumed',
-    'CashRefundRequested')
-    or (e.message_type = 'CashRefundConfirmed' and moved.origin = 'pending')
-    or (e.message_type = 'CashRefundFailed' and moved.origin in ('pending', 'confirmed'));
+-- == The ledger of money, as a view over the events ==
 
 -- Money in double entry, for each currency: payments and refunds in the ledger, and movements at the
 -- provider. Both sides book against stripe:clearing, where a payment without credits, or credits without a
@@ -738,4 +664,4 @@ create view cash_ledger with (security_invoker = true) as
   ) as line (account, amount_minor)
   where line.amount_minor <> 0;
 
-grant select on credit_ledger, cash_ledger to public;
+grant select on cash_ledger to public;

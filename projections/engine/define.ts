@@ -57,6 +57,19 @@ export function defineProjection<EventType extends string>(
   return projection;
 }
 
+/** For a projection that concerns a few types of a long list: the rest is ignored. */
+export function eventUses<EventType extends string>(
+  all: readonly EventType[],
+  used: readonly EventType[],
+): Readonly<Record<EventType, 'used' | 'ignored'>> {
+  return Object.fromEntries(
+    all.map((type) => [type, used.includes(type) ? 'used' : 'ignored']),
+  ) as Record<EventType, 'used' | 'ignored'>;
+}
+
+/** A view over the events: nothing to fill and nothing to rebuild. Who may read events may read it. */
+export type View = { readonly name: string; readonly select: string };
+
 /** The event types that a projection's statement reads, in order of name. */
 export function usedEventTypes(projection: Projection): string[] {
   return Object.entries(projection.events)

@@ -15,7 +15,6 @@ import type { Core } from '#services/core.ts';
  */
 export type Database = Core & {
   env: Env;
-  log: Log;
   /** The owner's pool, which rebuild and verify need. */
   ownerPool: ReturnType<typeof createPool>;
   ownerUrl: string;
@@ -37,7 +36,7 @@ export async function openDatabase(
   });
   resources.defer(async () => ownerPool.end());
   const core = await openCore('cli', { env, log, resources }, 8);
-  return { ...core, env, log, ownerPool, ownerUrl: urls.ownerUrl };
+  return { ...core, env, ownerPool, ownerUrl: urls.ownerUrl };
 }
 
 async function databaseUrls(

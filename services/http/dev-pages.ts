@@ -145,7 +145,7 @@ async function ask(sandboxUrl: string | null, url: URL, request: RequestInit): P
 }
 
 function away(): Problem {
-  return new Problem(503, 'busy', 'The sandbox does not answer right now.', {
+  return new Problem('busy', 'The sandbox does not answer right now.', {
     retryAfterSeconds: 1,
   });
 }

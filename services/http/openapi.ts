@@ -10,24 +10,25 @@ import * as optimizationContract from '#services/optimizations/contract.ts';
 import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
 import type { Access, Endpoint, Wire } from '#services/platform/contract.ts';
-import { createRouter } from '#services/platform/http/http.ts';
+import { problems } from '#services/platform/problems.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import { apiExamples } from './examples.ts';
 import { endpoints } from './endpoints.ts';
-import { refusalCodes } from './refusal-codes.ts';
 
 /**
- * OpenAPI 3.1, generated from the endpoints: from the same schemas that requests are parsed with and
- * that answers have to satisfy. Everything that a contract exports has a name in it.
+ * OpenAPI 3.1, generated from the endpoints: from the schemas that parse requests and that answers
+ * have to satisfy. Everything that a contract exports has a name in it.
  */
-export function openApiRoutes(options: { productName: string; publicUrl: string }) {
-  // Made for the first who asks: it takes longer than all else that a process does until it is ready.
+export function openApiHandlers(options: { productName: string; publicUrl: string }) {
+  // Made at the first request, since it takes longer than the rest of a process's start.
   let document: string | null = null;
-  return createRouter().get('/openapi.json', (context) =>
-    context.body((document ??= JSON.stringify(describeApi(options))), 200, {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'public, max-age=300',
-    }),
-  );
+  return {
+    'GET /openapi.json': ({ context }) =>
+      context.body((document ??= JSON.stringify(describeApi(options))), 200, {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'public, max-age=300',
+      }),
+  } satisfies Partial<Handlers<typeof platformContract.platformEndpoints>>;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -132,7 +133,7 @@ function operation(name: string, path: string, endpoint: Endpoint): Json {
     parameters: [
       ...pathFields(path, endpoint),
       ...queryFields(endpoint),
-      ...(endpoint.isRepeatable ? [idempotencyKey] : []),
+      ...(endpoint.idempotencyKey ? [idempotencyKey(endpoint.idempotencyKey)] : []),
       ...(endpoint.isConditional ? [ifNoneMatch] : []),
       ...(endpoint.files?.includes(eventStream) ? [lastEventId] : []),
     ],
@@ -159,13 +160,13 @@ const security: Readonly<Record<Access, readonly Json[]>> = {
   service: [{ service: [] }],
 };
 
-const idempotencyKey = {
+const idempotencyKey = (need: 'optional' | 'required') => ({
   name: 'Idempotency-Key',
   in: 'header',
-  required: false,
+  required: need === 'required',
   description: 'A repeat with the same key and the same body within 24 hours happens once.',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' },
-};
+});
 
 const ifNoneMatch = {
   name: 'If-None-Match',
@@ -302,8 +303,9 @@ function textOf(mediaType: string): Json {
 /** Each refusal once, with the codes that may stand in it. */
 function refusals(): Json {
   const all = Object.entries(meanings).map(([status, meaning]): [string, Json] => {
-    const known: Readonly<Record<string, readonly string[]>> = refusalCodes;
-    const codes = (known[status] ?? []).map((code) => `\`${code}\``);
+    const codes = Object.entries(problems)
+      .filter(([, of]) => String(of) === status)
+      .map(([code]) => `\`${code}\``);
     const description = `${meaning}. Codes: ${codes.join(', ')}`;
     const retry = { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } };
     const schema = { $ref: '#/components/schemas/ProblemReply' };

@@ -22,7 +22,7 @@ export function createAfterwards(log: Log): Afterwards {
   return {
     begin(work) {
       if (underWay.size >= afterwardsLimits.waiting)
-        throw new Problem(503, 'busy', 'Too much is under way right now. Please try again.', {
+        throw new Problem('busy', 'Too much is under way right now. Please try again.', {
           retryAfterSeconds: afterwardsLimits.retryAfterSeconds,
         });
       const ended = fewAtOnce(work)

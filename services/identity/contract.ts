@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Time } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
  * What a person sends to sign up and sign in, and what comes back. The forms in the browser and the
@@ -216,10 +217,12 @@ export const ProfileChange = v.strictObject({
 });
 export type ProfileChange = v.InferOutput<typeof ProfileChange>;
 
+const pictureTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
+
 /** What `PUT /users/me/avatar` takes: the picture itself as the body, at most so many bytes. */
 export const avatarLimits = {
   bytes: 256 * 1024,
-  mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
+  mediaTypes: pictureTypes,
 } as const;
 
 /**
@@ -258,6 +261,7 @@ export type SignupReply = v.InferOutput<typeof SignupReply>;
 
 /** `data` of calls that have nothing to tell: logout, a mail that is on its way, a change that is done. */
 export const DoneReply = v.object({ ok: v.literal(true) });
+export type DoneReply = v.InferOutput<typeof DoneReply>;
 
 // --- links in mails ---
 
@@ -437,3 +441,175 @@ export const ExportReply = v.object({
   ),
 });
 export type ExportReply = v.InferOutput<typeof ExportReply>;
+
+/** Ways in, sessions, and a person's own account. */
+export const identityEndpoints = {
+  'POST /auth/signup': {
+    summary: 'Signs up',
+    access: 'everyone',
+    body: SignupRequest,
+    status: 201,
+    reply: SignupReply,
+    refuses: [409],
+  },
+  'POST /auth/login': {
+    summary: 'Signs in with a password',
+    access: 'everyone',
+    body: LoginRequest,
+    status: 200,
+    reply: SessionReply,
+    refuses: [401, 403],
+  },
+  'POST /auth/resend-confirmation': {
+    summary: 'Mails another link that confirms the address',
+    description: 'The answer is the same whether or not there is an account.',
+    access: 'everyone',
+    body: ResendRequest,
+    status: 200,
+    reply: DoneReply,
+  },
+  'POST /auth/magic-link': {
+    summary: 'Mails a link that signs in',
+    description: 'The answer is the same whether or not there is an account.',
+    access: 'everyone',
+    body: MagicLinkRequest,
+    status: 200,
+    reply: DoneReply,
+  },
+  'POST /auth/password/reset-request': {
+    summary: 'Mails a link that leads to a new password',
+    description: 'The answer is the same whether or not there is an account.',
+    access: 'everyone',
+    body: ResetLinkRequest,
+    status: 200,
+    reply: DoneReply,
+  },
+  'POST /auth/links/{kind}': {
+    summary: 'Uses a link that was mailed',
+    access: 'everyone',
+    body: LinkRequest,
+    status: 200,
+    reply: LinkReply,
+    refuses: [404, 409],
+  },
+  'POST /auth/exchange': {
+    summary: 'A session for the one-time pair of a link, or for its code and the verifier',
+    access: 'everyone',
+    body: ExchangeRequest,
+    status: 200,
+    reply: SessionReply,
+    refuses: [401, 409],
+  },
+  'POST /auth/password/reset': {
+    summary: 'Sets a new password with the ticket of a reset link',
+    access: 'everyone',
+    body: PasswordResetRequest,
+    status: 200,
+    reply: SessionReply,
+    refuses: [409],
+  },
+  'GET /auth/session': {
+    summary: "The session of the request's cookie; null without one",
+    access: 'cookie',
+    status: 200,
+    reply: v.nullable(SessionReply),
+    refuses: [403],
+  },
+  'POST /auth/refresh': {
+    summary: "A fresh access token for the session's cookie",
+    access: 'cookie',
+    status: 200,
+    reply: SessionReply,
+  },
+  'POST /auth/logout': {
+    summary: 'Ends the session; without one it does nothing',
+    access: 'everyone',
+    status: 200,
+    reply: DoneReply,
+  },
+  'GET /auth/sessions': {
+    summary: "A person's sessions, newest use first",
+    access: 'person',
+    status: 200,
+    reply: v.array(SessionRow),
+  },
+  'DELETE /auth/sessions/{id}': {
+    summary: 'Ends a session',
+    access: 'person',
+    status: 200,
+    reply: DeletedReply,
+  },
+  'POST /auth/sessions/end-others': {
+    summary: 'Ends every session but this one',
+    access: 'person',
+    status: 200,
+    reply: EndedReply,
+  },
+  'POST /auth/reauthenticate': {
+    summary: 'Proves again who is there, for five minutes',
+    access: 'person',
+    body: ReauthenticateRequest,
+    status: 200,
+    reply: DoneReply,
+    refuses: [409],
+  },
+  'POST /auth/password/change': {
+    summary: 'Changes the password; other sessions end',
+    access: 'person',
+    body: PasswordChangeRequest,
+    status: 200,
+    reply: DoneReply,
+    refuses: [409],
+  },
+  'POST /auth/email/change': {
+    summary: 'Asks for another address, which has to be confirmed first',
+    access: 'person',
+    body: EmailChangeRequest,
+    status: 200,
+    reply: DoneReply,
+    refuses: [409],
+  },
+  'GET /users/me': { summary: 'The profile', access: 'person', status: 200, reply: Profile },
+  'PATCH /users/me': {
+    summary: 'Changes the profile',
+    access: 'person',
+    body: ProfileChange,
+    status: 200,
+    reply: Profile,
+  },
+  'DELETE /users/me': {
+    summary: 'Deletes the account',
+    access: 'person',
+    body: DeleteAccountRequest,
+    status: 200,
+    reply: DeletedReply,
+    refuses: [403, 409],
+  },
+  'GET /users/me/export': {
+    summary: 'Everything that is kept about the person',
+    access: 'person',
+    status: 200,
+    reply: ExportReply,
+    refuses: [403],
+  },
+  'PUT /users/me/avatar': {
+    summary: 'Sets the picture: the file itself is the body',
+    access: 'person',
+    sends: pictureTypes,
+    status: 200,
+    reply: Profile,
+    refuses: [413, 415],
+  },
+  'DELETE /users/me/avatar': {
+    summary: 'Removes the picture',
+    access: 'person',
+    status: 200,
+    reply: DeletedReply,
+  },
+  'GET /avatars/{id}': {
+    summary: 'A picture',
+    access: 'everyone',
+    status: 200,
+    files: pictureTypes,
+  },
+} as const satisfies EndpointList;

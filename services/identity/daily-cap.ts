@@ -77,7 +77,6 @@ async function claim(
 
 function anotherConsumption(): Problem {
   return new Problem(
-    409,
     'idempotency-mismatch',
     'This Idempotency-Key was used before with another request.',
   );
@@ -149,7 +148,6 @@ async function capReached(
   );
   const nextDay = new Date(Date.parse(`${today}T00:00:00Z`) + dayMs).toISOString();
   return new Problem(
-    403,
     'daily-cap-reached',
     'The daily cap of this token does not allow that many credits today.',
     {

@@ -1,5 +1,5 @@
 import { Problem } from '#services/platform/problem.ts';
-import type { ProblemExtras, Refused } from '#services/platform/problem.ts';
+import type { ProblemExtras } from '#services/platform/problem.ts';
 import { identityProblems } from './refusals.ts';
 import type { IdentityProblem } from './refusals.ts';
 
@@ -7,14 +7,5 @@ import type { IdentityProblem } from './refusals.ts';
 export function identityProblem(code: IdentityProblem, extras: ProblemExtras = {}): Problem {
   const refusal: { title: string; message: string; detail?: string } = identityProblems[code];
   const { title, message, detail = message } = refusal;
-  return new Problem(...refused(code), message, { title, detail, ...extras });
-}
-
-type Named = {
-  [Code in IdentityProblem]: [status: (typeof identityProblems)[Code]['status'], code: Code];
-}[IdentityProblem];
-
-/** Compiles while the description has every code of the table at its status. */
-function refused(code: IdentityProblem): Refused {
-  return [identityProblems[code].status, code] as Named;
+  return new Problem(code, message, { title, detail, ...extras });
 }

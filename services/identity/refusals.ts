@@ -1,108 +1,94 @@
+import type { ProblemCode } from '#services/platform/problems.ts';
+
 /**
- * The refusals of these calls: problem code, status, title and sentence. Where the specification
+ * The refusals of these calls: problem code, title and sentence. Where the specification
  * names a title and a sentence, the sentence is `detail`, and `message` holds the key words that
  * clients look for: 'already registered', 'invalid email', 'too short', 'weak', 'rate limit'.
  */
 export const identityProblems = {
   'email-in-use': {
-    status: 409,
     title: 'Email already in use',
     detail: 'An account with this email already exists. Try signing in instead.',
     message: 'This email is already registered. Try signing in instead.',
   },
   'invalid-email': {
-    status: 400,
     title: 'Invalid email address',
     detail: 'Please enter a valid email address.',
     message: 'This is an invalid email address. Please enter a valid one.',
   },
   'password-too-short': {
-    status: 400,
     title: 'Password too short',
     detail: 'Password must be at least 8 characters long.',
     message: 'The password is too short. It must be at least 8 characters long.',
   },
   'password-too-weak': {
-    status: 400,
     title: 'Password too weak',
     detail: 'Please choose a stronger password with uppercase, lowercase, and numbers.',
     message:
       'The password is too weak. Please choose a stronger password with uppercase, lowercase, and numbers.',
   },
   'rate-limited': {
-    status: 429,
     title: 'Too many attempts',
     detail: 'Please wait a moment before trying again.',
     message: 'The rate limit is reached. Please wait a moment before trying again.',
   },
   'wrong-credentials': {
-    status: 401,
     title: 'Login failed',
     message: 'Login failed. Please check your credentials.',
   },
   'authentication-required': {
-    status: 401,
     title: 'Authentication required',
     message: 'Authentication required',
   },
   'email-not-confirmed': {
-    status: 403,
     title: 'Confirm your e-mail address',
     message: 'Please confirm your e-mail address first. We can send you the link again.',
   },
   /** A password given to change, delete or export something; the session goes on. */
   'wrong-password': {
-    status: 403,
     title: 'Wrong password',
     message: 'That is not your current password.',
   },
   'reauthentication-required': {
-    status: 403,
     title: 'Please confirm it is you',
     message: 'Enter your password to go on.',
   },
   /** The account signs in by links and has no password to compare with. */
   'no-password': {
-    status: 409,
     title: 'No password yet',
     message: 'This account has no password yet. Choose one by a reset link first.',
   },
   'link-invalid': {
-    status: 400,
     title: 'This link is not valid',
     message: 'This link is not valid. Ask for a new one.',
   },
   'link-expired': {
-    status: 400,
     title: 'This link no longer works',
     message:
       'This link has expired, or a newer one took its place. Use the newest, or ask for a new one.',
   },
   'link-used': {
-    status: 409,
     title: 'This link was already used',
     message: 'This link was already used. Ask for a new one.',
   },
   'link-other-browser': {
-    status: 403,
     title: 'Asked for in another browser',
     message:
       'This link works only in the browser where you asked for it. Open it there, or ask for a new one here.',
   },
   'avatar-not-an-image': {
-    status: 415,
     title: 'Not a picture we can show',
     message: 'Choose a PNG, JPEG or WebP picture.',
   },
   'avatar-too-large': {
-    status: 413,
     title: 'The picture is too large',
     message: 'The picture may have at most 256 kB.',
   },
   'account-erasing': {
-    status: 409,
     title: 'This account is being deleted',
     message: 'This account is being deleted and takes nothing any more.',
   },
-} as const;
+} as const satisfies Partial<
+  Record<ProblemCode, { title: string; message: string; detail?: string }>
+>;
 export type IdentityProblem = keyof typeof identityProblems;

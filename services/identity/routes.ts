@@ -1,23 +1,25 @@
-import type { Authenticate } from '#services/platform/http/auth.ts';
 import { networkOf } from '#services/platform/http/client-address.ts';
-import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
-import { createRouter } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
+import { serve } from '#services/platform/http/serve.ts';
+import type { Call, Handlers, ServeDependencies } from '#services/platform/http/serve.ts';
 import type { RateLimitName } from '#services/platform/limits.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { ownPath } from './contract.ts';
-import type { SessionReply, SignupReply } from './contract.ts';
-import { identityEndpoints } from './endpoints.ts';
-import { linkRoutes } from './links/routes.ts';
+import { accountHandlers } from './accounts/routes.ts';
+import type { AccountDependencies } from './accounts/routes.ts';
+import { identityEndpoints, ownPath } from './contract.ts';
+import type { DoneReply, SessionReply, SignupReply } from './contract.ts';
+import { linkHandlers } from './links/routes.ts';
 import type { LinkDependencies } from './links/routes.ts';
 import { mailAccountExists, mailLink } from './links/mailed.ts';
 import type { AskedLink } from './links/mailed.ts';
-import { identityBodyOf, refuseCommonPassword } from './passwords/new-password.ts';
-import { passwordRoutes } from './passwords/routes.ts';
+import { namedRefusal, refuseCommonPassword } from './passwords/new-password.ts';
+import { passwordHandlers } from './passwords/routes.ts';
 import type { PasswordDependencies } from './passwords/routes.ts';
 import { hashPassword, needsRehash, verifyPassword } from './passwords/passwords.ts';
 import { identityProblem } from './problems.ts';
 import { browserNonce, deviceOfCookie } from './sessions/cookie.ts';
+import { sessionHandlers } from './sessions/routes.ts';
+import type { SessionRouteDependencies } from './sessions/routes.ts';
 import { signIn } from './sessions/sign-in.ts';
 import type { SlowDown } from './slow-down.ts';
 import {
@@ -30,7 +32,9 @@ import {
 import type { Account, NewAccount } from './accounts/users.ts';
 
 export type IdentityDependencies = LinkDependencies &
-  PasswordDependencies & {
+  PasswordDependencies &
+  AccountDependencies &
+  SessionRouteDependencies & {
     sealer: Sealer;
     slowDown: SlowDown;
     requireEmailConfirmation: boolean;
@@ -38,56 +42,54 @@ export type IdentityDependencies = LinkDependencies &
     signupDisclosesAccounts: boolean;
   };
 
-/** The ways in: signing up, signing in, asking for a link, and what links and new passwords do. */
-export function identityRoutes(dependencies: IdentityDependencies, authenticate: Authenticate) {
+/** Authentication, sessions, and a person's own account. */
+export function identityRoutes(dependencies: IdentityDependencies & ServeDependencies) {
+  return serve(
+    identityEndpoints,
+    {
+      ...authenticationHandlers(dependencies),
+      ...linkHandlers(dependencies),
+      ...passwordHandlers(dependencies),
+      ...sessionHandlers(dependencies),
+      ...accountHandlers(dependencies),
+    },
+    dependencies,
+    (problem, name) => (name === 'POST /auth/login' ? problem : namedRefusal(problem)),
+  );
+}
+
+/** Signing up, signing in and asking for a link. */
+function authenticationHandlers(dependencies: IdentityDependencies) {
   const { tokens, publicUrl } = dependencies;
-  return createRouter()
-    .post('/auth/signup', async (context) =>
-      answer(context, identityEndpoints['POST /auth/signup'], await signUp(dependencies, context)),
-    )
-    .post('/auth/login', async (context) =>
-      answer(context, identityEndpoints['POST /auth/login'], await logIn(dependencies, context)),
-    )
-    .post('/auth/resend-confirmation', async (context) => {
-      const endpoint = identityEndpoints['POST /auth/resend-confirmation'];
-      const request = await identityBodyOf(context, endpoint);
-      const email =
-        'email' in request ? request.email : await tokens.verifyPending(request.pending_token);
-      await askForLink(dependencies, context, 'link', email, {
+  return {
+    'POST /auth/signup': (call) => signUp(dependencies, call),
+    'POST /auth/login': (call) => logIn(dependencies, call),
+    'POST /auth/resend-confirmation': async ({ context, body }) => {
+      const email = 'email' in body ? body.email : await tokens.verifyPending(body.pending_token);
+      return askForLink(dependencies, context, 'link', email, {
         kind: 'confirm',
-        redirect: ownPath(request.redirect, publicUrl),
+        redirect: ownPath(body.redirect, publicUrl),
       });
-      return answer(context, endpoint, { ok: true });
-    })
-    .post('/auth/magic-link', async (context) => {
-      const endpoint = identityEndpoints['POST /auth/magic-link'];
-      const request = await identityBodyOf(context, endpoint);
-      await askForLink(dependencies, context, 'link', request.email, {
+    },
+    'POST /auth/magic-link': async ({ context, body }) =>
+      askForLink(dependencies, context, 'link', body.email, {
         kind: 'magic',
-        redirect: ownPath(request.redirect, publicUrl),
-        remembered: request.remember_me,
-        code_challenge: request.code_challenge ?? null,
-      });
-      return answer(context, endpoint, { ok: true });
-    })
-    .post('/auth/password/reset-request', async (context) => {
-      const endpoint = identityEndpoints['POST /auth/password/reset-request'];
-      const { email } = await identityBodyOf(context, endpoint);
-      await askForLink(dependencies, context, 'reset', email, { kind: 'reset' });
-      return answer(context, endpoint, { ok: true });
-    })
-    .route('/', linkRoutes(dependencies))
-    .route('/', passwordRoutes(dependencies, authenticate));
+        redirect: ownPath(body.redirect, publicUrl),
+        remembered: body.remember_me,
+        code_challenge: body.code_challenge ?? null,
+      }),
+    'POST /auth/password/reset-request': async ({ context, body }) =>
+      askForLink(dependencies, context, 'reset', body.email, { kind: 'reset' }),
+  } satisfies Partial<Handlers<typeof identityEndpoints>>;
 }
 
 // --- signing up ---
 
 async function signUp(
   dependencies: IdentityDependencies,
-  context: HttpContext,
+  { context, body: request }: Call<typeof identityEndpoints, 'POST /auth/signup'>,
 ): Promise<SignupReply> {
   const { pool, rateLimits, publicUrl, productName, tokens } = dependencies;
-  const request = await identityBodyOf(context, identityEndpoints['POST /auth/signup']);
   refuseCommonPassword(request.password, request, { productName, field: 'password' });
   await rateLimits.takeFrom('signup', context.get('address'));
   const isNeutral = !dependencies.signupDisclosesAccounts;
@@ -166,9 +168,8 @@ async function noteCreated(
  */
 async function logIn(
   dependencies: IdentityDependencies,
-  context: HttpContext,
+  { context, body: request }: Call<typeof identityEndpoints, 'POST /auth/login'>,
 ): Promise<SessionReply> {
-  const request = await bodyOf(context, identityEndpoints['POST /auth/login']);
   await limitLogin(dependencies, context, normalizedEmail(request.email));
   const account = await findUserByEmail(dependencies.sql, request.email);
   const isRight = await verifyPassword(request.password, account?.password_hash ?? null);
@@ -274,7 +275,7 @@ async function askForLink(
   limit: RateLimitName,
   email: string | null,
   ask: Omit<AskedLink, 'browser'>,
-): Promise<void> {
+): Promise<DoneReply> {
   const { sql, rateLimits, publicUrl, afterwards } = dependencies;
   const address = context.get('address');
   const isKnown =
@@ -290,4 +291,5 @@ async function askForLink(
     const account = email === null ? null : await findUserByEmail(sql, email);
     if (account) await mailLink(dependencies, account.id, { ...ask, browser }, { nonce, isKnown });
   });
+  return { ok: true };
 }

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { MiddlewareHandler } from 'hono';
 import type postgres from 'postgres';
 import type { Queryable } from '#db/connect.ts';
 import type { Audit } from '#services/platform/audit.ts';
+import { bearerOf } from '#services/platform/http/auth.ts';
 import type { Authenticate } from '#services/platform/http/auth.ts';
-import type { HttpEnv } from '#services/platform/http/http.ts';
+import type { HttpContext } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { identityProblem } from './problems.ts';
@@ -96,21 +96,20 @@ export type ServiceDependencies = {
 };
 
 /**
- * Lets a service with this scope pass and sets `serviceId`. Each denial of somebody who is known is
+ * The id of the calling service, which has to have this scope. A refused caller who is known is
  * written to the audit table.
  *
  * @throws Problem 401 without a token that is valid now, 403 `service-token-required` for a person's,
  * 403 `scope-missing` for a service that may do other things
  */
-export function requireService(
+export function serviceAuthenticator(
   dependencies: ServiceDependencies,
   authenticate: Authenticate,
   scope: ServiceScope,
-): MiddlewareHandler<HttpEnv> {
-  return async (context, next) => {
-    const bearer = /^Bearer ([\w.~+/=-]+)$/i.exec(context.req.header('authorization') ?? '')?.[1];
-    context.set('serviceId', await callingService(dependencies, authenticate, { bearer, scope }));
-    await next();
+): (context: HttpContext) => Promise<string> {
+  return async (context) => {
+    const bearer = bearerOf(context.req.header('authorization'));
+    return callingService(dependencies, authenticate, { bearer, scope });
   };
 }
 
@@ -133,7 +132,6 @@ async function callingService(
     if (!person) throw identityProblem('authentication-required');
     await refuse(person.userId, 'person', person.userId);
     throw new Problem(
-      403,
       'service-token-required',
       'Only other services may call this, with a token of their own.',
     );
@@ -146,7 +144,7 @@ async function callingService(
   }
   if (token.scope !== scope) {
     await refuse(token.id, 'scope');
-    throw new Problem(403, 'scope-missing', `This token lacks the scope ${scope}.`);
+    throw new Problem('scope-missing', `This token lacks the scope ${scope}.`);
   }
   return token.id;
 }

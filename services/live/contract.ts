@@ -1,7 +1,9 @@
 import * as v from 'valibot';
+import { creditEventTypes } from '#services/credits/account/movements.ts';
 import { Balance } from '#services/credits/contract.ts';
 import { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
 import { Time } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
  * The messages of `GET /api/stream`. A fact is absolute: merging it twice or late changes nothing,
@@ -16,25 +18,7 @@ export const Snapshot = v.object({
 export type Snapshot = v.InferOutput<typeof Snapshot>;
 
 const factTypes = [
-  'CreditsGranted',
-  'CreditsReserved',
-  'CreditsCaptured',
-  'CreditsReturned',
-  'CreditsReleased',
-  'LotRevoked',
-  'DebtIncurred',
-  'DebtSettled',
-  'ClawbackSet',
-  'LotReinstated',
-  'DebtCancelled',
-  'DebtSettlementReversed',
-  'CashRefundRequested',
-  'CashRefundConfirmed',
-  'CashRefundFailed',
-  'CreditsConsumed',
-  'SpendingFrozen',
-  'SpendingUnfrozen',
-  'AccountClosed',
+  ...creditEventTypes,
   'OptimizationCreated',
   'ProcessingStarted',
   'CallStarted',
@@ -130,3 +114,15 @@ export const StreamQuery = v.strictObject({
 export const Stale = v.object({
   name: v.pipe(v.string(), v.description('`run_usage` or `credit_analytics`: ask for it again')),
 });
+
+/** What happens, as it happens. */
+export const liveEndpoints = {
+  'GET /stream': {
+    summary: 'Facts as they happen, as server-sent events',
+    access: 'person',
+    query: StreamQuery,
+    status: 200,
+    files: ['text/event-stream'],
+    refuses: [404],
+  },
+} as const satisfies EndpointList;

@@ -49,7 +49,6 @@ function createCounts(limit: number) {
 
 function tooManyStreams(): Problem {
   return new Problem(
-    429,
     'too-many-streams',
     'The rate limit is reached: too many pages are open at once. Close some of them.',
     {

@@ -2,15 +2,14 @@ import { ServerResponse } from 'node:http';
 import type pg from 'pg';
 import { compareCursors, endOfLog } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
-import { callerOf } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { queryOf } from '#services/platform/http/endpoints.ts';
 import { createRouter, notFound } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
+import { serve } from '#services/platform/http/serve.ts';
+import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
-import { liveEndpoints } from './endpoints.ts';
 import { encode } from './hub.ts';
 import type { Hub, Message, Subscription } from './hub.ts';
+import { liveEndpoints } from './contract.ts';
 import type { Bye, Snapshot } from './contract.ts';
 import { liveLimits } from './limits.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -41,44 +40,53 @@ export type StreamDependencies = {
   clock: () => number;
 };
 
-export function streamRoutes(dependencies: StreamDependencies, authenticate: Authenticate) {
+export function streamRoutes(dependencies: StreamDependencies & ServeDependencies) {
   const { hub, sessions, openStreams, rateLimits, drainedWithinMs } = dependencies;
   const pulse = createPulse(liveLimits.pingEveryMs, liveLimits.pingGroups);
-  return createRouter().get('/stream', async (context) => {
-    const address = context.get('address');
-    await rateLimits.takeFrom('streams-address', address);
-    const caller = await callerOf(authenticate, context.req.header('authorization'));
-    await rateLimits.take('streams', caller.userId);
-    const watching = queryOf(context, liveEndpoints['GET /stream']).optimization ?? null;
-    if (watching !== null && (await dependencies.ownerOf(watching)) !== caller.userId)
-      throw notFound('Failed to get optimization');
-    const who = { userId: caller.userId, watching };
-    const lastEventId = context.req.header('last-event-id');
-    const endsAt = caller.expiresAt.getTime() - Math.random() * liveLimits.tokenSpreadMs;
-    const headers = {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-cache, no-transform',
-      'X-Accel-Buffering': 'no',
-    };
-    // The answer to HEAD has no body, so nobody would read or cancel it: nothing is opened for it.
-    if (context.req.method === 'HEAD') return context.body(null, 200, headers);
-    const leave = openStreams.open({ userId: caller.userId, address });
-    const body = streamBody(
-      () => {
-        const subscription = hub.subscribe(who);
-        return {
-          subscription,
-          messages: messagesOf(dependencies, who, subscription, lastEventId),
-          endsInMs: Math.max(0, endsAt - dependencies.clock()),
-          unwatch: sessions.watch(caller.sessionId, () => subscription.end(bye('session'))),
-          onFailure: (error: unknown) =>
-            context.get('log').error({ err: error }, 'A stream could not go on'),
+  const stream = serve(
+    liveEndpoints,
+    {
+      'GET /stream': async ({ context, userId, sessionId, expiresAt, query }) => {
+        await rateLimits.take('streams', userId);
+        const watching = query.optimization ?? null;
+        if (watching !== null && (await dependencies.ownerOf(watching)) !== userId)
+          throw notFound('Failed to get optimization');
+        const who = { userId, watching };
+        const lastEventId = context.req.header('last-event-id');
+        const endsAt = expiresAt.getTime() - Math.random() * liveLimits.tokenSpreadMs;
+        const headers = {
+          'Content-Type': 'text/event-stream; charset=utf-8',
+          'Cache-Control': 'no-cache, no-transform',
+          'X-Accel-Buffering': 'no',
         };
+        // The answer to HEAD has no body that could be read or cancelled: nothing is opened for it.
+        if (context.req.method === 'HEAD') return context.body(null, 200, headers);
+        const leave = openStreams.open({ userId, address: context.get('address') });
+        const body = streamBody(
+          () => {
+            const subscription = hub.subscribe(who);
+            return {
+              subscription,
+              messages: messagesOf(dependencies, who, subscription, lastEventId),
+              endsInMs: Math.max(0, endsAt - dependencies.clock()),
+              unwatch: sessions.watch(sessionId, () => subscription.end(bye('session'))),
+              onFailure: (error: unknown) =>
+                context.get('log').error({ err: error }, 'A stream failed'),
+            };
+          },
+          { pulse, drainedWithinMs, leave, cut: cutOf(context) },
+        );
+        return context.body(body, 200, headers);
       },
-      { pulse, drainedWithinMs, leave, cut: cutOf(context) },
-    );
-    return context.body(body, 200, headers);
-  });
+    },
+    dependencies,
+  );
+  return createRouter()
+    .use('/stream', async (context, next) => {
+      await rateLimits.takeFrom('streams-address', context.get('address'));
+      await next();
+    })
+    .route('/', stream);
 }
 
 async function* messagesOf(

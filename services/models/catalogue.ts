@@ -1,85 +1,14 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import { modelList } from './model-list.ts';
 import type { UsageRecord } from './model.ts';
+import { providerDefinitions } from './provider-list.ts';
+import { modelEntry, unitsPerPrice } from './provider.ts';
+import type { ModelEntry, PriceRow } from './provider.ts';
 
 /**
  * The catalogue of models: what each can do and what it cost at any moment. A dollar per million
  * tokens is a micro-dollar per token, so a cost is a sum of products, rounded once at the end.
  */
-
-const isoTime = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'));
-
-/** At most four decimals, so that a price is a whole number of ten-thousandths. */
-const price = v.pipe(
-  v.number(),
-  v.minValue(0),
-  v.maxValue(1000),
-  v.check(
-    (value) => Math.abs(Math.round(value * unitsPerPrice) - value * unitsPerPrice) < 1e-6,
-    'must have at most four decimals',
-  ),
-);
-
-const unitsPerPrice = 10_000;
-
-const rates = {
-  inputPerMTok: price,
-  /** Null: no source names it, and cached input counts as input. */
-  cachedInputPerMTok: v.nullable(price),
-  /** Null: no source names it, and written input counts as input. */
-  cacheWritePerMTok: v.nullable(price),
-  /** Thinking is billed as output by every provider here. */
-  outputPerMTok: price,
-};
-
-const priceRow = v.strictObject({
-  /** Inclusive; null when no earlier price is known. */
-  validFrom: v.nullable(isoTime),
-  /** Exclusive; null when no end is announced. */
-  validTo: v.nullable(isoTime),
-  source: v.pipe(v.string(), v.url()),
-  /** The day on which the price was read at its source. */
-  readOn: v.pipe(v.string(), v.isoDate()),
-  ...rates,
-  /** Above this much input the whole request has these prices. */
-  longContext: v.nullable(
-    v.strictObject({ aboveInputTokens: v.pipe(v.number(), v.integer(), v.minValue(1)), ...rates }),
-  ),
-});
-
-const effort = v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
-
-const modelEntry = v.strictObject({
-  id: v.pipe(
-    v.string(),
-    v.regex(/^[a-z0-9][a-z0-9.-]{1,79}$/),
-    // An alias moves to another model, and its price with it.
-    v.check((id) => !id.endsWith('-latest'), 'must be the id of one model, not an alias'),
-  ),
-  provider: v.picklist(['openai', 'anthropic', 'google', 'mistral']),
-  displayName: v.pipe(v.string(), v.minLength(1)),
-  /** Seats of one family share their weight in every vote. */
-  family: v.pipe(v.string(), v.minLength(1)),
-  capabilities: v.strictObject({
-    temperature: v.boolean(),
-    /** Empty: the model has no such setting. */
-    effortLevels: v.array(effort),
-    jsonSchema: v.boolean(),
-    contextTokens: v.pipe(v.number(), v.integer()),
-    maxOutputTokens: v.pipe(v.number(), v.integer()),
-  }),
-  prices: v.pipe(
-    v.array(priceRow),
-    v.minLength(1),
-    v.check(
-      (rows) => isContiguous(rows),
-      'must follow each other in time without a gap or an overlap',
-    ),
-  ),
-  /** The provider's date of retirement; null when none is announced. */
-  deprecatedAfter: v.nullable(isoTime),
-});
 
 const catalogue = v.pipe(
   v.array(modelEntry),
@@ -89,16 +18,17 @@ const catalogue = v.pipe(
   ),
 );
 
-export type ModelEntry = v.InferOutput<typeof modelEntry>;
-export type PriceRow = v.InferOutput<typeof priceRow>;
-
 /** @throws ValiError when a row is broken */
 export function parseCatalogue(list: unknown): readonly ModelEntry[] {
   return v.parse(catalogue, list);
 }
 
 /** Every model that a strategy may seat. */
-export const models: readonly ModelEntry[] = parseCatalogue(modelList);
+export const models: readonly ModelEntry[] = parseCatalogue(
+  providerDefinitions.flatMap(({ name, models: own }) =>
+    own.map((entry) => ({ ...entry, provider: name })),
+  ),
+);
 
 /** Changes with any figure in the catalogue: events name it beside the prices that they used. */
 export const catalogueVersion: string = versionOf(models);
@@ -158,18 +88,6 @@ function covers(row: Window, atIso: string): boolean {
 }
 
 type Window = { validFrom: string | null; validTo: string | null };
-
-function isContiguous(rows: readonly Window[]): boolean {
-  return rows.every((row, index) => {
-    const next = rows[index + 1];
-    const runsForward =
-      row.validFrom === null || row.validTo === null || row.validFrom < row.validTo;
-    return (
-      runsForward &&
-      (next === undefined || (row.validTo !== null && row.validTo === next.validFrom))
-    );
-  });
-}
 
 /** Whole ten-thousandths of a micro-dollar per token. */
 function unitsOf(perMTok: number): number {

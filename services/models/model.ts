@@ -2,7 +2,8 @@
  * The port to a language model: one request, a stream of parts, and one reply or one ModelFailure.
  * Adapters in `providers/` translate a vendor's words into these and nothing vendor-shaped leaves them.
  */
-export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof efforts)[number];
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -95,23 +96,8 @@ export class ModelFailure extends Error {
   }
 }
 
-export type ProviderName = 'openai' | 'anthropic' | 'google' | 'mistral' | (string & {});
-
 /** Streams text parts and ends with exactly one reply part, or throws ModelFailure. */
 export type Provider = {
-  name: ProviderName;
+  name: string;
   call(request: ModelRequest): AsyncIterable<ModelPart>;
-};
-
-/** How to reach a provider; `baseUrl` null means the vendor's own address. */
-export type ProviderConnection = { apiKey: string; baseUrl: string | null };
-
-/** What `providers/<name>.ts` exports and the registry lists. */
-export type ProviderDefinition = {
-  name: ProviderName;
-  /** The variable that holds the key, to name it where a model is missing. */
-  keyVariable: string;
-  /** Where the sandbox serves this vendor's wire format, below its own origin. */
-  sandboxPath: string;
-  connect(connection: ProviderConnection): Provider;
 };

@@ -1,28 +1,8 @@
 import { modelOf } from './catalogue.ts';
-import type { Provider, ProviderDefinition } from './model.ts';
-import { anthropic } from './providers/anthropic.ts';
-import { google } from './providers/google.ts';
-import { mistral } from './providers/mistral.ts';
+import type { Provider } from './model.ts';
+import { providerDefinitions } from './provider-list.ts';
+import type { ProviderDefinition } from './provider.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
-import { openai } from './providers/openai.ts';
-
-/** Every provider with its own wire format. The contract tests run over this list. */
-export const providerDefinitions: readonly ProviderDefinition[] = [
-  openai,
-  anthropic,
-  google,
-  mistral,
-];
-
-/** Whoever calls models loads all SDKs before the first call, so that none is held up. */
-export async function loadSdks(): Promise<void> {
-  await Promise.all([
-    import('openai'),
-    import('@anthropic-ai/sdk'),
-    import('@google/genai'),
-    import('@mistralai/mistralai'),
-  ]);
-}
 
 /** The part of the environment that decides who answers for a model. */
 export type RegistrySettings = {
@@ -122,8 +102,11 @@ export function modelRegistry(settings: RegistrySettings): ModelRegistry {
 }
 
 /** Where the sandbox serves a provider's wire format. */
-export function sandboxBaseUrl(sandboxUrl: string, definition: ProviderDefinition): string {
-  return `${sandboxUrl.replace(/\/$/, '')}${definition.sandboxPath}`;
+export function sandboxBaseUrl(
+  sandboxUrl: string,
+  { sandboxPath }: Pick<ProviderDefinition, 'sandboxPath'>,
+): string {
+  return `${sandboxUrl.replace(/\/$/, '')}${sandboxPath}`;
 }
 
 /** The first endpoint that lists a model answers for it. */

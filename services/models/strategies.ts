@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { modelOf } from './catalogue.ts';
-import { strategyList } from './strategy-list.ts';
+import { efforts } from './model.ts';
+import { seatRoles, strategyList } from './strategy-list.ts';
+import type { StrategyId } from './strategy-list.ts';
 
 /**
  * The strategies: who sits where, who extracts, writes and verifies, by when, and at what price.
@@ -8,7 +10,7 @@ import { strategyList } from './strategy-list.ts';
  * start.
  */
 
-const effort = v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+const effort = v.picklist(efforts);
 
 /** A model in one role, with the effort asked of it; null leaves the provider's default. */
 const modelUse = v.strictObject({ model: v.string(), effort: v.nullable(effort) });
@@ -16,7 +18,7 @@ const modelUse = v.strictObject({ model: v.string(), effort: v.nullable(effort) 
 const seat = v.strictObject({
   /** S1.., R1.., I1..: the letter is the role's. */
   seat: v.pipe(v.string(), v.regex(/^[SRI][1-9]$/)),
-  role: v.picklist(['strategic', 'risk', 'implementation']),
+  role: v.picklist(seatRoles),
   model: v.string(),
   effort: v.nullable(effort),
 });
@@ -24,16 +26,7 @@ const seat = v.strictObject({
 const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(1000));
 
 const strategy = v.strictObject({
-  id: v.picklist([
-    'ultra-economy',
-    'economy',
-    'balanced',
-    'reasoning-focused',
-    'premium',
-    'ultra',
-    'fast',
-    'comprehensive',
-  ]),
+  id: v.pipe(v.string(), v.regex(/^[a-z]+(?:-[a-z]+)*$/)),
   version: v.pipe(v.number(), v.integer(), v.minValue(1)),
   name: v.pipe(v.string(), v.minLength(1)),
   description: v.pipe(v.string(), v.minLength(1)),
@@ -73,12 +66,14 @@ const strategy = v.strictObject({
   notInThisVersion: v.array(v.string()),
 });
 
-export type Strategy = v.InferOutput<typeof strategy>;
+/** What the list says of a strategy. */
+export type StrategyDefinition = v.InferOutput<typeof strategy>;
+export type Strategy = StrategyDefinition & { id: StrategyId };
 export type Seat = v.InferOutput<typeof seat>;
-export type SeatRole = Seat['role'];
+export type SeatRole = (typeof seatRoles)[number];
 export type ModelUse = v.InferOutput<typeof modelUse>;
 
-const emailOf: Readonly<Record<SeatRole, string>> = {
+const letterOf: Readonly<Record<SeatRole, string>> = {
   strategic: 'S',
   risk: 'R',
   implementation: 'I',
@@ -93,17 +88,15 @@ class StrategyError extends Error {
  * @throws ValiError for a wrong shape
  * @throws StrategyError for a panel that breaks a rule of the protocol
  */
-export function parseStrategies(list: unknown): readonly Strategy[] {
-  const parsed = v.parse(v.array(strategy), list);
-  const problems = parsed.flatMap((each) =>
-    problemsOf(each).map((problem) => `${each.id}: ${problem}`),
-  );
+export function checkStrategies(list: unknown): void {
+  const problems = v
+    .parse(v.array(strategy), list)
+    .flatMap((each) => problemsOf(each).map((problem) => `${each.id}: ${problem}`));
   if (problems.length > 0) throw new StrategyError(problems.join('\n'));
-  return parsed;
 }
 
 /** What is wrong with a strategy, one sentence each; empty when it can run. */
-export function problemsOf(each: Strategy): string[] {
+export function problemsOf(each: StrategyDefinition): string[] {
   return [
     ...panelProblems(each),
     ...extractorProblems(each),
@@ -114,7 +107,8 @@ export function problemsOf(each: Strategy): string[] {
 }
 
 /** All strategies in the order in which they are shown. */
-export const strategies: readonly Strategy[] = parseStrategies(strategyList);
+export const strategies: readonly Strategy[] = strategyList;
+checkStrategies(strategies);
 
 const byId: ReadonlyMap<string, Strategy> = new Map(strategies.map((each) => [each.id, each]));
 
@@ -124,21 +118,21 @@ export function strategyOf(id: string): Strategy | null {
 }
 
 /** Every model that a run of the strategy may call, each once. */
-export function modelsOf(each: Strategy): string[] {
+export function modelsOf(each: StrategyDefinition): string[] {
   return [...new Set(usesOf(each).map((use) => use.model))];
 }
 
-function panelProblems({ panel, reviewsPerSeat, minFamilies }: Strategy): string[] {
+function panelProblems({ panel, reviewsPerSeat, minFamilies }: StrategyDefinition): string[] {
   const models = panel.map((each) => each.model);
   const codes = panel.map((each) => each.seat);
   const problems: string[] = [];
   if (panel.length < 7) problems.push('has fewer than 7 seats');
   if (new Set(codes).size < codes.length) problems.push('names a seat twice');
   if (new Set(models).size < models.length) problems.push('seats a model twice');
-  if (panel.some((each) => !each.seat.startsWith(emailOf[each.role]))) {
+  if (panel.some((each) => !each.seat.startsWith(letterOf[each.role]))) {
     problems.push('has a seat whose letter is not its role');
   }
-  for (const role of ['strategic', 'risk', 'implementation'] as const) {
+  for (const role of seatRoles) {
     const seated = panel.filter((each) => each.role === role).map((each) => each.model);
     if (familiesOf(seated).size < 2) problems.push(`seats fewer than 2 families as ${role}`);
   }
@@ -150,7 +144,7 @@ function panelProblems({ panel, reviewsPerSeat, minFamilies }: Strategy): string
   return problems;
 }
 
-function extractorProblems({ panel, extractors }: Strategy): string[] {
+function extractorProblems({ panel, extractors }: StrategyDefinition): string[] {
   const seated = new Set(panel.map((each) => each.model));
   const names = extractors.map((use) => use.model);
   const problems = names
@@ -160,7 +154,7 @@ function extractorProblems({ panel, extractors }: Strategy): string[] {
   return problems;
 }
 
-function synthesisProblems({ synthesizers, verifiers }: Strategy): string[] {
+function synthesisProblems({ synthesizers, verifiers }: StrategyDefinition): string[] {
   const problems: string[] = [];
   if (familiesOf(synthesizers.map((use) => use.model)).size < 2) {
     problems.push('has two synthesisers of one family');
@@ -177,7 +171,7 @@ function synthesisProblems({ synthesizers, verifiers }: Strategy): string[] {
   return problems;
 }
 
-function modelProblems(each: Strategy): string[] {
+function modelProblems(each: StrategyDefinition): string[] {
   return usesOf(each).flatMap(({ model, effort: asked }) => {
     const entry = modelOf(model);
     if (entry === null) return [`names ${model}, which the catalogue does not list`];
@@ -192,7 +186,7 @@ function modelProblems(each: Strategy): string[] {
   });
 }
 
-function deadlineProblems({ deadlines }: Strategy): string[] {
+function deadlineProblems({ deadlines }: StrategyDefinition): string[] {
   const { opinions, claimsMs, reviews, synthesisMs, runMs } = deadlines;
   const stages = opinions.hardMs + claimsMs + reviews.hardMs + synthesisMs;
   return [
@@ -203,7 +197,7 @@ function deadlineProblems({ deadlines }: Strategy): string[] {
   ];
 }
 
-function usesOf(each: Strategy): ModelUse[] {
+function usesOf(each: StrategyDefinition): ModelUse[] {
   return [
     ...each.panel.map(({ model, effort: asked }) => ({ model, effort: asked })),
     ...each.extractors,

@@ -1,15 +1,15 @@
 import type { Effort } from './model.ts';
-import type { ModelUse, Seat, SeatRole, Strategy } from './strategies.ts';
+import type { ModelUse, Seat, SeatRole, StrategyDefinition } from './strategies.ts';
 
 /**
- * The eight strategies as data; `strategies.ts` validates them. A change of a panel, a price or a
+ * The strategies as data; `strategies.ts` checks them. A change of a panel, a price or a
  * limit raises the row's version, because runs name the version that they were made with.
  */
 
 /** `gpt-6-luna` or `gpt-6-luna:high`. */
 type Asked = string;
 
-const standardDeadlines: Strategy['deadlines'] = {
+const standardDeadlines: StrategyDefinition['deadlines'] = {
   opinions: { softMs: 60_000, hardMs: 180_000 },
   claimsMs: 60_000,
   reviews: { softMs: 60_000, hardMs: 180_000 },
@@ -18,7 +18,7 @@ const standardDeadlines: Strategy['deadlines'] = {
 };
 
 /** High effort thinks for minutes. */
-const patientDeadlines: Strategy['deadlines'] = {
+const patientDeadlines: StrategyDefinition['deadlines'] = {
   opinions: { softMs: 150_000, hardMs: 290_000 },
   claimsMs: 90_000,
   reviews: { softMs: 120_000, hardMs: 290_000 },
@@ -28,7 +28,9 @@ const patientDeadlines: Strategy['deadlines'] = {
 
 const duels = 'Duels of the two best answers';
 
-export const strategyList: readonly Strategy[] = [
+export const seatRoles = ['strategic', 'risk', 'implementation'] as const;
+
+export const strategyList = listed([
   {
     id: 'ultra-economy',
     version: 1,
@@ -231,7 +233,18 @@ export const strategyList: readonly Strategy[] = [
     deadlines: standardDeadlines,
     notInThisVersion: ['A refinement round that shows arguments only'],
   },
-];
+]);
+
+/** The id of a strategy, which the list alone defines. */
+export type StrategyId = (typeof strategyList)[number]['id'];
+export const strategyIds: readonly StrategyId[] = strategyList.map(({ id }) => id);
+
+/** Keeps the ids as types. */
+function listed<const Id extends string>(
+  list: readonly (StrategyDefinition & { id: Id })[],
+): readonly (StrategyDefinition & { id: Id })[] {
+  return list;
+}
 
 function panel(byRole: Readonly<Record<SeatRole, Asked[]>>): Seat[] {
   const seats = (role: SeatRole, letter: string): Seat[] =>
@@ -247,7 +260,7 @@ function synthesis(
   writer: Asked,
   verifier: Asked,
   otherVerifier: Asked,
-): Pick<Strategy, 'synthesizers' | 'verifiers'> {
+): Pick<StrategyDefinition, 'synthesizers' | 'verifiers'> {
   return {
     synthesizers: [use(writer), use(verifier)],
     verifiers: [

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { catalogueVersion, priceOf, staleModels } from '#services/models/catalogue.ts';
 import { estimateMicros } from '#services/models/estimate.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
+import { displayNameOf } from '#services/models/provider-list.ts';
 import { modelsOf, strategies } from '#services/models/strategies.ts';
 import type { ModelUse, Strategy } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -67,7 +68,7 @@ export function describeStrategy(registry: ModelRegistry, strategy: Strategy): S
   };
 }
 
-/** Each provider once; one that answers for real is not told again as simulated. */
+/** Each provider once; one that answers for real is not named as simulated, too. */
 function providersOf(registry: ModelRegistry, strategy: Strategy): StrategyReply['providers'] {
   const simulatedOf = new Map<string, boolean>();
   for (const model of modelsOf(strategy)) {
@@ -75,7 +76,7 @@ function providersOf(registry: ModelRegistry, strategy: Strategy): StrategyReply
     if (provider === null) continue;
     simulatedOf.set(provider, simulated && (simulatedOf.get(provider) ?? true));
   }
-  return [...simulatedOf].map(([name, simulated]) => ({ name, simulated }));
+  return [...simulatedOf].map(([name, simulated]) => ({ name: displayNameOf(name), simulated }));
 }
 
 export function estimate(
@@ -107,7 +108,6 @@ export async function createCommand(
   const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
   if (missing.length > 0)
     throw new Problem(
-      503,
       'models-unavailable',
       `This strategy is not available: no key serves ${missing.join(', ')}.`,
     );
@@ -162,7 +162,7 @@ const priceHoldsMs = 86_400_000;
 
 export function knownStrategy(id: string): Strategy {
   const found = strategies.find((strategy) => strategy.id === id);
-  if (!found) throw new Problem(400, 'validation', 'Choose one of the listed strategies');
+  if (!found) throw new Problem('validation', 'Choose one of the listed strategies');
   return found;
 }
 

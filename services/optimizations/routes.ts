@@ -5,23 +5,19 @@ import { costSince, newestRuns, ownerOfRun, readRunPage } from '#projections/opt
 import type { RunChoice, RunRow } from '#projections/optimization-list.ts';
 import type { Holds, Price } from '#services/credits/ledger/holds.ts';
 import { strategies } from '#services/models/strategies.ts';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
 import type { CommandBus } from '#services/platform/command.ts';
-import { answer, answerWhole, bodyOf, queryOf } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound, requireNoFields } from '#services/platform/http/http.ts';
-import type { HttpContext } from '#services/platform/http/http.ts';
-import { answerOnce } from '#services/platform/http/idempotency.ts';
+import { notFound } from '#services/platform/http/http.ts';
+import { serve } from '#services/platform/http/serve.ts';
+import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError, IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { optimizationLimits } from './contract.ts';
+import { optimizationEndpoints, optimizationLimits } from './contract.ts';
 import type { Optimization, OptimizationList, OptimizationSummary, RunsQuery } from './contract.ts';
 import { createCommand, describeStrategy, estimate, knownStrategy } from './create.ts';
 import type { Seating } from './create.ts';
-import { optimizationEndpoints } from './endpoints.ts';
 import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
@@ -32,6 +28,8 @@ import { describeRun, erased, summarize } from './reading/describe.ts';
 import { withStreamed } from './reading/view.ts';
 import type { RunView } from './reading/view.ts';
 import { streamOf } from './run/events.ts';
+import { usageHandlers } from './usage.ts';
+import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = Seating & {
   pool: pg.Pool;
@@ -50,182 +48,124 @@ export type OptimizationRouteDependencies = Seating & {
 };
 
 export function optimizationRoutes(
-  dependencies: OptimizationRouteDependencies,
-  authenticate: Authenticate,
+  dependencies: OptimizationRouteDependencies & UsageDependencies & ServeDependencies,
 ) {
-  const { pool, sealer, registry, clock } = dependencies;
-  const signedIn = requireUser(authenticate);
-  const takeTurn = async (userId: string) =>
-    dependencies.rateLimits.take('run-changes', userId, { userId });
+  const { pool, sealer, registry, clock, rateLimits } = dependencies;
+  const takeTurn = async (userId: string) => rateLimits.take('run-changes', userId, { userId });
   const texts = {
     sealer,
     afterErasure: async (runId: string) => detail(dependencies, runId),
   };
-  return createRouter()
-    .get('/optimizations/strategies', (context) =>
-      answer(context, optimizationEndpoints['GET /optimizations/strategies'], {
+  return serve(
+    optimizationEndpoints,
+    {
+      ...usageHandlers(dependencies),
+      'GET /optimizations/strategies': () => ({
         strategies: strategies.map((strategy) => describeStrategy(registry, strategy)),
       }),
-    )
-    .post('/optimizations/estimate', signedIn, async (context) => {
-      const endpoint = optimizationEndpoints['POST /optimizations/estimate'];
-      const request = await bodyOf(context, endpoint);
-      const now = new Date(clock()).toISOString();
-      return answer(context, endpoint, { estimate: estimate(registry, request, now) });
-    })
-    .get('/optimizations', signedIn, async (context) => {
-      const endpoint = optimizationEndpoints['GET /optimizations'];
-      const list = await listRuns(dependencies, context.get('userId'), queryOf(context, endpoint));
-      return answerWhole(context, endpoint, list);
-    })
-    .post('/optimizations', signedIn, async (context) => {
-      const endpoint = optimizationEndpoints['POST /optimizations'];
-      const body = await bodyOf(context, endpoint);
-      const userId = context.get('userId');
-      if (body.retry_of !== undefined) await ownRun(dependencies, context, body.retry_of);
-      return answerOnce(
-        context,
-        endpoint,
-        {
-          pool,
-          route: 'POST /optimizations',
-          body,
+      'POST /optimizations/estimate': ({ body }) => ({
+        estimate: estimate(registry, body, isoNow(clock)),
+      }),
+      'GET /optimizations': async ({ userId, query }) => listRuns(dependencies, userId, query),
+      'POST /optimizations': async ({ userId, body }) => {
+        if (body.retry_of !== undefined) await ownRun(dependencies, userId, body.retry_of);
+        return {
           newResourceId: () => newId('opt', clock()),
           texts,
-        },
-        async ({ resourceId: runId, commandId, fingerprint }) => {
-          // A draft costs nothing and stays: without a limit one person could fill the disk with them.
-          await dependencies.rateLimits.take('drafts', userId, { userId });
-          const command = await createCommand(
-            dependencies,
-            sealer,
-            { runId, userId, now: clock() },
-            body,
-          );
-          await dependencies.bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
-            optimization,
-            {
-              streamId: streamOf(runId),
-              command,
-              commandId,
-              fingerprint,
-              actor: userId,
-              correlationId: runId,
-            },
-            'http',
-          );
-          if (body.recipe_id !== undefined)
-            await dependencies.recordRecipeUse({ recipeId: body.recipe_id, runId, userId });
-          return detail(dependencies, runId);
-        },
-      );
-    })
-    .get('/optimizations/:id', signedIn, async (context) => {
-      const run = await ownRun(dependencies, context, context.req.param('id'));
-      return answer(
-        context,
-        optimizationEndpoints['GET /optimizations/{id}'],
-        describeRun(await withProgress(pool, run.view), clock()),
-      );
-    })
-    .patch('/optimizations/:id', signedIn, async (context) => {
-      const endpoint = optimizationEndpoints['PATCH /optimizations/{id}'];
-      const body = await bodyOf(context, endpoint);
-      const { runId, view } = await ownRun(dependencies, context, context.req.param('id'));
-      const route = routeOf('PATCH', runId);
-      return answerOnce(
-        context,
-        endpoint,
-        { pool, route, body, newResourceId: () => runId, texts },
-        async () => {
-          await takeTurn(context.get('userId'));
-          const title = await sealedTitle(sealer, runId, body.title);
-          const same = view.title === body.title;
-          await ask(dependencies, context, runId, { type: 'Rename', title, same });
-          return detail(dependencies, runId);
-        },
-      );
-    })
-    .delete('/optimizations/:id', signedIn, async (context) => {
-      await requireNoFields(context);
-      const { runId } = await ownRun(dependencies, context, context.req.param('id'), 'hidden too');
-      return answerOnce(
-        context,
-        optimizationEndpoints['DELETE /optimizations/{id}'],
-        {
-          pool,
-          route: routeOf('DELETE', runId),
-          body: {},
-          newResourceId: () => runId,
-        },
-        async () => {
-          await takeTurn(context.get('userId'));
-          await ask(dependencies, context, runId, { type: 'Hide', now: isoNow(clock) });
-          return { id: runId, deleted: true as const };
-        },
-      );
-    })
-    .post('/optimizations/:id/restore', signedIn, async (context) => {
-      await requireNoFields(context);
-      const { runId } = await ownRun(dependencies, context, context.req.param('id'), 'hidden too');
-      const route = routeOf('POST', runId, '/restore');
-      return answerOnce(
-        context,
-        optimizationEndpoints['POST /optimizations/{id}/restore'],
-        { pool, route, body: {}, newResourceId: () => runId, texts },
-        async () => {
-          await takeTurn(context.get('userId'));
-          await ask(dependencies, context, runId, { type: 'Restore', now: isoNow(clock) });
-          return detail(dependencies, runId);
-        },
-      );
-    })
-    .post('/optimizations/:id/process', signedIn, async (context) => {
-      await requireNoFields(context);
-      const { runId, state } = await ownRun(dependencies, context, context.req.param('id'));
-      const userId = context.get('userId');
-      return answerOnce(
-        context,
-        optimizationEndpoints['POST /optimizations/{id}/process'],
-        {
-          pool,
-          route: `POST /optimizations/${runId}/process`,
-          body: {},
+          work: async ({ resourceId: runId, commandId, fingerprint }) => {
+            // A draft costs nothing and stays: without a limit one person could fill the disk.
+            await rateLimits.take('drafts', userId, { userId });
+            const draft = { runId, userId, now: clock() };
+            const command = await createCommand(dependencies, sealer, draft, body);
+            await dependencies.bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
+              optimization,
+              {
+                streamId: streamOf(runId),
+                command,
+                commandId,
+                fingerprint,
+                actor: userId,
+                correlationId: runId,
+              },
+              'http',
+            );
+            if (body.recipe_id !== undefined)
+              await dependencies.recordRecipeUse({ recipeId: body.recipe_id, runId, userId });
+            return detail(dependencies, runId);
+          },
+        };
+      },
+      'GET /optimizations/{id}': async ({ userId, path }) => {
+        const { view } = await ownRun(dependencies, userId, path.id);
+        return describeRun(await withProgress(pool, view), clock());
+      },
+      'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
+        const { runId, view } = await ownRun(dependencies, userId, path.id);
+        return {
           newResourceId: () => runId,
           texts,
-        },
-        async () => {
-          // A repeat for a run that has begun starts nothing and takes none of the turns of runs.
-          if (state.stage === 'draft')
-            await dependencies.rateLimits.take('runs', userId, { userId });
-          else await takeTurn(userId);
-          await processRun(dependencies, userId, runId, state);
-          return detail(dependencies, runId);
-        },
-      );
-    })
-    .post('/optimizations/:id/cancel', signedIn, async (context) => {
-      await requireNoFields(context);
-      const { runId, state } = await ownRun(dependencies, context, context.req.param('id'));
-      return answerOnce(
-        context,
-        optimizationEndpoints['POST /optimizations/{id}/cancel'],
-        {
-          pool,
-          route: `POST /optimizations/${runId}/cancel`,
-          body: {},
+          work: async () => {
+            await takeTurn(userId);
+            const title = await sealedTitle(sealer, runId, body.title);
+            const same = view.title === body.title;
+            await ask(dependencies, userId, runId, { type: 'Rename', title, same });
+            return detail(dependencies, runId);
+          },
+        };
+      },
+      'DELETE /optimizations/{id}': async ({ userId, path }) => {
+        const { runId } = await ownRun(dependencies, userId, path.id, 'hidden too');
+        return {
+          newResourceId: () => runId,
+          work: async () => {
+            await takeTurn(userId);
+            await ask(dependencies, userId, runId, { type: 'Hide', now: isoNow(clock) });
+            return { id: runId, deleted: true };
+          },
+        };
+      },
+      'POST /optimizations/{id}/restore': async ({ userId, path }) => {
+        const { runId } = await ownRun(dependencies, userId, path.id, 'hidden too');
+        return {
           newResourceId: () => runId,
           texts,
-        },
-        async () => {
-          // Nobody is kept from ending what goes on; to ask again for what has ended is a repeat.
-          if (state.stage === 'settling' || state.stage === 'closed')
-            await takeTurn(context.get('userId'));
-          await cancelRun(dependencies, runId);
-          return detail(dependencies, runId);
-        },
-      );
-    });
+          work: async () => {
+            await takeTurn(userId);
+            await ask(dependencies, userId, runId, { type: 'Restore', now: isoNow(clock) });
+            return detail(dependencies, runId);
+          },
+        };
+      },
+      'POST /optimizations/{id}/process': async ({ userId, path }) => {
+        const { runId, state } = await ownRun(dependencies, userId, path.id);
+        return {
+          newResourceId: () => runId,
+          texts,
+          work: async () => {
+            // A repeat for a run that has begun starts nothing and takes none of the turns of runs.
+            if (state.stage === 'draft') await rateLimits.take('runs', userId, { userId });
+            else await takeTurn(userId);
+            await processRun(dependencies, userId, runId, state);
+            return detail(dependencies, runId);
+          },
+        };
+      },
+      'POST /optimizations/{id}/cancel': async ({ userId, path }) => {
+        const { runId, state } = await ownRun(dependencies, userId, path.id);
+        return {
+          newResourceId: () => runId,
+          texts,
+          work: async () => {
+            // A running run can always be cancelled; to cancel one that has ended is a repeat.
+            if (state.stage === 'settling' || state.stage === 'closed') await takeTurn(userId);
+            await cancelRun(dependencies, runId);
+            return detail(dependencies, runId);
+          },
+        };
+      },
+    },
+    dependencies,
+  );
 }
 
 /** Holds the price, then starts; the hold's own job starts it, too, should this process die between. */
@@ -236,14 +176,13 @@ export async function processRun(
   state: RunState,
 ): Promise<void> {
   if (state.stage === 'settling' || state.stage === 'closed')
-    throw new Problem(409, 'concluded', 'The run has already ended.', {
+    throw new Problem('concluded', 'The run has already ended.', {
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
   const price = knownStrategy(state.strategy).credits;
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
-      409,
       'price-changed',
       `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
       { members: { price } },
@@ -284,7 +223,6 @@ async function priceOfRun(
     const spent = await costSince(pool, new Date(midnight).toISOString());
     if (spent >= dailyCostLimitUsd * 1_000_000)
       return new Problem(
-        503,
         'paused',
         'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
         { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
@@ -304,18 +242,13 @@ export async function cancelRun(
   await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], 'http');
 }
 
-/** Where a key of a call that is about one run belongs to. */
-function routeOf(method: string, runId: string, rest = ''): string {
-  return `${method} /optimizations/${runId}${rest}`;
-}
-
 /**
  * A command whose repeat finds nothing to do: what is hidden is not hidden again. Each has an id of
  * its own, because a run may be hidden, restored and hidden once more.
  */
 async function ask(
   { bus }: Pick<OptimizationRouteDependencies, 'bus'>,
-  context: HttpContext,
+  userId: string,
   runId: string,
   command: OptimizationCommand,
 ): Promise<void> {
@@ -327,7 +260,7 @@ async function ask(
       command,
       commandId,
       fingerprint: commandId,
-      actor: context.get('userId'),
+      actor: userId,
       correlationId: runId,
     },
     'http',
@@ -350,12 +283,12 @@ function isoNow(clock: () => number): string {
 /** @throws Problem 404, the same for a run that does not exist and for another person's */
 async function ownRun(
   { pool, readRun }: Pick<OptimizationRouteDependencies, 'pool' | 'readRun'>,
-  context: HttpContext,
-  runId: string | undefined,
+  userId: string,
+  runId: string,
   which: 'shown' | 'hidden too' = 'shown',
 ): Promise<OpenRun> {
-  if (runId === undefined || !idPattern('opt').test(runId)) throw noSuchRun();
-  if ((await ownerOfRun(pool, runId)) !== context.get('userId')) throw noSuchRun();
+  if (!idPattern('opt').test(runId)) throw noSuchRun();
+  if ((await ownerOfRun(pool, runId)) !== userId) throw noSuchRun();
   const run = await readRun(runId);
   if (!run || (run.view.hidden && which === 'shown')) throw noSuchRun();
   return run;
@@ -479,8 +412,8 @@ async function describeRow(
     title,
     description: challenge.slice(0, 200),
     status: row.status,
-    strategy: row.strategy as OptimizationSummary['strategy'],
-    challenge_type: row.challenge_type as OptimizationSummary['challenge_type'],
+    strategy: row.strategy,
+    challenge_type: row.challenge_type,
     progress: ended ? 100 : 0,
     agreement_score: row.agreement_score,
     confidence_score: null,

@@ -32,30 +32,25 @@ const settledInMs = 30_000;
 const forgottenTextSeconds = 900;
 
 /**
- * Looks after runs that were deleted and whose texts still have their key: each has a job that erases
- * it when the time has come, and gets one again when it has none. All runs have to be looked through,
- * and a month is long, so that only one call in an hour does it; the others resolve with 0.
+ * Finds deleted runs whose texts still have their key and that have no job to erase them, and adds the
+ * job. Each run already had one, so a missing job is rare and the sweep is, too.
  *
- * @returns what looks, once, and resolves with how many jobs it added
+ * @returns how many jobs were added
  */
-export function createHiddenSweep({
+export async function sweepHidden({
   pool,
-  clock,
   log,
-}: Pick<OptimizationDependencies, 'pool' | 'clock' | 'log'>): () => Promise<number> {
-  let dueAt = Number.NEGATIVE_INFINITY;
-  return async () => {
-    const now = clock();
-    if (now < dueAt) return 0;
-    const { rows } = await pool.query<{ run_id: string }>(
+}: Pick<OptimizationDependencies, 'pool' | 'log'>): Promise<number> {
+  let added = 0;
+  for (let after: string | null = ''; after !== null;) {
+    const { rows }: { rows: { run_id: string }[] } = await pool.query(
       `select run_id from optimization_list join data_key on key_id = run_id
-       where hidden and not exists (
+       where hidden and run_id > $1 and not exists (
          select from graphile_worker.jobs
          where key = run_id || ':forget' and (attempts < max_attempts or locked_at is not null))
-       order by run_id limit $1`,
-      [hiddenAtOnce],
+       order by run_id limit $2`,
+      [after, hiddenAtOnce],
     );
-    let added = 0;
     for (const { run_id: runId } of rows) {
       const state = await snapshotOf(pool, runId);
       // Restored since, or never seen by the store; either owes nothing.
@@ -63,14 +58,12 @@ export function createHiddenSweep({
       await addJob(pool, forgetJob(runId, state.hiddenAt));
       added += 1;
     }
-    if (added > 0) log.warn({ count: added }, 'Deleted runs had no job to erase them; now they do');
-    // A full page has a next one, in which those are no more that have a job now.
-    if (rows.length < hiddenAtOnce || added === 0) dueAt = now + hiddenEveryMs;
-    return added;
-  };
+    after = rows.length < hiddenAtOnce ? null : (rows.at(-1)?.run_id ?? null);
+  }
+  if (added > 0) log.warn({ count: added }, 'Deleted runs had no job to erase them; now they do');
+  return added;
 }
 
-const hiddenEveryMs = 3_600_000;
 const hiddenAtOnce = 1_000;
 
 async function nudge(

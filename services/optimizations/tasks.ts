@@ -50,7 +50,7 @@ export type OptimizationDependencies = {
   registry: ModelRegistry;
   queueMail: QueueMail;
   /** Of a person who wants a mail when a run has ended; null for everybody else. */
-  noticeAddress: (userId: string) => Promise<string | null>;
+  finishedRunAddress: (userId: string) => Promise<string | null>;
   publicUrl: string;
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
@@ -192,7 +192,7 @@ async function notifyRun(dependencies: OptimizationDependencies, runId: string):
   const finished = run ? finishedRun(run.view) : null;
   if (!run || finished === null || !('userId' in run.state)) return;
   const { userId } = run.state;
-  const to = await dependencies.noticeAddress(userId);
+  const to = await dependencies.finishedRunAddress(userId);
   if (to === null) return;
   const content = finishedEmail(finished, dependencies.publicUrl);
   const id = derivedId('mai', runId, 'finished');

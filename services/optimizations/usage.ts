@@ -3,12 +3,8 @@ import { readUntil } from '#projections/engine/checkpoint.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
 import type { Holds } from '#services/credits/ledger/holds.ts';
 import { strategies } from '#services/models/strategies.ts';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { answer } from '#services/platform/http/endpoints.ts';
-import { createRouter } from '#services/platform/http/http.ts';
-import type { Usage } from './contract.ts';
-import { optimizationEndpoints } from './endpoints.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
+import type { optimizationEndpoints, Usage } from './contract.ts';
 import { readStats } from './reading/stats.ts';
 import type { StatsDependencies } from './reading/stats.ts';
 
@@ -20,23 +16,11 @@ export type UsageDependencies = StatsDependencies & {
   clock: () => number;
 };
 
-export function usageRoutes(dependencies: UsageDependencies, authenticate: Authenticate) {
-  const signedIn = requireUser(authenticate);
-  return createRouter()
-    .get('/users/me/stats', signedIn, async (context) =>
-      answer(
-        context,
-        optimizationEndpoints['GET /users/me/stats'],
-        await readStats(dependencies, context.get('userId')),
-      ),
-    )
-    .get('/optimizations/usage', signedIn, async (context) =>
-      answer(
-        context,
-        optimizationEndpoints['GET /optimizations/usage'],
-        await readUsage(dependencies, context.get('userId')),
-      ),
-    );
+export function usageHandlers(dependencies: UsageDependencies) {
+  return {
+    'GET /users/me/stats': async ({ userId }) => readStats(dependencies, userId),
+    'GET /optimizations/usage': async ({ userId }) => readUsage(dependencies, userId),
+  } satisfies Partial<Handlers<typeof optimizationEndpoints>>;
 }
 
 async function readUsage(

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Balance, creditLimits, Month, Transaction } from '#services/credits/contract.ts';
 import { Time } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
  * Requests and replies of buying, plans, refunds and statements; all that the web imports of this
@@ -397,3 +398,118 @@ export type StatementMonths = v.InferOutput<typeof StatementMonths>;
 
 /** `POST /webhooks/stripe`: it is kept, and worked on later. */
 export const ReceivedReply = v.object({ received: v.literal(true) });
+
+/** Buying credits, plans, getting money back, and the statement of it all. */
+export const paymentEndpoints = {
+  'GET /credits/packages': {
+    summary: 'What can be bought',
+    access: 'everyone',
+    cacheSeconds: 300,
+    status: 200,
+    reply: v.array(Package),
+  },
+  'POST /credits/create-checkout-session': {
+    summary: 'Begins a purchase; the answer names the page to pay on',
+    access: 'person',
+    body: CheckoutRequest,
+    status: 201,
+    reply: CheckoutReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /credits/purchase': {
+    summary: 'The same under its older name',
+    access: 'person',
+    body: CheckoutRequest,
+    status: 201,
+    reply: CheckoutReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /credits/create-payment-intent': {
+    summary: 'Begins a purchase that another client pays by itself',
+    access: 'person',
+    body: PaymentIntentRequest,
+    status: 201,
+    reply: PaymentIntentReply,
+    refuses: [409, 503],
+    idempotencyKey: 'optional',
+  },
+  'GET /credits/checkout-sessions/{id}': {
+    summary: 'What became of a checkout',
+    description: 'While it is open, the payment provider is asked.',
+    access: 'person',
+    status: 200,
+    reply: CheckoutState,
+  },
+  'GET /credits/purchases': {
+    summary: 'What was bought, newest first, and what of it can be refunded',
+    access: 'person',
+    query: PurchasesQuery,
+    status: 200,
+    reply: v.array(Purchase),
+  },
+  'POST /credits/purchases/{id}/refund': {
+    summary: 'Asks for the money of what was not used',
+    access: 'person',
+    body: RefundRequest,
+    status: 201,
+    reply: Refund,
+    refuses: [409],
+    idempotencyKey: 'optional',
+  },
+  'POST /credits/purchases/{id}/forget': {
+    summary: 'Gives up a purchase that was not paid',
+    access: 'person',
+    status: 200,
+    reply: ForgetReply,
+    refuses: [503],
+  },
+  'GET /credits/plan': {
+    summary: 'The plan and its tier',
+    access: 'person',
+    status: 200,
+    reply: Plan,
+  },
+  'POST /credits/plan': {
+    summary: 'Changes, cancels or resumes the plan',
+    access: 'person',
+    body: PlanRequest,
+    status: 200,
+    reply: Plan,
+    refuses: [409, 503],
+  },
+  'POST /credits/portal-session': {
+    summary: "The payment provider's own pages about cards and invoices",
+    access: 'person',
+    body: PortalRequest,
+    status: 201,
+    reply: PortalReply,
+    refuses: [409, 503],
+  },
+  'GET /credits/statements': {
+    summary: 'The months that have a statement, newest first',
+    access: 'person',
+    status: 200,
+    reply: StatementMonths,
+  },
+  'GET /credits/statements/{month}': {
+    summary: 'The statement of a month',
+    description: 'With `format=csv` the same as a file.',
+    access: 'person',
+    path: StatementPath,
+    query: StatementQuery,
+    status: 200,
+    reply: Statement,
+    files: ['text/csv'],
+  },
+  'POST /webhooks/stripe': {
+    summary: 'Where the payment provider tells what happened',
+    description: 'What counts is its signature over the body, in the header `Stripe-Signature`.',
+    access: 'everyone',
+    sends: ['application/json'],
+    status: 200,
+    reply: ReceivedReply,
+    refuses: [503],
+  },
+} as const satisfies EndpointList;

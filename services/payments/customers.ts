@@ -44,7 +44,7 @@ export async function requirePerson(
   userId: string,
 ): Promise<{ email: string; name: string }> {
   const person = await billedPerson(userId);
-  if (person === null) throw new Problem(409, 'account-closed', 'This account is closed.');
+  if (person === null) throw new Problem('account-closed', 'This account is closed.');
   return person;
 }
 

@@ -2,16 +2,16 @@ import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { forgetCustomers } from './customers.ts';
 import type { PaymentDependencies } from './dependencies.ts';
-import { fulfil } from './purchases/fulfil.ts';
+import { fulfil } from './settle/fulfil.ts';
 import { moneyText } from './money.ts';
 import { cancelPlansOf } from './plans/plans.ts';
 import { ProviderRefused } from './provider.ts';
-import { recordUnpaid } from './purchases/purchases.ts';
-import type { PurchaseRow } from './purchases/purchases.ts';
+import { checkSoon, recordUnpaid } from './purchases/rows.ts';
+import type { PurchaseRow } from './purchases/rows.ts';
 import { accountRefundsEmail } from './emails/refund.ts';
 import { packageNameOf } from './refunds/mail.ts';
-import { sendRefund } from './refunds/refunds.ts';
-import type { NamedRefund } from './refunds/refunds.ts';
+import { settleRefund } from './settle/settle.ts';
+import type { NamedRefund } from './refunds/send.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /**
@@ -85,6 +85,8 @@ export async function refundUnused(
     const { lotId } = lot;
     const requestedAt = new Date(clock()).toISOString();
     const refundId = newId('ref', clock());
+    if (lot.purchaseId !== null)
+      await checkSoon(dependencies.pool, lot.purchaseId, new Date(clock()));
     await unlessTaken(async () =>
       paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor }),
     );
@@ -100,7 +102,7 @@ export async function refundUnused(
 /** What the provider refuses for now stays pending, and the sweeper goes on to ask for it. */
 async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund): Promise<void> {
   try {
-    await sendRefund(dependencies, named);
+    await settleRefund(dependencies, named);
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error;
     const { userId, refundId } = named;

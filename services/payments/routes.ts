@@ -1,126 +1,98 @@
-import type { Context } from 'hono';
 import type { Queryable } from '#db/connect.ts';
 import { readBalance } from '#projections/credit-account.ts';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
-import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound } from '#services/platform/http/http.ts';
-import type { HttpContext, HttpEnv } from '#services/platform/http/http.ts';
-import { answerOnce } from '#services/platform/http/idempotency.ts';
+import { notFound } from '#services/platform/http/http.ts';
+import type { Once } from '#services/platform/http/idempotency.ts';
+import { serve } from '#services/platform/http/serve.ts';
+import type { Call, Handlers, ServeDependencies } from '#services/platform/http/serve.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { packageName, packages } from './catalogue.ts';
 import { beginCheckout, beginIntent, requirePackage } from './purchases/checkout.ts';
-import type { CheckoutState } from './contract.ts';
-import { paymentEndpoints } from './endpoints.ts';
+import { paymentEndpoints } from './contract.ts';
+import type { CheckoutReply, CheckoutState } from './contract.ts';
 import type { PaymentDependencies } from './dependencies.ts';
-import { fulfil } from './purchases/fulfil.ts';
-import { findPurchase } from './purchases/purchases.ts';
-import type { PurchaseRow } from './purchases/purchases.ts';
+import { planHandlers } from './plans/routes.ts';
+import { forgetHandlers } from './purchases/forget-routes.ts';
+import { fulfil } from './settle/fulfil.ts';
+import { findPurchase } from './purchases/rows.ts';
+import type { PurchaseRow } from './purchases/rows.ts';
 import { isReceiptMailed } from './purchases/receipts.ts';
 import { returnAddresses } from './purchases/return-address.ts';
+import { refundHandlers } from './refunds/routes.ts';
+import { statementHandlers } from './statement-routes.ts';
+import { webhookHandlers } from './webhook-routes.ts';
 
 export type PaymentRouteDependencies = PaymentDependencies & {
   rateLimits: RateLimits;
+  monthlyLimits: Readonly<Record<string, number>>;
   /** Other origins whose pages are ours, too. */
   corsOrigins: readonly string[];
   isLocal: boolean;
 };
 
-/** What can be bought, and buying it. */
-export function paymentRoutes(dependencies: PaymentRouteDependencies, authenticate: Authenticate) {
-  const signedIn = requireUser(authenticate);
-  const buy = async (context: HttpContext, name: BuyingEndpoint) =>
-    buyPackage(dependencies, context, name);
-  return createRouter()
-    .get('/credits/packages', (context) => {
-      const reply = answer(context, paymentEndpoints['GET /credits/packages'], [...packages]);
-      // The same for everybody, and part of the program.
-      reply.headers.set('Cache-Control', 'public, max-age=300');
-      return reply;
-    })
-    .post('/credits/create-checkout-session', signedIn, async (context) =>
-      buy(context, 'POST /credits/create-checkout-session'),
-    )
-    .post('/credits/purchase', signedIn, async (context) => buy(context, 'POST /credits/purchase'))
-    .post('/credits/create-payment-intent', signedIn, async (context) =>
-      buyByIntent(dependencies, context),
-    )
-    .get('/credits/checkout-sessions/:id', signedIn, async (context) => {
-      const row = await findPurchase(dependencies.pool, { sessionId: sessionIdOf(context) });
-      if (row === null || row.user_id !== context.get('userId')) throw notFound();
-      return answer(
-        context,
-        paymentEndpoints['GET /credits/checkout-sessions/{id}'],
-        await stateOf(dependencies, await latest(dependencies, row)),
-      );
-    });
+/** Buying credits, plans, refunds and statements. */
+export function paymentRoutes(dependencies: PaymentRouteDependencies & ServeDependencies) {
+  return serve(
+    paymentEndpoints,
+    {
+      ...purchaseHandlers(dependencies),
+      ...forgetHandlers(dependencies),
+      ...refundHandlers(dependencies),
+      ...planHandlers(dependencies),
+      ...statementHandlers(dependencies),
+      ...webhookHandlers(dependencies),
+    },
+    dependencies,
+  );
 }
 
-type BuyingEndpoint = 'POST /credits/create-checkout-session' | 'POST /credits/purchase';
+function purchaseHandlers(dependencies: PaymentRouteDependencies) {
+  return {
+    'GET /credits/packages': () => [...packages],
+    'POST /credits/create-checkout-session': (call) => buyPackage(dependencies, call),
+    'POST /credits/purchase': (call) => buyPackage(dependencies, call),
+    'POST /credits/create-payment-intent': ({ userId, body }) => {
+      const bought = requirePackage(body.package_id, 'one_time');
+      // A repeat asks the provider again, so it takes a turn, too.
+      const begin = async (purchaseId: string) => {
+        await dependencies.rateLimits.take('checkout', userId, { userId });
+        return beginIntent(dependencies, { purchaseId, userId }, bought);
+      };
+      return {
+        newResourceId: () => newId('pur', dependencies.clock()),
+        // The client's secret is enough to pay.
+        remake: begin,
+        work: async ({ resourceId }) => begin(resourceId),
+      };
+    },
+    'GET /credits/checkout-sessions/{id}': async ({ userId, path }) => {
+      if (!/^cs_[A-Za-z0-9_]{1,200}$/.test(path.id)) throw notFound();
+      const row = await findPurchase(dependencies.pool, { sessionId: path.id });
+      if (row === null || row.user_id !== userId) throw notFound();
+      return stateOf(dependencies, await latest(dependencies, row));
+    },
+  } satisfies Partial<Handlers<typeof paymentEndpoints>>;
+}
 
-async function buyPackage(
+function buyPackage(
   dependencies: PaymentRouteDependencies,
-  context: HttpContext,
-  name: BuyingEndpoint,
-): Promise<Response> {
-  const endpoint = paymentEndpoints[name];
-  const body = await bodyOf(context, endpoint);
+  { userId, body }: Call<typeof paymentEndpoints, 'POST /credits/purchase'>,
+): Once<CheckoutReply> {
   const bought = requirePackage(body.package_id);
   const { own, foreign } = originsOf(dependencies);
   const addresses = returnAddresses(body, bought.id, {
     publicUrl: dependencies.publicUrl,
     origins: new Set([...own, ...foreign]),
   });
-  return answerOnce(
-    context,
-    endpoint,
-    { ...onceOf(dependencies), route: name, body },
-    async ({ resourceId: purchaseId }) => {
-      const userId = context.get('userId');
+  return {
+    newResourceId: () => newId('pur', dependencies.clock()),
+    work: async ({ resourceId: purchaseId }) => {
       await dependencies.rateLimits.take('checkout', userId, { userId });
       return beginCheckout(dependencies, { purchaseId, userId }, bought, addresses);
     },
-  );
-}
-
-async function buyByIntent(
-  dependencies: PaymentRouteDependencies,
-  context: HttpContext,
-): Promise<Response> {
-  const endpoint = paymentEndpoints['POST /credits/create-payment-intent'];
-  const body = await bodyOf(context, endpoint);
-  const bought = requirePackage(body.package_id, 'one_time');
-  const userId = context.get('userId');
-  // A repeat asks the provider again, so it takes a turn, too.
-  const begin = async (purchaseId: string) => {
-    await dependencies.rateLimits.take('checkout', userId, { userId });
-    return beginIntent(dependencies, { purchaseId, userId }, bought);
   };
-  return answerOnce(
-    context,
-    endpoint,
-    {
-      ...onceOf(dependencies),
-      route: 'POST /credits/create-payment-intent',
-      body,
-      // Whoever has the client's secret can pay.
-      remake: begin,
-    },
-    async ({ resourceId }) => begin(resourceId),
-  );
-}
-
-function onceOf({ pool, clock }: PaymentRouteDependencies) {
-  return { pool, newResourceId: () => newId('pur', clock()) };
-}
-
-function sessionIdOf(context: Context<HttpEnv, '/credits/checkout-sessions/:id'>): string {
-  const id = context.req.param('id');
-  if (!/^cs_[A-Za-z0-9_]{1,200}$/.test(id)) throw notFound();
-  return id;
 }
 
 /**

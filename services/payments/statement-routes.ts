@@ -1,9 +1,7 @@
 import type pg from 'pg';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { answer, pathOf, queryOf } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound } from '#services/platform/http/http.ts';
-import { paymentEndpoints } from './endpoints.ts';
+import { notFound } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
+import type { paymentEndpoints } from './contract.ts';
 import { readStatement, readStatementMonths, statementCsv } from './statement.ts';
 
 export type StatementRouteDependencies = {
@@ -13,30 +11,18 @@ export type StatementRouteDependencies = {
 };
 
 /** The ledger month by month; `?format=csv` is the same as a file. */
-export function statementRoutes(
-  { pool, clock }: StatementRouteDependencies,
-  authenticate: Authenticate,
-) {
-  const signedIn = requireUser(authenticate);
-  return createRouter()
-    .get('/credits/statements', signedIn, async (context) =>
-      answer(
-        context,
-        paymentEndpoints['GET /credits/statements'],
-        await readStatementMonths(pool, context.get('userId')),
-      ),
-    )
-    .get('/credits/statements/:month', signedIn, async (context) => {
-      const endpoint = paymentEndpoints['GET /credits/statements/{month}'];
-      const { month } = pathOf(context, endpoint);
-      const { format } = queryOf(context, endpoint);
-      const statement = await readStatement(pool, context.get('userId'), month, clock());
+export function statementHandlers({ pool, clock }: StatementRouteDependencies) {
+  return {
+    'GET /credits/statements': async ({ userId }) => readStatementMonths(pool, userId),
+    'GET /credits/statements/{month}': async ({ context, userId, path, query }) => {
+      const statement = await readStatement(pool, userId, path.month, clock());
       if (statement === null) throw notFound('This month has not begun.');
-      if (format === 'json') return answer(context, endpoint, statement);
+      if (query.format === 'json') return statement;
       return context.body(statementCsv(statement), 200, {
         'Content-Type': 'text/csv; charset=utf-8; header=present',
-        'Content-Disposition': `attachment; filename="statement-${month}.csv"`,
+        'Content-Disposition': `attachment; filename="statement-${path.month}.csv"`,
         'Cache-Control': 'no-store',
       });
-    });
+    },
+  } satisfies Partial<Handlers<typeof paymentEndpoints>>;
 }

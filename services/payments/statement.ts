@@ -5,8 +5,8 @@ import { inquiryOfLine, reasonOfLine, transactionOf } from '#projections/credit-
 import type { HistoryRow } from '#projections/credit-history.ts';
 import { csvLine } from '#services/platform/export.ts';
 import { majorUnits } from '#services/platform/numbers.ts';
-import { readTakenMoney } from './refunds/bank-refunds.ts';
-import type { TakenMoney } from './refunds/bank-refunds.ts';
+import { readTakenMoney } from './refunds/rows.ts';
+import type { TakenMoney } from './refunds/rows.ts';
 import { packageName } from './catalogue.ts';
 import type { Statement, StatementMonths } from './contract.ts';
 

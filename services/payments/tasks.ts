@@ -1,14 +1,16 @@
 import type { Task } from 'graphile-worker';
 import * as v from 'valibot';
-import { checkPayment } from './settle/check-payment.ts';
 import type { WebhookHandlers, PaymentDependencies } from './dependencies.ts';
-import { repair } from './settle/repair.ts';
-import { mailSpendingFrozen } from './purchases/paid-twice.ts';
+import { mailSpendingFrozen } from './disputes/frozen.ts';
+import { bookLeftOverWarnings } from './disputes/fraud-warnings.ts';
+import { mailLowBalance } from './emails/low-balance.ts';
 import { createPlanHandlers } from './plans/webhooks.ts';
-import { planTasks } from './plans/tasks.ts';
 import { mailReceipt } from './purchases/receipts.ts';
+import { notifyOfRefund } from './refunds/mail.ts';
 import { createRefundHandlers } from './refunds/webhooks.ts';
-import { refundTasks } from './refunds/tasks.ts';
+import { findPaidLot } from '#projections/paid-lot.ts';
+import { repair } from './settle/repair.ts';
+import { settle, settleRefund } from './settle/settle.ts';
 import { createPurchaseHandlers, mergeHandlers, processWebhookEvent } from './webhooks.ts';
 
 /** The jobs of payments. Each may run twice or be killed anywhere. */
@@ -17,18 +19,37 @@ export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record
   return {
     'process-webhook-event': async (payload) =>
       processWebhookEvent(dependencies, handlers, v.parse(WebhookEventPayload, payload).eventId),
-    'mail-receipt': async (payload) => mailReceipt(dependencies, v.parse(LotPayload, payload)),
-    'mail-spending-frozen': async (payload) =>
-      mailSpendingFrozen(dependencies, v.parse(FreezePayload, payload)),
-    'check-payment': async (payload) => checkPayment(dependencies, v.parse(LotPayload, payload)),
+    'settle-payment': async (payload) => {
+      await settle(dependencies, v.parse(PaymentPayload, payload));
+    },
+    // What went back of a payment may have been reported before it was granted.
+    'check-payment': async (payload) => {
+      const { lotId } = v.parse(LotPayload, payload);
+      const lot = await findPaidLot(dependencies.pool, { lotId });
+      if (lot === null) throw new Error('There is no such lot');
+      await settle(dependencies, lot);
+      await bookLeftOverWarnings(dependencies);
+    },
+    'send-refund': async (payload) => {
+      const named = v.parse(RefundPayload, payload);
+      const { status, shown } = await settleRefund(dependencies, named);
+      if (status === 'pending' && shown !== null)
+        await notifyOfRefund(dependencies, named, 'pending');
+    },
     'repair-difference': async (payload) =>
       repair(dependencies, v.parse(DifferencePayload, payload).object),
-    ...refundTasks(dependencies),
-    ...planTasks(dependencies),
+    'mail-receipt': async (payload) => mailReceipt(dependencies, v.parse(LotPayload, payload)),
+    'mail-refund': async (payload) => {
+      const { outcome, ...named } = v.parse(RefundMailPayload, payload);
+      await notifyOfRefund(dependencies, named, outcome);
+    },
+    'mail-spending-frozen': async (payload) =>
+      mailSpendingFrozen(dependencies, v.parse(FreezePayload, payload)),
+    'mail-low-balance': async (payload) =>
+      mailLowBalance(dependencies, v.parse(PersonPayload, payload)),
   };
 }
 
-/** All that is done about what the provider tells. */
 function webhookHandlers(dependencies: PaymentDependencies): WebhookHandlers {
   return mergeHandlers(
     createPurchaseHandlers(dependencies),
@@ -38,6 +59,7 @@ function webhookHandlers(dependencies: PaymentDependencies): WebhookHandlers {
 }
 
 const WebhookEventPayload = v.object({ eventId: v.string() });
+const PaymentPayload = v.object({ purchaseId: v.string() });
 const DifferencePayload = v.object({ object: v.string() });
 const FreezePayload = v.object({
   userId: v.string(),
@@ -47,3 +69,9 @@ const FreezePayload = v.object({
   currency: v.string(),
 });
 const LotPayload = v.object({ userId: v.string(), lotId: v.string() });
+const PersonPayload = v.object({ userId: v.string() });
+const RefundPayload = v.object({ userId: v.string(), refundId: v.string() });
+const RefundMailPayload = v.object({
+  ...RefundPayload.entries,
+  outcome: v.picklist(['confirmed', 'failed']),
+});

@@ -36,7 +36,7 @@ export const unavailableProvider: PaymentProvider = {
 
 /** Of payments that cannot be made on this server at all. */
 export function paymentsUnavailable(): Problem {
-  return new Problem(503, 'payments-unavailable', 'Payments are not set up on this server.');
+  return new Problem('payments-unavailable', 'Payments are not set up on this server.');
 }
 
 async function refuse(): Promise<never> {

@@ -1,24 +1,26 @@
-import { answer } from '#services/platform/http/endpoints.ts';
-import { createRouter, readBytes } from '#services/platform/http/http.ts';
+import { readBytes } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
+import type { paymentEndpoints } from './contract.ts';
 import type { PaymentDependencies } from './dependencies.ts';
 import { acceptWebhookEvent } from './webhooks.ts';
-import { paymentEndpoints } from './endpoints.ts';
 
 /**
- * Where the payment provider tells what happened. It has no session and no cookie; what counts is its
- * signature over the body as it was sent, so the body is read as bytes and parsed by nobody else.
+ * Webhook events of the payment provider. They come without session and cookie; the proof is the
+ * signature over the body as it was sent, so the body is read as bytes.
  */
-export function webhookRoutes({
+export function webhookHandlers({
   pool,
   provider,
   clock,
 }: Pick<PaymentDependencies, 'pool' | 'provider' | 'clock'>) {
-  return createRouter().post('/webhooks/stripe', async (context) => {
-    const body = await readBytes(context, purchaseLimits.deliveryBytes);
-    const signature = context.req.header('stripe-signature');
-    const delivery = await provider.readWebhookEvent(body.toString('utf8'), signature);
-    await acceptWebhookEvent(pool, delivery, new Date(clock()));
-    return answer(context, paymentEndpoints['POST /webhooks/stripe'], { received: true });
-  });
+  return {
+    'POST /webhooks/stripe': async ({ context }) => {
+      const body = await readBytes(context, purchaseLimits.deliveryBytes);
+      const signature = context.req.header('stripe-signature');
+      const event = await provider.readWebhookEvent(body.toString('utf8'), signature);
+      await acceptWebhookEvent(pool, event, new Date(clock()));
+      return { received: true };
+    },
+  } satisfies Partial<Handlers<typeof paymentEndpoints>>;
 }

@@ -6,7 +6,7 @@ import type {
   PaymentDependencies,
   StoredWebhookEvent,
 } from './dependencies.ts';
-import { fulfil } from './purchases/fulfil.ts';
+import { fulfil } from './settle/fulfil.ts';
 import type { WebhookEvent } from './provider.ts';
 
 /**

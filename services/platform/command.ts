@@ -17,7 +17,6 @@ import {
 import { isTransient, sqlState } from '#db/transaction.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { uuidV5 } from './ids.ts';
-import { commandLimits } from './limits.ts';
 import type { Log } from './process/log.ts';
 import { Problem } from './problem.ts';
 import { upcast } from '#db/recorded-event.ts';
@@ -126,6 +125,32 @@ export type CommandBus = {
   /** Takes no more commands and waits until every one that was taken is answered. */
   close(): Promise<void>;
 };
+
+/** How commands wait for their stream, travel in batches, and are tried again. */
+export const commandLimits = {
+  batchesInFlight: 2,
+  /** Streams in one batch. Never more: each is a subtransaction, and Postgres caches 64 of them. */
+  streamsPerBatch: 64,
+  commandsPerStreamAndBatch: 32,
+  /** Commands that wait in this process; further ones are refused with 503. */
+  waiting: 1_000,
+  waitingPerStream: 100,
+  retryAfterSeconds: 1,
+  /** A user waits: this many tries, then 503. */
+  httpTries: 10,
+  /** A job has time: it tries for so long, then fails, and its queue runs it again. */
+  jobPatienceMs: 10_000,
+  /** Full jitter between 0 and a ceiling that doubles from the first to the second. */
+  firstBackoffMs: 5,
+  longestBackoffMs: 50,
+  /** Streams whose state is kept in memory. */
+  cachedStreams: 10_000,
+  /** Events that one command may append; its repeats are found by as many message ids. */
+  eventsPerCommand: 64,
+  /** What the job queue stores of a name and of a key. */
+  taskNameLength: 128,
+  jobKeyLength: 512,
+} as const;
 
 export type CommandLimits = { readonly [Name in keyof typeof commandLimits]: number };
 
@@ -774,14 +799,13 @@ function backoffMs(tries: number, limits: CommandLimits): number {
 }
 
 function busy({ retryAfterSeconds }: CommandLimits): Problem {
-  return new Problem(503, 'busy', 'The service is busy right now. Please try again in a moment.', {
+  return new Problem('busy', 'The service is busy right now. Please try again in a moment.', {
     retryAfterSeconds,
   });
 }
 
 function idempotencyMismatch(): Problem {
   return new Problem(
-    409,
     'idempotency-mismatch',
     'This idempotency key was already used for a different request.',
   );

@@ -101,11 +101,11 @@ export const ReadyReply = v.object({
 export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 
 /**
- * What can be asked of the API, as values: the route parses with them and answers by them, the
- * description (`services/http/openapi.ts`) is generated from them, and the browser's client takes its types
- * from them. Each slice lists its own in `endpoints.ts`; `services/http/endpoints.ts` holds them all.
+ * Each call of the API as one value, in the contract of its slice. `platform/http/serve.ts` makes the
+ * routes of it, `services/http/openapi.ts` the description, and the browser's client takes its types
+ * from it. `services/http/endpoints.ts` joins all slices.
  */
-/** `cookie`: whoever has the session's cookie. `service`: another service with a token of its own. */
+/** `cookie`: the session's cookie. `service`: another service with a token of its own. */
 export type Access = 'everyone' | 'cookie' | 'person' | 'service';
 
 type Schema = v.GenericSchema;
@@ -116,27 +116,30 @@ export type Endpoint = {
   /** What the line leaves out, as Markdown. */
   description?: string;
   access: Access;
-  /** The fields of the path, each a text; only named when they have to look like something. */
+  /** The fields of the path, each a text; only named when they have a format. */
   path?: Schema;
+  /** An endpoint without it refuses every query. */
   query?: Schema;
   /** JSON; an endpoint without it takes `{}` or nothing. */
   body?: Schema;
-  /** What is sent where it is not JSON: media types. */
+  /** Media types of a body that the handler reads itself. */
   sends?: readonly string[];
-  /** Of the answer when all went well. */
+  /** Of a successful response. */
   status: 200 | 201 | 202;
-  /** What stands in the answer's `data`. */
+  /** What stands in the response's `data`. */
   reply?: Schema;
-  /** The answer as it is, for what does not stand in `data`. */
+  /** The whole response, for what does not stand in `data`. */
   whole?: Schema;
-  /** Media types of an answer that is not JSON, or need not be. */
+  /** Media types of a response that is not JSON, or need not be. */
   files?: readonly string[];
   /** Refusals of its own, beyond those that follow from what it takes. */
   refuses?: readonly (401 | 402 | 403 | 404 | 409 | 413 | 415 | 503)[];
-  /** An answer carries an `ETag`; asking with it as `If-None-Match` is answered 304 while it holds. */
+  /** A response carries an `ETag`; the same tag as `If-None-Match` is answered 304 while it holds. */
   isConditional?: true;
-  /** An `Idempotency-Key` makes a repeat harmless. */
-  isRepeatable?: true;
+  /** So long anybody may keep a response that is the same for everybody; without it nobody keeps one. */
+  cacheSeconds?: number;
+  /** Whether an `Idempotency-Key` can or must be sent, with which a repeat changes nothing. */
+  idempotencyKey?: 'optional' | 'required';
 };
 
 /** By method and path, fields of the path in braces: `GET /optimizations/{id}`. */
@@ -146,7 +149,7 @@ export type EndpointList = Readonly<Record<EndpointName, Endpoint>>;
 /** `GET /health`: the process lives. */
 export const HealthReply = v.object({ status: v.literal('ok'), version: v.string() });
 
-/** Whether there is somebody to talk to, and what about. */
+/** The state of the process, and the description of the API. */
 export const platformEndpoints = {
   'GET /openapi.json': {
     summary: 'This description',

@@ -1,4 +1,5 @@
-import type { refusalCodes } from '#services/http/refusal-codes.ts';
+import { problems } from './problems.ts';
+import type { ProblemCode } from './problems.ts';
 
 /**
  * A refusal with a stable code. Deciders, routes and tasks throw it; one handler turns it into an
@@ -18,23 +19,15 @@ export type ProblemExtras = {
   members?: Readonly<Record<string, string | number | boolean | null>>;
 };
 
-type Codes = typeof refusalCodes;
-/** A status with one of the codes that the description of the API has for it. */
-export type Refused = {
-  [Status in keyof Codes]: [status: Status, code: Codes[Status][number]];
-}[keyof Codes];
-
 export class Problem extends Error {
   override readonly name = 'Problem';
-  readonly status: number;
-  readonly code: string;
+  readonly status: (typeof problems)[ProblemCode];
+  readonly code: ProblemCode;
   readonly extras: ProblemExtras;
 
-  constructor(
-    ...[status, code, message, extras = {}]: [...Refused, message: string, extras?: ProblemExtras]
-  ) {
+  constructor(code: ProblemCode, message: string, extras: ProblemExtras = {}) {
     super(message);
-    this.status = status;
+    this.status = problems[code];
     this.code = code;
     this.extras = extras;
   }

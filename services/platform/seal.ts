@@ -2,7 +2,6 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import { sealLimits } from './limits.ts';
 
 /**
  * Sealing of text that a person wrote or a model answered. Each run and each account has a data key,
@@ -50,6 +49,15 @@ export class IntegrityError extends Error {
 export class ErasedKeyError extends Error {
   override readonly name = 'ErasedKeyError';
 }
+
+const sealLimits = {
+  /** Unwrapped data keys that are kept in memory. */
+  cachedKeys: 5_000,
+  /** How long a process may still open what another process has erased. */
+  keyAgeMs: 5_000,
+  /** Keys that a rotation reads at a time. */
+  rewrapPage: 500,
+} as const;
 
 export type SealerOptions = {
   /** 32 bytes each: the first wraps, all of them unwrap. */

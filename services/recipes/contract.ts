@@ -6,6 +6,7 @@ import {
   StrategyId,
 } from '#services/optimizations/contract.ts';
 import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import type { EndpointList } from '#services/platform/contract.ts';
 
 /** Recipes: questions to start from, ours and those that a person wrote, with {placeholders} to fill in. */
 export const recipeLimits = {
@@ -137,3 +138,54 @@ export const RecipeList = v.object({
 export type RecipeList = v.InferOutput<typeof RecipeList>;
 
 export const RecipeDeleted = v.object({ id: RecipeId, deleted: v.literal(true) });
+
+/** Questions to start from. */
+export const recipeEndpoints = {
+  'GET /recipes': {
+    summary: 'The recipes that come with the service',
+    access: 'person',
+    query: RecipeQuery,
+    status: 200,
+    whole: RecipeList,
+  },
+  'GET /recipes/me': {
+    summary: 'Recipes of one’s own, newest first',
+    access: 'person',
+    query: RecipeQuery,
+    status: 200,
+    whole: RecipeList,
+  },
+  'POST /recipes': {
+    summary: 'Writes down a recipe',
+    description: 'At most 100 of one person; one more is refused with 409 `too-many-recipes`.',
+    access: 'person',
+    body: RecipeRequest,
+    status: 201,
+    reply: Recipe,
+    refuses: [404, 409],
+    idempotencyKey: 'optional',
+  },
+  'GET /recipes/{id}': {
+    summary: 'One recipe, ours or one’s own',
+    access: 'person',
+    status: 200,
+    reply: Recipe,
+  },
+  'PATCH /recipes/{id}': {
+    summary: 'Changes a recipe of one’s own',
+    description: 'Those that come with the service cannot be changed: 403 `not-your-recipe`.',
+    access: 'person',
+    body: RecipeChange,
+    status: 200,
+    reply: Recipe,
+    refuses: [403],
+  },
+  'DELETE /recipes/{id}': {
+    summary: 'Deletes a recipe of one’s own',
+    description: 'Those that come with the service cannot be deleted: 403 `not-your-recipe`.',
+    access: 'person',
+    status: 200,
+    reply: RecipeDeleted,
+    refuses: [403],
+  },
+} as const satisfies EndpointList;

@@ -99,7 +99,6 @@ export async function createRecipe(
     );
     if ((rows[0]?.others ?? 0) >= recipeLimits.own)
       throw new Problem(
-        409,
         'too-many-recipes',
         `You have ${recipeLimits.own} recipes. Delete one to make room for another.`,
       );
@@ -275,7 +274,6 @@ const unreadable: RecipeRequest = {
 function requireChangeable(id: string): void {
   if (shippedRecipe(id))
     throw new Problem(
-      403,
       'not-your-recipe',
       'This recipe comes with the service. Make a copy to change it.',
     );

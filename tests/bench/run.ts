@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createPool } from '#db/connect.ts';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { migrate } from '#db/migrate.ts';
-import { projections } from '#projections/index.ts';
+import { projections, views } from '#projections/index.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { benchCalls } from './calls.ts';
 import { benchCommands } from './commands.ts';
@@ -35,6 +35,7 @@ try {
     appRole: new URL(server.appUrl).username,
     auditorRole: new URL(server.auditorUrl).username,
     projections,
+    views,
     log: () => {},
   });
   console.log(

@@ -3,8 +3,8 @@ import { parseCall, UsageError } from '#services/cli/command.ts';
 import { creditRefundCommands } from '#services/cli/credits/refunds.ts';
 import type { Database } from '#services/cli/database.ts';
 import { askForErasure, eraseAccount } from '#services/identity/erasure/erasure.ts';
-import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
 import { readEnv } from '#services/platform/process/env.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { erasureOf } from '#services/core.ts';
 import { bought, partsOf, refundsAt, use } from '#tests/payments/purchases/bought.ts';
 import type { Bought } from '#tests/payments/purchases/bought.ts';
@@ -145,7 +145,7 @@ describe('of somebody who was erased', () => {
       ['purchase.paid-otherwise', { credits: 20, amount_minor: 1_000, reason: 'by cheque 12' }],
     ]);
     await expect(ran(...told)).rejects.toMatchObject({ code: 'refund-not-possible' });
-    await sweepRefunds(shop.payments);
+    await sweepPayments(shop.payments);
     await shop.runJobs();
     expect(await partsOf(shop, gone)).toEqual({ revoked: 20 });
   });

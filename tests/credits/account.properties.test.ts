@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
 import { decide, fingerprintOf } from '#services/credits/account/account.ts';
 import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import { postings } from '#services/credits/account/movements.ts';
+import { balanceChange, postings } from '#services/credits/account/movements.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
-import { commandLimits } from '#services/platform/limits.ts';
+import { commandLimits } from '#services/platform/command.ts';
 import {
   anyLimit,
   anySteps,

@@ -66,7 +66,7 @@ async function fuzzAlone(app: TestApp, options: { seed: number; calls: number })
     done.answered[response.status] = (done.answered[response.status] ?? 0) + 1;
     const failures = await wrongWith(call, response.clone());
     const hasKey = call.sample.headers?.['idempotency-key'] !== undefined;
-    if (call.endpoint.isRepeatable && hasKey && call.isKnown && response.ok) {
+    if (call.endpoint.idempotencyKey !== undefined && hasKey && call.isKnown && response.ok) {
       done.repeats += 1;
       const again = await made(app, call, world);
       const [first, second] = [await response.text(), await again.text()];

@@ -17,9 +17,9 @@ afterAll(async () => database.drop());
 const within = () => createDailyCap(database.pool, () => now);
 const spent = async () => ({ repeated: false });
 const spentBefore = async () => ({ repeated: true });
-const refuse = async () => Promise.reject(new Problem(402, 'insufficient-credits', 'Too few.'));
+const refuse = async () => Promise.reject(new Problem('insufficient-credits', 'Too few.'));
 const fail = async () => Promise.reject(new Error('The database is gone'));
-const busy = async () => Promise.reject(new Problem(503, 'busy', 'Come back.'));
+const busy = async () => Promise.reject(new Problem('busy', 'Come back.'));
 
 async function token(dailyCap: number): Promise<string> {
   const wanted = {

@@ -74,11 +74,11 @@ async function serve(
   router.onError(answerError);
   router.route(
     '/',
-    streamRoutes(dependencies, async (userId) => ({
-      userId,
-      sessionId: 'ses_none',
-      expiresAt: expiresAt(),
-    })),
+    streamRoutes({
+      ...dependencies,
+      authenticate: async (userId) => ({ userId, sessionId: 'ses_none', expiresAt: expiresAt() }),
+      authenticateService: async () => 'svc_none',
+    }),
   );
   const server = createHttpServer(router.fetch);
   const address = await listen(server, { host: '127.0.0.1', port: 0 });

@@ -183,7 +183,7 @@ describe('the stream', () => {
     for (let time = 0; time < 5; time += 1)
       await listenTo(app, { token: person.token, enough: () => true });
     await sleep(50);
-    expect(app.logged.slice(before).join()).not.toContain('could not go on');
+    expect(app.logged.slice(before).join()).not.toContain('A stream failed');
   });
 
   test('a fault while it goes on is logged, and to the client an end without our words', async () => {
@@ -193,7 +193,7 @@ describe('the stream', () => {
       const before = app.logged.length;
       const heard = await listenTo(app, { token: person.token, enough: () => false });
       expect(heard).toEqual([]);
-      expect(app.logged.slice(before).join()).toContain('A stream could not go on');
+      expect(app.logged.slice(before).join()).toContain('A stream failed');
     } finally {
       await app.database.ownerPool.query('alter table away rename to credit_account');
     }

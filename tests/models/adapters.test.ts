@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { costMicros, modelOf } from '#services/models/catalogue.ts';
 import type { Effort, Provider } from '#services/models/model.ts';
-import { loadSdks, sandboxBaseUrl } from '#services/models/registry.ts';
+import { loadSdks } from '#services/models/provider-list.ts';
+import { sandboxBaseUrl } from '#services/models/registry.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { refusedKey, startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';

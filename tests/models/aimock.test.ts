@@ -1,7 +1,7 @@
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Provider } from '#services/models/model.ts';
-import { loadSdks } from '#services/models/registry.ts';
+import { loadSdks } from '#services/models/provider-list.ts';
 import { collect, failureOfCall, providerCases, requestTo } from './provider-cases.ts';
 import type { ProviderCase } from './provider-cases.ts';
 

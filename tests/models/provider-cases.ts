@@ -1,33 +1,28 @@
 import { models } from '#services/models/catalogue.ts';
 import { ModelFailure } from '#services/models/model.ts';
-import type {
-  ModelPart,
-  ModelReply,
-  ModelRequest,
-  Provider,
-  ProviderDefinition,
-} from '#services/models/model.ts';
+import type { ModelPart, ModelReply, ModelRequest, Provider } from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 import { openaiCompatible } from '#services/models/providers/openai-compatible.ts';
-import { providerDefinitions } from '#services/models/registry.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
 
 /** One adapter under test; a provider added to the registry is one more case. */
-export type ProviderCase = { name: string; definition: ProviderDefinition; model: string };
+export type ProviderCase = { name: string; definition: Reached; model: string };
+type Reached = Pick<ProviderDefinition, 'name' | 'sandboxPath' | 'connect'>;
 
-const compatible: ProviderDefinition = {
+const compatible: Reached = {
   name: 'compatible',
-  keyVariable: 'OPENAI_COMPATIBLE_ENDPOINTS',
   sandboxPath: '/compatible/v1',
   connect: ({ apiKey, baseUrl }) =>
     openaiCompatible('compatible', { apiKey, baseUrl: baseUrl ?? 'http://127.0.0.1:1/v1' }),
 };
 
-export const providerCases: readonly ProviderCase[] = [...providerDefinitions, compatible].map(
-  (definition) => ({
-    name: definition.name,
-    definition,
-    model: models.find((entry) => entry.provider === definition.name)?.id ?? 'model-of-mine',
-  }),
-);
+const reached: readonly Reached[] = [...providerDefinitions, compatible];
+
+export const providerCases: readonly ProviderCase[] = reached.map((definition) => ({
+  name: definition.name,
+  definition,
+  model: models.find((entry) => entry.provider === definition.name)?.id ?? 'model-of-mine',
+}));
 
 export function requestTo(model: string, more: Partial<ModelRequest> = {}): ModelRequest {
   return {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { models } from '#services/models/catalogue.ts';
-import { modelRegistry, providerDefinitions, sandboxBaseUrl } from '#services/models/registry.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
+import { modelRegistry, sandboxBaseUrl } from '#services/models/registry.ts';
 import type { RegistrySettings } from '#services/models/registry.ts';
 
 const settings: RegistrySettings = {

@@ -3,7 +3,7 @@ import { modelOf } from '#services/models/catalogue.ts';
 import { estimateMicros } from '#services/models/estimate.ts';
 import {
   modelsOf,
-  parseStrategies,
+  checkStrategies,
   problemsOf,
   strategies,
   strategyOf,
@@ -188,6 +188,6 @@ describe('the check of a strategy', () => {
   ])('refuses %s', (_what, problem, change) => {
     const broken = changed(change);
     expect(problemsOf(broken).join('\n')).toContain(problem);
-    expect(() => parseStrategies([broken])).toThrow(problem);
+    expect(() => checkStrategies([broken])).toThrow(problem);
   });
 });

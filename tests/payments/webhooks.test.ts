@@ -2,11 +2,11 @@ import { Stripe } from 'stripe';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { CheckoutState } from '#services/payments/contract.ts';
-import { fulfil } from '#services/payments/purchases/fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import type { CheckoutView } from '#services/payments/provider.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
-import { sweepPurchases } from '#services/payments/settle/sweep.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
@@ -119,7 +119,7 @@ describe('webhook, success page and sweeper', () => {
       const path = `/credits/checkout-sessions/${sessionId}`;
       const [, , state, again] = await Promise.all([
         shop.runJobs(),
-        sweepPurchases(shop.payments),
+        sweepPayments(shop.payments),
         shop.data<CheckoutState>(path, { token: person.token }),
         fulfil(shop.payments, { sessionId }),
       ]);

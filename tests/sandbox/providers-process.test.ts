@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadSdks, modelRegistry } from '#services/models/registry.ts';
+import { loadSdks } from '#services/models/provider-list.ts';
+import { modelRegistry } from '#services/models/registry.ts';
 import { collect, requestTo } from '#tests/models/provider-cases.ts';
 
 /** The sandbox as `npm start` runs it: a process with a channel, and the responder of the product. */

@@ -3,7 +3,7 @@ import { endpoints } from '#services/http/endpoints.ts';
 import { refusalsOf } from '#services/http/openapi.ts';
 import { ProblemReply } from '#services/platform/contract.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import { patternOf } from '#services/platform/http/endpoints.ts';
+import { patternOf } from '#services/platform/http/serve.ts';
 
 /** The endpoints with patterns of their paths, those without fields first. */
 const patterns = Object.entries<Endpoint>(endpoints)

@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { migrate } from '#db/migrate.ts';
-import { projections } from '#projections/index.ts';
+import { projections, views } from '#projections/index.ts';
 
 /**
  * One Postgres for the whole test run, with one migrated database that tests clone. DATABASE_URL
@@ -35,6 +35,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       appRole: roleOf(server.appUrl),
       auditorRole: roleOf(server.auditorUrl),
       projections,
+      views,
       log: () => undefined,
     });
   } catch (error) {

@@ -39,7 +39,7 @@ export const tally: Decider<TallyState, TallyCommand, TallyEvent> = {
       case 'Take': {
         if (state.takers.includes(command.by)) return [];
         if (state.points < command.points)
-          throw new Problem(402, 'insufficient-credits', 'There are too few points.');
+          throw new Problem('insufficient-credits', 'There are too few points.');
         return [{ type: 'PointsTaken', data: { points: command.points, by: command.by } }];
       }
     }

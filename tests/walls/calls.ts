@@ -32,7 +32,7 @@ import {
   RefundRequest,
 } from '#services/payments/contract.ts';
 import type { CheckoutReply } from '#services/payments/contract.ts';
-import { insertPurchase, recordPaid } from '#services/payments/purchases/purchases.ts';
+import { insertPurchase, recordPaid } from '#services/payments/purchases/rows.ts';
 import { sandboxWebhookSecret } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
 import { mailedToken, openBrowser } from '#tests/identity/browser.ts';

@@ -67,7 +67,6 @@ const rights: Readonly<Record<string, string>> = {
   recipe: changes,
   recipe_use: changes,
   reconciliation: changes,
-  refund_check: changes,
   refresh_token: changes,
   run_usage: changes,
   service_token: changes,

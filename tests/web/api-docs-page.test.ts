@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDocs } from '#services/http/docs.ts';
-import { openApiRoutes } from '#services/http/openapi.ts';
+import { openApiHandlers } from '#services/http/openapi.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { findings } from './support/axe.ts';
@@ -17,9 +17,10 @@ let close: () => Promise<void>;
 
 beforeAll(async () => {
   const options = { productName: 'Sevenfold', publicUrl: 'https://elsewhere.example' };
+  const { 'GET /openapi.json': describeApi } = openApiHandlers(options);
   const pages = createRouter()
     .route('/', apiDocs(options))
-    .route('/api', createRouter().route('/', openApiRoutes(options)));
+    .get('/api/openapi.json', (context) => describeApi({ context }));
   const show = getRequestListener(pages.fetch);
   const server = createServer((request, response) => void show(request, response));
   url = await listen(server, { host: '127.0.0.1', port: 0 });

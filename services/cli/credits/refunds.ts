@@ -7,7 +7,7 @@ import {
 } from '#services/payments/disputes/fraud-warnings.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { bookPaidOtherwise } from '#services/payments/purchases/paid-otherwise.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
 import { newId } from '#services/platform/ids.ts';
 import { paymentsOf } from '#services/core.ts';
 import {

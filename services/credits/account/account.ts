@@ -152,18 +152,18 @@ function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
  * on to be what they are: granted, clawed back, refunded.
  */
 function requireOpenAccount({ closed }: AccountState): void {
-  if (closed) throw new Problem(409, 'account-closed', 'This account is closed.');
+  if (closed) throw new Problem('account-closed', 'This account is closed.');
 }
 
 function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
   const { type: _, ifClosed, ...granted } = command;
   requireAmount(granted.credits);
   if (granted.paidMinor !== null && !isAmount(granted.paidMinor, 0))
-    throw new Problem(400, 'invalid-amount', 'What was paid must be a whole number, 0 or more.');
+    throw new Problem('invalid-amount', 'What was paid must be a whole number, 0 or more.');
   if ((granted.source === 'purchase') !== (granted.paymentKey !== null))
-    throw new Problem(400, 'payment-key', 'A purchase, and nothing else, carries a payment key.');
+    throw new Problem('payment-key', 'A purchase, and nothing else, carries a payment key.');
   if (granted.source === 'purchase' && !isPaidFor(granted))
-    throw new Problem(400, 'purchase', 'A purchase says which it is, and what was paid in what.');
+    throw new Problem('purchase', 'A purchase says which it is, and what was paid in what.');
   const known = state.lots.find(
     (lot) =>
       lot.lotId === granted.lotId ||
@@ -172,9 +172,9 @@ function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
   if (known) return requireSameGrant(known, granted);
   if (granted.source !== 'purchase' || ifClosed === undefined) requireOpenAccount(state);
   if (!Number.isSafeInteger(grantedIn(state.balance) + granted.credits))
-    throw new Problem(400, 'invalid-amount', 'That is more than an account can hold.');
+    throw new Problem('invalid-amount', 'That is more than an account can hold.');
   if (granted.source !== 'purchase' && state.lots.length >= maxLots)
-    throw new Problem(409, 'too-many-lots', 'This account has received as many grants as it can.');
+    throw new Problem('too-many-lots', 'This account has received as many grants as it can.');
   const fact: CreditFact = { type: 'CreditsGranted', data: granted };
   if (granted.source !== 'purchase') return [fact];
   const facts = [fact, ...debtsSettledBy(granted, state.debts)];
@@ -209,7 +209,7 @@ function requireSameGrant(known: Lot, granted: Omit<Command<'Grant'>, 'type'>): 
     known.paymentKey === granted.paymentKey
   )
     return [];
-  throw new Problem(409, 'lot-exists', 'This lot or payment was granted with other figures.');
+  throw new Problem('lot-exists', 'This lot or payment was granted with other figures.');
 }
 
 function debtsSettledBy(lot: LotShare, debts: readonly Debt[]): CreditFact[] {
@@ -251,13 +251,13 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
 function freeze(command: Command<'FreezeSpending'>, state: AccountState): CreditFact[] {
   const { type: _, ...frozen } = command;
   if (!state.lots.some(({ lotId }) => lotId === frozen.lotId))
-    throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+    throw new Problem('unknown-lot', 'There is no such lot in this account.');
   if (state.frozenBy.includes(frozen.ref)) return [];
   return [{ type: 'SpendingFrozen', data: frozen }];
 }
 
 function requireSpendable(credits: number, { available, debt, freezes }: AccountBalance): void {
-  if (freezes > 0) throw new Problem(403, 'spending-frozen', spendingFrozenSentence);
+  if (freezes > 0) throw new Problem('spending-frozen', spendingFrozenSentence);
   if (debt > 0) throw indebted(debt, credits, available);
   if (available < credits) throw insufficientCredits(credits, available);
 }
@@ -296,7 +296,7 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
   if (refund !== 0) requireAmount(refund);
   // A run is priced once, and its hold ends in one event: there is no capture of a part.
   if (capture !== hold.credits || refund > capture)
-    throw new Problem(409, 'settlement-mismatch', 'The settlement does not fit what is held.');
+    throw new Problem('settlement-mismatch', 'The settlement does not fit what is held.');
   const captured: CreditFact = {
     type: 'CreditsCaptured',
     data: { runId, credits: capture, byLot: hold.allocations },
@@ -319,15 +319,14 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
 function setClawback(command: Command<'SetClawback'>, state: AccountState): CreditFact[] {
   const { lotId, ref, cause, owes } = command;
   if (!isAmount(command.wanted, 0))
-    throw new Problem(400, 'invalid-amount', 'A clawback is a whole number of credits, 0 or more.');
+    throw new Problem('invalid-amount', 'A clawback is a whole number of credits, 0 or more.');
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
-  if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  if (!lot) throw new Problem('unknown-lot', 'There is no such lot in this account.');
   const wanted = Math.min(command.wanted, lot.granted);
   const known = lot.clawbacks.find((clawback) => clawback.ref === ref);
   if (!known && wanted === 0) return [];
   if (!known && lot.clawbacks.length >= maxClaims)
     throw new Problem(
-      409,
       'too-many-clawbacks',
       'There are as many clawbacks on this lot as there can be.',
     );
@@ -356,7 +355,7 @@ function clawedBack(
   }
   const waiting = eventsWaiting(current);
   if (waiting > maxEventsWaiting && waiting > eventsWaiting(state))
-    throw new Problem(409, 'clawbacks-waiting', 'Ask again when the open runs have settled.');
+    throw new Problem('clawbacks-waiting', 'Ask again when the open runs have settled.');
   return all;
 }
 
@@ -364,9 +363,9 @@ function requestRefund(command: Command<'RequestRefund'>, state: AccountState): 
   const { refundId, lotId, requestedAt, reason, credits: agreed } = command;
   const known = state.refunds[refundId];
   if (known?.lotId === lotId) return [];
-  if (known) throw new Problem(409, 'refund-exists', 'This refund was asked for of another lot.');
+  if (known) throw new Problem('refund-exists', 'This refund was asked for of another lot.');
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
-  if (!lot) throw new Problem(404, 'unknown-lot', 'There is no such lot in this account.');
+  if (!lot) throw new Problem('unknown-lot', 'There is no such lot in this account.');
   if (reason === 'customer') requireOpenAccount(state);
   const offer = refundOffer(state, lot, Date.parse(requestedAt), reason);
   if ('refusal' in offer) throw refundNotPossible(offer.refusal);
@@ -387,12 +386,11 @@ function refundRequested(
 }
 
 function refundNotPossible(reason: RefundRefusal): Problem {
-  return new Problem(409, 'refund-not-possible', refundRefusals[reason], { members: { reason } });
+  return new Problem('refund-not-possible', refundRefusals[reason], { members: { reason } });
 }
 
 function refundChanged(credits: number): Problem {
   return new Problem(
-    409,
     'refund-changed',
     `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. Check the new amount and ask again.`,
     { members: { credits } },
@@ -402,7 +400,7 @@ function refundChanged(credits: number): Problem {
 function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFact[] {
   const { refundId, outcome, providerRefundId, at } = command;
   const refund = state.refunds[refundId];
-  if (!refund) throw new Problem(404, 'unknown-refund', 'There is no such refund in this account.');
+  if (!refund) throw new Problem('unknown-refund', 'There is no such refund in this account.');
   if (refund.status === outcome) return [];
   const { lotId, credits, status } = refund;
   const ended = { refundId, lotId, credits, providerRefundId, at };
@@ -447,7 +445,6 @@ function withBalances(state: AccountState, facts: readonly CreditFact[]): Credit
 function insufficientCredits(required: number, balance: number): Problem {
   const shortfall = required - balance;
   return new Problem(
-    402,
     'insufficient-credits',
     insufficientCreditsSentence({ required, balance, shortfall }),
     { members: { required_credits: required, current_balance: balance, shortfall } },
@@ -456,7 +453,6 @@ function insufficientCredits(required: number, balance: number): Problem {
 
 function indebted(debt: number, required: number, balance: number): Problem {
   return new Problem(
-    402,
     'debt',
     `Your account owes ${debt} credits that were taken back after they had been used. Your next purchase settles them first; after that you can run optimizations again.`,
     { members: { debt_credits: debt, required_credits: required, current_balance: balance } },
@@ -465,7 +461,6 @@ function indebted(debt: number, required: number, balance: number): Problem {
 
 function monthlyLimit(limit: number, used: number, month: string): Problem {
   return new Problem(
-    403,
     'monthly-limit',
     `Bonus credits can pay for ${limit} optimizations a month, and this month they have. Purchased credits have no monthly limit.`,
     { members: { limit, current_month: used, month } },
@@ -474,7 +469,7 @@ function monthlyLimit(limit: number, used: number, month: string): Problem {
 
 function requireAmount(credits: number): void {
   if (!isAmount(credits, 1))
-    throw new Problem(400, 'invalid-amount', 'An amount must be a whole number of at least 1.');
+    throw new Problem('invalid-amount', 'An amount must be a whole number of at least 1.');
 }
 
 function isAmount(value: number, least: number): boolean {

@@ -1,98 +1,178 @@
-import type { CreditEventType, CreditFact } from './events.ts';
+import type { AccountBalance, CreditEventType, CreditFact } from './events.ts';
 
 /**
- * The ledger in double entry. Each event moves credits between accounts, and what it takes from one
- * it adds to another, so that every transaction sums to 0 and so do all accounts together.
- * `projections/credit-ledger.ts` says the same in SQL; a test compares the two.
- *
- * `issued` accounts and `user:debt` stand below zero: the first are where credits come from, the
- * second is what the person owes. `sys:refunded_job` is below zero too and reduces `sys:consumed`.
+ * What each event moves, said once: the account that its `credits` leave and the one that they enter.
+ * The balance, the double entry and the read models' SQL follow from this record. The lots' `evolve`
+ * does not: it is the independent check.
  */
-export type LedgerAccount =
-  | 'user:available'
-  | 'user:held'
-  | 'user:debt'
-  | 'sys:issued_paid'
-  | 'sys:issued_bonus'
-  | 'sys:issued_other'
-  | 'sys:consumed'
-  | 'sys:refunded_job'
-  | 'sys:cash_pending'
-  | 'sys:cash_refunded'
-  | 'sys:revoked';
 
-export type Posting = { account: LedgerAccount; credits: number };
+/**
+ * What a credit in an account adds to the balance. Issued accounts are sources and stand below zero,
+ * like `user:debt`, what the user owes; `sys:refunded_job` reduces `sys:consumed`. What is still owed
+ * is in `sys:revoked`, but counts as revoked only when it is settled.
+ */
+const figures = {
+  'user:available': { available: 1 },
+  'user:held': { held: 1 },
+  'user:debt': { debt: -1, revoked: 1 },
+  'sys:issued_paid': { purchased: -1 },
+  'sys:issued_bonus': { bonus: -1 },
+  'sys:issued_other': { other: -1 },
+  'sys:consumed': { consumed: 1 },
+  'sys:refunded_job': { consumed: 1 },
+  'sys:cash_pending': { refundPending: 1 },
+  'sys:cash_refunded': { refunded: 1 },
+  'sys:revoked': { revoked: 1 },
+} as const satisfies Record<string, Partial<AccountBalance>>;
 
-const ledgerAccounts = [
-  'user:available',
-  'user:held',
-  'user:debt',
-  'sys:issued_paid',
-  'sys:issued_bonus',
-  'sys:issued_other',
-  'sys:consumed',
-  'sys:refunded_job',
-  'sys:cash_pending',
-  'sys:cash_refunded',
-  'sys:revoked',
-] as const satisfies readonly LedgerAccount[];
+export type LedgerAccount = keyof typeof figures;
 
-/** The two sides of one event; none for an event that only announces. */
-export function postings(event: CreditFact): Posting[] {
-  const route = routeOf(event);
-  if (route === null || !('credits' in event.data)) return [];
-  const { credits } = event.data;
-  return [
-    { account: route.from, credits: -credits },
-    { account: route.to, credits },
-  ];
-}
+type Move = { readonly from: LedgerAccount; readonly to: LedgerAccount };
 
-type Route = { from: LedgerAccount; to: LedgerAccount };
+/** Null moves nothing. An event with a `source` or a `from` has a move for each of its values. */
+type Moves<Data> = Data extends { source: infer Value extends string }
+  ? Readonly<Record<Value, Move | null>>
+  : Data extends { from: infer Value extends string }
+    ? Readonly<Record<Value, Move | null>>
+    : Move | null;
 
-function routeOf(event: CreditFact): Route | null {
-  if (event.type === 'CreditsGranted')
-    return { from: issuedBy[event.data.source], to: 'user:available' };
-  if (event.type === 'CashRefundFailed') return cashReturns[event.data.from];
-  // Paid after it had failed: a clawback takes the credits, and gives them back.
-  if (event.type === 'CashRefundConfirmed' && event.data.from === 'failed') return null;
-  return routes[event.type];
-}
-
-const cashReturns: Readonly<Record<'pending' | 'confirmed' | 'clawed_back', Route | null>> = {
-  pending: { from: 'sys:cash_pending', to: 'user:available' },
-  confirmed: { from: 'sys:cash_refunded', to: 'user:available' },
-  clawed_back: null,
-};
-
-const issuedBy = {
-  purchase: 'sys:issued_paid',
-  bonus: 'sys:issued_bonus',
-  other: 'sys:issued_other',
-} as const;
-
-const routes = {
+export const movements = {
+  CreditsGranted: {
+    purchase: { from: 'sys:issued_paid', to: 'user:available' },
+    bonus: { from: 'sys:issued_bonus', to: 'user:available' },
+    other: { from: 'sys:issued_other', to: 'user:available' },
+  },
   CreditsReserved: { from: 'user:available', to: 'user:held' },
   CreditsCaptured: { from: 'user:held', to: 'sys:consumed' },
   CreditsReturned: { from: 'sys:refunded_job', to: 'user:available' },
   CreditsReleased: { from: 'user:held', to: 'user:available' },
+  CreditsConsumed: { from: 'user:available', to: 'sys:consumed' },
+  ClawbackSet: null,
   LotRevoked: { from: 'user:available', to: 'sys:revoked' },
+  LotReinstated: { from: 'sys:revoked', to: 'user:available' },
   DebtIncurred: { from: 'user:debt', to: 'sys:revoked' },
   DebtSettled: { from: 'user:available', to: 'user:debt' },
   DebtCancelled: { from: 'sys:revoked', to: 'user:debt' },
   DebtSettlementReversed: { from: 'sys:revoked', to: 'user:available' },
-  LotReinstated: { from: 'sys:revoked', to: 'user:available' },
-  CreditsConsumed: { from: 'user:available', to: 'sys:consumed' },
   CashRefundRequested: { from: 'user:available', to: 'sys:cash_pending' },
-  CashRefundConfirmed: { from: 'sys:cash_pending', to: 'sys:cash_refunded' },
-  ClawbackSet: null,
+  CashRefundConfirmed: {
+    pending: { from: 'sys:cash_pending', to: 'sys:cash_refunded' },
+    // It had failed before, so a clawback takes the credits.
+    failed: null,
+  },
+  CashRefundFailed: {
+    pending: { from: 'sys:cash_pending', to: 'user:available' },
+    confirmed: { from: 'sys:cash_refunded', to: 'user:available' },
+    // The clawback gives them back.
+    clawed_back: null,
+  },
   SpendingFrozen: null,
   SpendingUnfrozen: null,
   AccountClosed: null,
-} as const satisfies Record<
-  Exclude<CreditEventType, 'CreditsGranted' | 'CashRefundFailed'>,
-  Route | null
->;
+} as const satisfies {
+  readonly [Type in CreditEventType]: Moves<Extract<CreditFact, { type: Type }>['data']>;
+};
+
+/** Events of which a movement enters or leaves what a user has: available, held and debt together. */
+export type LineType = {
+  [Type in CreditEventType]: true extends CrossesIn<(typeof movements)[Type]> ? Type : never;
+}[CreditEventType];
+type CrossesIn<Moved> = Moved extends Move ? Crosses<Moved> : Crosses<Moved[keyof Moved]>;
+type Crosses<Moved> = Moved extends Move
+  ? IsUsers<Moved['from']> extends IsUsers<Moved['to']>
+    ? false
+    : true
+  : never;
+type IsUsers<Account> = Account extends `user:${string}` ? true : false;
+
+export const creditEventTypes = Object.keys(movements) as readonly CreditEventType[];
+
+/** A row of the record: `variant` is the value of the event's `source` or `from`. */
+export type Movement = Move & {
+  event: CreditEventType;
+  variant: string | null;
+  /** What one credit of the event adds to the balance. */
+  change: AccountBalance;
+};
+
+export const noCredits: AccountBalance = {
+  available: 0,
+  held: 0,
+  debt: 0,
+  purchased: 0,
+  bonus: 0,
+  other: 0,
+  consumed: 0,
+  refundPending: 0,
+  refunded: 0,
+  revoked: 0,
+  freezes: 0,
+};
+export const balanceParts = Object.keys(noCredits) as readonly (keyof AccountBalance)[];
+
+export const movementRows: readonly Movement[] = creditEventTypes.flatMap((event) => {
+  const moves: Move | Readonly<Record<string, Move | null>> | null = movements[event];
+  if (moves === null) return [];
+  if (isMove(moves)) return [rowOf(event, null, moves)];
+  return Object.entries(moves).flatMap(([variant, move]) =>
+    move === null ? [] : [rowOf(event, variant, move)],
+  );
+});
+
+function isMove(moves: Move | Readonly<Record<string, Move | null>>): moves is Move {
+  return typeof moves.from === 'string';
+}
+
+function rowOf(event: CreditEventType, variant: string | null, { from, to }: Move): Movement {
+  const change = { ...noCredits };
+  for (const part of balanceParts) change[part] = figureOf(to, part) - figureOf(from, part);
+  return { event, variant, from, to, change };
+}
+
+function figureOf(account: LedgerAccount, part: keyof AccountBalance): number {
+  return (figures[account] as Partial<AccountBalance>)[part] ?? 0;
+}
+
+const movementByKey = new Map(movementRows.map((row) => [`${row.event} ${row.variant}`, row]));
+
+function movementOf({ type, data }: CreditFact): Movement | undefined {
+  const variant = 'source' in data ? data.source : 'from' in data ? data.from : null;
+  return movementByKey.get(`${type} ${variant}`);
+}
+
+/** The balance after an event. */
+export function addChange(balance: AccountBalance, event: CreditFact): AccountBalance {
+  const change = balanceChange(event);
+  const after = { ...balance };
+  for (const part of balanceParts) after[part] += change[part];
+  return after;
+}
+
+/** What one event adds to each figure of the account, from its amounts alone. */
+export function balanceChange(event: CreditFact): AccountBalance {
+  // Freezes are no credits and move between no accounts.
+  if (event.type === 'SpendingFrozen') return { ...noCredits, freezes: 1 };
+  if (event.type === 'SpendingUnfrozen') return { ...noCredits, freezes: -event.data.freezes };
+  const movement = movementOf(event);
+  if (movement === undefined || !('credits' in event.data)) return noCredits;
+  const change = { ...noCredits };
+  for (const part of balanceParts)
+    if (movement.change[part] !== 0) change[part] = movement.change[part] * event.data.credits;
+  return change;
+}
+
+export type Posting = { account: LedgerAccount; credits: number };
+
+/** The two sides of one event; none for an event that moves nothing. */
+export function postings(event: CreditFact): Posting[] {
+  const movement = movementOf(event);
+  if (movement === undefined || !('credits' in event.data)) return [];
+  const { credits } = event.data;
+  return [
+    { account: movement.from, credits: -credits },
+    { account: movement.to, credits },
+  ];
+}
 
 /**
  * granted = available + held + consumed − refunded + cash_pending + cash_refunded + revoked, all from
@@ -125,7 +205,7 @@ export function trialBalance(sums: ReadonlyMap<LedgerAccount, number>): TrialBal
   const cashRefunded = sum('sys:cash_refunded');
   const debt = minus(sum('user:debt'));
   const revoked = sum('sys:revoked') - debt;
-  const all = ledgerAccounts.reduce((total, account) => total + sum(account), 0);
+  const all = [...sums.values()].reduce((total, credits) => total + credits, 0);
   const placed = available + held + consumed - refunded + cashPending + cashRefunded + revoked;
   return {
     granted,

@@ -1,5 +1,6 @@
 import { changeLot, freshLot, moveShares, taking, withClawback } from './lots.ts';
 import type { Lot } from './lots.ts';
+import { addChange, noCredits } from './movements.ts';
 import type { AccountBalance, CreditFact, LotShare } from './events.ts';
 
 export type Hold = {
@@ -73,23 +74,9 @@ export const initialState = (): AccountState => ({
   balance: noCredits,
 });
 
-export const noCredits: AccountBalance = {
-  available: 0,
-  held: 0,
-  debt: 0,
-  purchased: 0,
-  bonus: 0,
-  other: 0,
-  consumed: 0,
-  refundPending: 0,
-  refunded: 0,
-  revoked: 0,
-  freezes: 0,
-};
-
 /** Ignores the event's own `balance`: replay compares the two. */
 export function evolve(state: AccountState, event: CreditFact): AccountState {
-  const moved = { ...state, balance: addBalances(state.balance, balanceChange(event)) };
+  const moved = { ...state, balance: addChange(state.balance, event) };
   switch (event.type) {
     case 'CreditsGranted':
       return { ...moved, lots: [...state.lots, freshLot(event.data)] };
@@ -303,62 +290,6 @@ function withEnd(
     : refunds;
 }
 
-/** What one event adds to each figure of the account, from its amounts alone. */
-export function balanceChange(event: CreditFact): AccountBalance {
-  switch (event.type) {
-    case 'CreditsGranted': {
-      const { credits, source } = event.data;
-      const issued = source === 'purchase' ? 'purchased' : source;
-      return { ...noCredits, available: credits, [issued]: credits };
-    }
-    case 'CreditsReserved':
-      return { ...noCredits, available: -event.data.credits, held: event.data.credits };
-    case 'CreditsCaptured':
-      return { ...noCredits, held: -event.data.credits, consumed: event.data.credits };
-    case 'CreditsReturned':
-      return { ...noCredits, consumed: -event.data.credits, available: event.data.credits };
-    case 'CreditsReleased':
-      return { ...noCredits, held: -event.data.credits, available: event.data.credits };
-    case 'LotRevoked':
-      return { ...noCredits, available: -event.data.credits, revoked: event.data.credits };
-    case 'ClawbackSet':
-      return noCredits;
-    case 'DebtIncurred':
-      return { ...noCredits, debt: event.data.credits };
-    case 'DebtCancelled':
-      return { ...noCredits, debt: -event.data.credits };
-    case 'DebtSettlementReversed':
-    case 'LotReinstated':
-      return { ...noCredits, available: event.data.credits, revoked: -event.data.credits };
-    case 'CashRefundRequested':
-      return { ...noCredits, available: -event.data.credits, refundPending: event.data.credits };
-    case 'CashRefundConfirmed': {
-      const { credits, from } = event.data;
-      return from === 'pending'
-        ? { ...noCredits, refundPending: -credits, refunded: credits }
-        : noCredits;
-    }
-    case 'CashRefundFailed': {
-      const { credits, from } = event.data;
-      if (from === 'clawed_back') return noCredits;
-      const left = from === 'pending' ? 'refundPending' : 'refunded';
-      return { ...noCredits, available: credits, [left]: -credits };
-    }
-    case 'DebtSettled': {
-      const { credits } = event.data;
-      return { ...noCredits, available: -credits, debt: -credits, revoked: credits };
-    }
-    case 'CreditsConsumed':
-      return { ...noCredits, available: -event.data.credits, consumed: event.data.credits };
-    case 'SpendingFrozen':
-      return { ...noCredits, freezes: 1 };
-    case 'SpendingUnfrozen':
-      return { ...noCredits, freezes: -event.data.freezes };
-    case 'AccountClosed':
-      return noCredits;
-  }
-}
-
 function countedIn(
   current: AccountState['month'],
   month: string,
@@ -366,22 +297,6 @@ function countedIn(
   return month > current.month
     ? { month, count: 1 }
     : { month: current.month, count: current.count + 1 };
-}
-
-function addBalances(left: AccountBalance, right: AccountBalance): AccountBalance {
-  return {
-    available: left.available + right.available,
-    held: left.held + right.held,
-    debt: left.debt + right.debt,
-    purchased: left.purchased + right.purchased,
-    bonus: left.bonus + right.bonus,
-    other: left.other + right.other,
-    consumed: left.consumed + right.consumed,
-    refundPending: left.refundPending + right.refundPending,
-    refunded: left.refunded + right.refunded,
-    revoked: left.revoked + right.revoked,
-    freezes: left.freezes + right.freezes,
-  };
 }
 
 function withoutKey<Value>(

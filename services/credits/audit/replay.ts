@@ -1,8 +1,14 @@
 import type { Settlement } from '#services/optimizations/run/events.ts';
-import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
 import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
-import { postings, trialBalance } from '#services/credits/account/movements.ts';
+import {
+  balanceChange,
+  balanceParts,
+  movements,
+  postings,
+  trialBalance,
+} from '#services/credits/account/movements.ts';
 import type { LedgerAccount, TrialBalance } from '#services/credits/account/movements.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
@@ -104,11 +110,9 @@ export function replay(
       sums.set(account, (sums.get(account) ?? 0) + credits);
     state = next;
   }
-  const trial = trialBalance(sums);
   // A cut may fall between the events of one command, where a revocation still has to take its part.
   if (included.length === recorded.length)
     differences.push(...faults(null, unpaidClawbacks(state)));
-  differences.push(...trialDifferences(trial, state.balance));
   return {
     user_id: userId,
     as_of: included.at(-1)?.at ?? null,
@@ -116,7 +120,7 @@ export function replay(
     balance: state.balance,
     verified: differences.length === 0,
     differences,
-    trial_balance: trial,
+    trial_balance: trialBalance(sums),
   };
 }
 
@@ -217,30 +221,8 @@ export function recordedCreditEvents(events: readonly RecordedEvent[]): Recorded
   });
 }
 
-const creditEventTypes: Readonly<Record<CreditEventType, true>> = {
-  CreditsGranted: true,
-  CreditsReserved: true,
-  CreditsCaptured: true,
-  CreditsReturned: true,
-  CreditsReleased: true,
-  ClawbackSet: true,
-  LotRevoked: true,
-  DebtIncurred: true,
-  DebtSettled: true,
-  DebtCancelled: true,
-  DebtSettlementReversed: true,
-  LotReinstated: true,
-  CashRefundRequested: true,
-  CashRefundConfirmed: true,
-  CashRefundFailed: true,
-  CreditsConsumed: true,
-  SpendingFrozen: true,
-  SpendingUnfrozen: true,
-  AccountClosed: true,
-};
-
 function isCreditEventType(type: string): type is CreditEventType {
-  return Object.hasOwn(creditEventTypes, type);
+  return Object.hasOwn(movements, type);
 }
 
 function isWithin({ position, at }: RecordedCreditEvent, cut: Cut): boolean {
@@ -287,37 +269,13 @@ function lotChanges(before: AccountState, after: AccountState): LotChange[] {
   });
 }
 
-function causeOf(event: CreditFact): string {
-  switch (event.type) {
-    case 'CreditsGranted':
-      return event.data.reason;
-    case 'CreditsReserved':
-    case 'CreditsCaptured':
-    case 'CreditsReleased':
-      return event.data.runId;
-    case 'CreditsReturned':
-    case 'ClawbackSet':
-    case 'LotRevoked':
-    case 'DebtIncurred':
-    case 'LotReinstated':
-      return event.data.cause;
-    case 'DebtSettled':
-    case 'DebtCancelled':
-    case 'DebtSettlementReversed':
-      return event.data.debt;
-    case 'CashRefundRequested':
-    case 'CashRefundConfirmed':
-    case 'CashRefundFailed':
-      return event.data.refundId;
-    case 'CreditsConsumed':
-      return event.data.consumptionId;
-    case 'SpendingFrozen':
-      return event.data.ref;
-    case 'SpendingUnfrozen':
-      return 'operator';
-    case 'AccountClosed':
-      return event.data.reason;
-  }
+/** The first of these that the event has says best what it is about. */
+const causes = ['runId', 'refundId', 'consumptionId', 'cause', 'debt', 'reason', 'ref'];
+
+function causeOf({ data }: CreditFact): string {
+  const fields: Readonly<Record<string, unknown>> = data;
+  const named = causes.find((field) => typeof fields[field] === 'string');
+  return named === undefined ? 'operator' : String(fields[named]);
 }
 
 function faults(position: number | null, sentences: readonly string[]): Difference[] {
@@ -328,51 +286,3 @@ function faults(position: number | null, sentences: readonly string[]): Differen
     recomputed: 'sound',
   }));
 }
-
-/** The books in double entry against the account, which is computed on another way. */
-function trialDifferences(trial: TrialBalance, balance: AccountBalance): Difference[] {
-  const granted = balance.purchased + balance.bonus + balance.other;
-  const compared = [
-    ['granted', trial.granted, granted],
-    ['available', trial.available, balance.available],
-    ['held', trial.held, balance.held],
-    ['debt', trial.debt, balance.debt],
-    ['consumed', trial.consumed - trial.refunded, balance.consumed],
-    ['cash_pending', trial.cash_pending, balance.refundPending],
-    ['cash_refunded', trial.cash_refunded, balance.refunded],
-    ['revoked', trial.revoked, balance.revoked],
-  ] as const;
-  const unequal = compared.filter(([, books, account]) => books !== account);
-  return [
-    ...unequal.map(([what, books, account]) => ({
-      position: null,
-      what: `trial balance, ${what}`,
-      recorded: books,
-      recomputed: account,
-    })),
-    ...(trial.balanced
-      ? []
-      : [
-          {
-            position: null,
-            what: 'trial balance',
-            recorded: 'not balanced',
-            recomputed: 'balanced',
-          },
-        ]),
-  ];
-}
-
-const balanceParts = [
-  'available',
-  'held',
-  'debt',
-  'purchased',
-  'bonus',
-  'other',
-  'consumed',
-  'refundPending',
-  'refunded',
-  'revoked',
-  'freezes',
-] as const satisfies readonly (keyof AccountBalance)[];

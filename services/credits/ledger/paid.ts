@@ -292,7 +292,7 @@ async function grant(dependencies: PaidCreditsDependencies, sent: Sent): Promise
     return await send(dependencies, sent);
   } catch (error) {
     if (error instanceof AppendError && oneLotAPayment.has(error.constraint))
-      throw new Problem(409, 'lot-exists', 'This payment was granted to another account.');
+      throw new Problem('lot-exists', 'This payment was granted to another account.');
     throw error;
   }
 }

@@ -1,11 +1,8 @@
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound, readBytes } from '#services/platform/http/http.ts';
-import type { HttpContext } from '#services/platform/http/http.ts';
+import { notFound, readBytes } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import { checkedAvatar, readAvatar, removeAvatar, storeAvatar } from './avatar.ts';
 import { avatarLimits } from '#services/identity/contract.ts';
-import { identityEndpoints } from '#services/identity/endpoints.ts';
+import type { identityEndpoints } from '#services/identity/contract.ts';
 import { askForErasure } from '#services/identity/erasure/erasure.ts';
 import type { AskDependencies } from '#services/identity/erasure/erasure.ts';
 import type { ExportPerson } from './export.ts';
@@ -21,25 +18,16 @@ export type AccountDependencies = ProfileDependencies &
   AskDependencies & { exportPerson: ExportPerson };
 
 /** A person's own account: what it shows, what can be changed, and the picture. */
-export function accountRoutes(dependencies: AccountDependencies, authenticate: Authenticate) {
+export function accountHandlers(dependencies: AccountDependencies) {
   const { pool, audit } = dependencies;
-  const signedIn = requireUser(authenticate);
-  const answerProfile = async (context: HttpContext) =>
-    answer(
-      context,
-      identityEndpoints['GET /users/me'],
-      await readProfile(dependencies, context.get('userId')),
-    );
-  return createRouter()
-    .get('/users/me', signedIn, answerProfile)
-    .patch('/users/me', signedIn, async (context) => {
-      const change = await bodyOf(context, identityEndpoints['PATCH /users/me']);
-      await changeProfile(dependencies, context.get('userId'), change);
-      return answerProfile(context);
-    })
-    .get('/users/me/export', signedIn, async (context) => {
+  return {
+    'GET /users/me': async ({ userId }) => readProfile(dependencies, userId),
+    'PATCH /users/me': async ({ userId, body }) => {
+      await changeProfile(dependencies, userId, body);
+      return readProfile(dependencies, userId);
+    },
+    'GET /users/me/export': async ({ context, userId }) => {
       await requireRecentProof(dependencies, context);
-      const userId = context.get('userId');
       const address = context.get('address');
       await dependencies.rateLimits.take('export', userId, { userId, address });
       const document = await dependencies.exportPerson(userId);
@@ -48,34 +36,28 @@ export function accountRoutes(dependencies: AccountDependencies, authenticate: A
         'Content-Type': 'application/json',
         'Cache-Control': 'no-store',
       });
-    })
-    .delete('/users/me', signedIn, async (context) => {
-      const { password } = await bodyOf(context, identityEndpoints['DELETE /users/me']);
+    },
+    'DELETE /users/me': async ({ context, userId, body: { password } }) => {
       if (password === undefined) await requireRecentProof(dependencies, context);
       else await requirePassword(dependencies, context, password);
-      const userId = context.get('userId');
       await askForErasure(dependencies, { userId, actor: userId });
       clearSessionCookie(context, dependencies.publicUrl);
-      return answer(context, identityEndpoints['DELETE /users/me'], { id: userId, deleted: true });
-    })
-    .put('/users/me/avatar', signedIn, async (context) => {
+      return { id: userId, deleted: true as const };
+    },
+    'PUT /users/me/avatar': async ({ context, userId }) => {
       const bytes = await readBytes(context, avatarLimits.bytes, () =>
         identityProblem('avatar-too-large'),
       );
       const avatar = checkedAvatar(context.req.header('content-type') ?? '', bytes);
-      await storeAvatar(pool, context.get('userId'), avatar);
-      return answerProfile(context);
-    })
-    .delete('/users/me/avatar', signedIn, async (context) => {
-      const userId = context.get('userId');
+      await storeAvatar(pool, userId, avatar);
+      return readProfile(dependencies, userId);
+    },
+    'DELETE /users/me/avatar': async ({ userId }) => {
       await removeAvatar(pool, userId);
-      return answer(context, identityEndpoints['DELETE /users/me/avatar'], {
-        id: userId,
-        deleted: true,
-      });
-    })
-    .get('/avatars/:id', async (context) => {
-      const avatar = await readAvatar(pool, context.req.param('id'));
+      return { id: userId, deleted: true as const };
+    },
+    'GET /avatars/{id}': async ({ context, path }) => {
+      const avatar = await readAvatar(pool, path.id);
       if (!avatar) throw notFound();
       return context.body(Uint8Array.from(avatar.bytes), 200, {
         'Content-Type': avatar.mediaType,
@@ -85,7 +67,8 @@ export function accountRoutes(dependencies: AccountDependencies, authenticate: A
         'Cross-Origin-Resource-Policy': 'same-origin',
         'Cache-Control': 'private, max-age=3600',
       });
-    });
+    },
+  } satisfies Partial<Handlers<typeof identityEndpoints>>;
 }
 
 function* inEnvelope(document: Iterable<Uint8Array>): Generator<Uint8Array> {

@@ -4,7 +4,10 @@ import type postgres from 'postgres';
  * Where a notice that a run has ended goes; null for whoever has not asked for one, has not shown
  * that the mailbox is theirs, or is being erased.
  */
-export async function noticeAddress(sql: postgres.Sql, userId: string): Promise<string | null> {
+export async function finishedRunAddress(
+  sql: postgres.Sql,
+  userId: string,
+): Promise<string | null> {
   const rows = await sql<{ email: string }[]>`
     select email from users
     where id = ${userId} and notify_run_finished and email_confirmed_at is not null

@@ -1,14 +1,18 @@
 import type postgres from 'postgres';
 import { inTransaction } from '#db/transaction.ts';
 import { networkOf } from '#services/platform/http/client-address.ts';
-import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound } from '#services/platform/http/http.ts';
+import { notFound } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { linkKinds } from '#services/identity/contract.ts';
-import type { LinkKind, LinkReply, SessionReply } from '#services/identity/contract.ts';
-import { identityEndpoints } from '#services/identity/endpoints.ts';
+import type {
+  identityEndpoints,
+  LinkKind,
+  LinkReply,
+  SessionReply,
+} from '#services/identity/contract.ts';
 import { follow } from './follow.ts';
 import type { FollowDependencies } from './follow.ts';
 import {
@@ -41,26 +45,23 @@ import { findUser } from '#services/identity/accounts/users.ts';
 export type LinkDependencies = SignInDependencies &
   FollowDependencies & { sql: postgres.Sql; rateLimits: RateLimits };
 
-export function linkRoutes(dependencies: LinkDependencies) {
-  return createRouter()
-    .post('/auth/links/:kind', async (context) => {
-      const kind = linkKinds.find((one) => one === context.req.param('kind'));
+export function linkHandlers(dependencies: LinkDependencies) {
+  return {
+    'POST /auth/links/{kind}': async ({ context, path, body }) => {
+      const kind = linkKinds.find((one) => one === path.kind);
       if (kind === undefined) throw notFound();
-      const endpoint = identityEndpoints['POST /auth/links/{kind}'];
-      const { token } = await bodyOf(context, endpoint);
       await limitTries(dependencies, context);
-      return answer(context, endpoint, await useLink(dependencies, context, kind, token));
-    })
-    .post('/auth/exchange', async (context) => {
-      const endpoint = identityEndpoints['POST /auth/exchange'];
-      const request = await bodyOf(context, endpoint);
+      return useLink(dependencies, context, kind, body.token);
+    },
+    'POST /auth/exchange': async ({ context, body }) => {
       await limitTries(dependencies, context);
       const proof: ExchangeProof =
-        'code' in request
-          ? { code: request.code, verifier: request.code_verifier }
-          : await provenPair(dependencies, context, request);
-      return answer(context, endpoint, await exchange(dependencies, context, proof));
-    });
+        'code' in body
+          ? { code: body.code, verifier: body.code_verifier }
+          : await provenPair(dependencies, context, body);
+      return exchange(dependencies, context, proof);
+    },
+  } satisfies Partial<Handlers<typeof identityEndpoints>>;
 }
 
 async function limitTries({ rateLimits }: LinkDependencies, context: HttpContext): Promise<void> {

@@ -1,8 +1,4 @@
-import type * as v from 'valibot';
-import type { Endpoint } from '#services/platform/contract.ts';
-import { bodyOf } from '#services/platform/http/endpoints.ts';
-import type { HttpContext } from '#services/platform/http/http.ts';
-import { Problem } from '#services/platform/problem.ts';
+import type { Problem } from '#services/platform/problem.ts';
 import { isTooCommon } from './blocklist.ts';
 import { fieldSentences } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
@@ -16,25 +12,12 @@ const namedRefusals = [
 ] as const;
 
 /**
- * A request that names an address or a new password: what is wrong with one of these is a refusal
- * with a code, a title and a sentence of its own, and the sentences of all fields stand in `errors`.
- *
- * @throws Problem 400
+ * A request that names an address or a new password: an error in one of these is a refusal with a
+ * code, a title and a sentence of its own. The first wrong field decides: where a name is missing,
+ * the answer is about the name. The sentences of all fields stand in `errors`.
  */
-export async function identityBodyOf<Of extends Endpoint & { body: v.GenericSchema }>(
-  context: HttpContext,
-  endpoint: Of,
-): Promise<v.InferOutput<Of['body']>> {
-  try {
-    return await bodyOf(context, endpoint);
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'validation') throw named(error);
-    throw error;
-  }
-}
-
-/** By the first field that is wrong: where a name is missing, that is what the answer is about. */
-function named(problem: Problem): Problem {
+export function namedRefusal(problem: Problem): Problem {
+  if (problem.code !== 'validation') return problem;
   const errors = problem.extras.errors ?? [];
   const first = errors[0];
   for (const [code, fields] of namedRefusals)

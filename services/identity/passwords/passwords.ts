@@ -77,7 +77,7 @@ function parsePhc(stored: string): Stored | null {
 
 async function argon2id(password: string, salt: Buffer, cost: Cost): Promise<Buffer> {
   if (underWay >= passwordLimits.waiting)
-    throw new Problem(503, 'busy', 'Too many people sign in right now. Please try again.', {
+    throw new Problem('busy', 'Too many people sign in right now. Please try again.', {
       retryAfterSeconds: passwordLimits.retryAfterSeconds,
     });
   underWay += 1;

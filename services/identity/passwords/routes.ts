@@ -1,22 +1,17 @@
 import type pg from 'pg';
 import type postgres from 'postgres';
 import { inTransaction } from '#db/transaction.ts';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { answer } from '#services/platform/http/endpoints.ts';
-import { createRouter } from '#services/platform/http/http.ts';
-import type { HttpContext } from '#services/platform/http/http.ts';
+import type { Call, Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { Afterwards } from '#services/identity/afterwards.ts';
-import type { SessionReply } from '#services/identity/contract.ts';
-import { identityEndpoints } from '#services/identity/endpoints.ts';
+import type { DoneReply, identityEndpoints, SessionReply } from '#services/identity/contract.ts';
 import { passwordChangedEmail } from '#services/identity/links/emails.ts';
 import type { EmailHead } from '#services/identity/links/emails.ts';
 import { findLink, holdAccount, takeLink, voidLinks } from '#services/identity/links/links.ts';
 import { mailChange } from '#services/identity/links/mailed.ts';
-import { identityBodyOf, refuseCommonPassword } from './new-password.ts';
+import { refuseCommonPassword } from './new-password.ts';
 import { hashPassword } from './passwords.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import { requirePassword } from '#services/identity/sessions/proof.ts';
@@ -39,36 +34,22 @@ export type PasswordDependencies = SignInDependencies &
     afterwards: Afterwards;
   };
 
-export function passwordRoutes(dependencies: PasswordDependencies, authenticate: Authenticate) {
-  const signedIn = requireUser(authenticate);
-  return createRouter()
-    .post('/auth/password/reset', async (context) =>
-      answer(
-        context,
-        identityEndpoints['POST /auth/password/reset'],
-        await resetPassword(dependencies, context),
-      ),
-    )
-    .post('/auth/password/change', signedIn, async (context) => {
-      await changePassword(dependencies, context);
-      return answer(context, identityEndpoints['POST /auth/password/change'], { ok: true });
-    })
-    .post('/auth/email/change', signedIn, async (context) => {
-      await changeAddress(dependencies, context);
-      return answer(context, identityEndpoints['POST /auth/email/change'], { ok: true });
-    });
+export function passwordHandlers(dependencies: PasswordDependencies) {
+  return {
+    'POST /auth/password/reset': (call) => resetPassword(dependencies, call),
+    'POST /auth/password/change': (call) => changePassword(dependencies, call),
+    'POST /auth/email/change': (call) => changeAddress(dependencies, call),
+  } satisfies Partial<Handlers<typeof identityEndpoints>>;
 }
+
+type CallOf<Name extends keyof typeof identityEndpoints> = Call<typeof identityEndpoints, Name>;
 
 /** The ticket comes from a link that proved the address; choosing the password signs in. */
 async function resetPassword(
   dependencies: PasswordDependencies,
-  context: HttpContext,
+  { context, body: { token, password } }: CallOf<'POST /auth/password/reset'>,
 ): Promise<SessionReply> {
   const { pool, sql, rateLimits, publicUrl, productName, clock } = dependencies;
-  const { token, password } = await identityBodyOf(
-    context,
-    identityEndpoints['POST /auth/password/reset'],
-  );
   await rateLimits.takeFrom('link-use', context.get('address'));
   const browser = knownBrowser(context, publicUrl);
   const now = new Date(clock());
@@ -91,19 +72,17 @@ async function resetPassword(
 
 async function changePassword(
   dependencies: PasswordDependencies,
-  context: HttpContext,
-): Promise<void> {
+  { context, sessionId, body }: CallOf<'POST /auth/password/change'>,
+): Promise<DoneReply> {
   const { pool, productName, clock } = dependencies;
-  const request = await identityBodyOf(context, identityEndpoints['POST /auth/password/change']);
-  const { current_password: current, new_password: next } = request;
+  const { current_password: current, new_password: next } = body;
   const account = await requirePassword(dependencies, context, current);
   if (next === current) {
     const message = 'This is the password that you have already.';
-    throw new Problem(400, 'validation', message, { errors: [{ field: 'new_password', message }] });
+    throw new Problem('validation', message, { errors: [{ field: 'new_password', message }] });
   }
   refuseCommonPassword(next, account, { productName, field: 'new_password' });
   const passwordHash = await hashPassword(next);
-  const sessionId = context.get('sessionId');
   const now = new Date(clock());
   await inTransaction(pool, async (client) => {
     const held = await holdAccount(client, account.id);
@@ -115,18 +94,17 @@ async function changePassword(
     await markAuthenticated(client, sessionId, now);
   });
   await setDeviceCookie(dependencies, context, { id: account.id, password_changed_at: now });
+  return { ok: true };
 }
 
 /** Nothing is changed before the new address has proved itself, and nobody is told whose it is. */
 async function changeAddress(
   dependencies: PasswordDependencies,
-  context: HttpContext,
-): Promise<void> {
+  { context, userId, sessionId, body }: CallOf<'POST /auth/email/change'>,
+): Promise<DoneReply> {
   const { pool, sql, rateLimits, publicUrl, afterwards, clock } = dependencies;
-  const request = await identityBodyOf(context, identityEndpoints['POST /auth/email/change']);
-  const userId = context.get('userId');
-  const account = await requirePassword(dependencies, context, request.password);
-  const email = normalizedEmail(request.email);
+  const account = await requirePassword(dependencies, context, body.password);
+  const email = normalizedEmail(body.email);
   if (email === account.email)
     throw identityProblem('invalid-email', {
       errors: [{ field: 'email', message: 'This is the address that you have already.' }],
@@ -137,11 +115,12 @@ async function changeAddress(
   // Also of the mailbox that is written to: it may be a stranger's, and a person may have many accounts.
   await rateLimits.take('mail-account', email, { address, userId });
   const browser = browserNonce(context, publicUrl);
-  await markAuthenticated(pool, context.get('sessionId'), new Date(clock()));
+  await markAuthenticated(pool, sessionId, new Date(clock()));
   afterwards.begin(async () => {
     const owner = await findUserByEmail(sql, email);
     await mailChange(dependencies, { account, email, browser, owner });
   });
+  return { ok: true };
 }
 
 type PasswordSetting = {

@@ -1,12 +1,12 @@
 import type postgres from 'postgres';
-import { bearerOf, requireUser } from '#services/platform/http/auth.ts';
+import { bearerOf } from '#services/platform/http/auth.ts';
 import type { Authenticate } from '#services/platform/http/auth.ts';
 import { refuseCrossSite } from '#services/platform/http/csrf.ts';
-import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound, requireNoFields } from '#services/platform/http/http.ts';
+import { createRouter, notFound } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
-import { identityEndpoints } from '#services/identity/endpoints.ts';
+import type { identityEndpoints } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import { requirePassword } from './proof.ts';
 import {
@@ -50,12 +50,13 @@ export function authenticator({
 }
 
 /** What keeps a person signed in, and what ends that. */
-export function sessionRoutes(dependencies: SessionRouteDependencies, authenticate: Authenticate) {
-  const { pool, sql, publicUrl, rateLimits } = dependencies;
+export function sessionHandlers(
+  dependencies: SessionRouteDependencies & { authenticate: Authenticate },
+) {
+  const { pool, sql, publicUrl, rateLimits, authenticate } = dependencies;
   const now = () => new Date(dependencies.clock());
-  return createRouter()
-    .post('/auth/refresh', async (context) => {
-      await requireNoFields(context);
+  return {
+    'POST /auth/refresh': async ({ context }) => {
       await rateLimits.takeFrom('refresh', context.get('address'));
       const token = sessionToken(context, publicUrl);
       const refreshed =
@@ -67,30 +68,19 @@ export function sessionRoutes(dependencies: SessionRouteDependencies, authentica
         throw identityProblem('authentication-required');
       }
       setSessionCookie(context, publicUrl, refreshed);
-      return answer(
-        context,
-        identityEndpoints['POST /auth/refresh'],
-        await describeSession(dependencies, account, refreshed.sessionId),
-      );
-    })
-    .get('/auth/session', async (context) => {
-      const endpoint = identityEndpoints['GET /auth/session'];
+      return describeSession(dependencies, account, refreshed.sessionId);
+    },
+    'GET /auth/session': async ({ context }) => {
       refuseCrossSite(context);
       const token = sessionToken(context, publicUrl);
       const session = token === undefined ? null : await useSession(dependencies, token, now());
       if (session === 'reused') clearSessionCookie(context, publicUrl);
       // A cookie that is merely old stays: while this was under way, another tab may have signed in.
-      if (session === null || session === 'reused') return answer(context, endpoint, null);
+      if (session === null || session === 'reused') return null;
       const account = await findUser(sql, session.userId);
-      if (!account) return answer(context, endpoint, null);
-      return answer(
-        context,
-        endpoint,
-        await describeSession(dependencies, account, session.sessionId),
-      );
-    })
-    .post('/auth/logout', async (context) => {
-      await requireNoFields(context);
+      return account && describeSession(dependencies, account, session.sessionId);
+    },
+    'POST /auth/logout': async ({ context }) => {
       await endCookieSession(dependencies, context, 'logout');
       // A client that keeps no cookies signs out by its token.
       const bearer = bearerOf(context.req.header('authorization'));
@@ -101,28 +91,18 @@ export function sessionRoutes(dependencies: SessionRouteDependencies, authentica
       // colours and the consent that this browser's person chose, and nothing of the session. Not
       // "cookies": the nonce of a link that was just asked for has to stay.
       context.header('Clear-Site-Data', '"cache"');
-      return answer(context, identityEndpoints['POST /auth/logout'], { ok: true });
-    })
-    .get('/auth/sessions', requireUser(authenticate), async (context) =>
-      answer(
-        context,
-        identityEndpoints['GET /auth/sessions'],
-        await listSessions(sql, context.get('userId'), context.get('sessionId'), now()),
-      ),
-    )
-    .delete('/auth/sessions/:id', requireUser(authenticate), async (context) => {
-      const session = { sessionId: context.req.param('id'), userId: context.get('userId') };
-      if (!idPattern('ses').test(session.sessionId)) throw notFound();
-      if (!(await endOne(dependencies, session, 'ended', now()))) throw notFound();
-      if (session.sessionId === context.get('sessionId')) clearSessionCookie(context, publicUrl);
-      return answer(context, identityEndpoints['DELETE /auth/sessions/{id}'], {
-        id: session.sessionId,
-        deleted: true,
-      });
-    })
-    .post('/auth/sessions/end-others', requireUser(authenticate), async (context) => {
-      await requireNoFields(context);
-      const [userId, sessionId] = [context.get('userId'), context.get('sessionId')];
+      return { ok: true as const };
+    },
+    'GET /auth/sessions': async ({ userId, sessionId }) =>
+      listSessions(sql, userId, sessionId, now()),
+    'DELETE /auth/sessions/{id}': async ({ context, userId, sessionId, path: { id } }) => {
+      if (!idPattern('ses').test(id)) throw notFound();
+      if (!(await endOne(dependencies, { sessionId: id, userId }, 'ended', now())))
+        throw notFound();
+      if (id === sessionId) clearSessionCookie(context, publicUrl);
+      return { id, deleted: true as const };
+    },
+    'POST /auth/sessions/end-others': async ({ userId, sessionId }) => {
       const ended = await endSessionsOf(pool, userId, 'others-ended', sessionId, now());
       await dependencies.audit({
         actor: userId,
@@ -131,15 +111,14 @@ export function sessionRoutes(dependencies: SessionRouteDependencies, authentica
         userId,
         detail: { reason: 'others-ended', count: ended },
       });
-      return answer(context, identityEndpoints['POST /auth/sessions/end-others'], { ended });
-    })
-    .post('/auth/reauthenticate', requireUser(authenticate), async (context) => {
-      const endpoint = identityEndpoints['POST /auth/reauthenticate'];
-      const { password } = await bodyOf(context, endpoint);
-      await requirePassword(dependencies, context, password);
-      await markAuthenticated(pool, context.get('sessionId'), now());
-      return answer(context, endpoint, { ok: true });
-    });
+      return { ended };
+    },
+    'POST /auth/reauthenticate': async ({ context, sessionId, body }) => {
+      await requirePassword(dependencies, context, body.password);
+      await markAuthenticated(pool, sessionId, now());
+      return { ok: true as const };
+    },
+  } satisfies Partial<Handlers<typeof identityEndpoints>>;
 }
 
 /** `GET /.well-known/jwks.json`, beside the pages and not under /api. */

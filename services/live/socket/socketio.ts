@@ -96,7 +96,7 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
     } catch (error) {
       if (error instanceof Problem) return connectError(error);
       log.error({ err: error }, 'A connection could not be opened');
-      return connectError(new Problem(500, 'internal', words.fault));
+      return connectError(new Problem('internal', words.fault));
     }
   };
   io.of(socketNamespace).use((connection, next) => {
@@ -119,7 +119,7 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
 }
 
 function notAuthenticated(): Problem {
-  return new Problem(401, 'authentication-required', words.authenticate);
+  return new Problem('authentication-required', words.authenticate);
 }
 
 /** What the client receives as its `connect_error`: a sentence, and data for programs. */

@@ -11,13 +11,8 @@ import {
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
-import type {
-  ModelPart,
-  ModelRequest,
-  Provider,
-  ProviderConnection,
-  UsageRecord,
-} from '#services/models/model.ts';
+import type { ModelPart, ModelRequest, Provider, UsageRecord } from '#services/models/model.ts';
+import type { ProviderConnection, RecognisedNames } from '#services/models/provider.ts';
 import { guardedFetch } from '#services/models/transport.ts';
 
 /**
@@ -46,6 +41,12 @@ export function openaiCompatible(
     partsOf(name, connected, request, signal),
   );
 }
+
+/** What endpoints serve has no provider of its own here. */
+export const namesOfEndpoints: RecognisedNames = {
+  makers: ['meta(?: ai)?', 'xai', 'alibaba', 'cohere', 'microsoft'],
+  models: ['llama', 'grok', 'deepseek', 'qwen', 'kimi', 'command r', 'copilot'],
+};
 
 async function* partsOf(
   name: string,

@@ -126,7 +126,7 @@ export function prepareCall(run: OpenRun, slot: Slot, attempt: number): Prepared
 function questionOf({ view }: OpenRun): Challenge {
   if (view.challenge === null) throw new TextErased('The text of this run has been erased');
   return {
-    type: view.challengeType as Challenge['type'],
+    type: view.challengeType,
     challenge: view.challenge,
     context: view.context ?? '',
     objectives: view.objectives,

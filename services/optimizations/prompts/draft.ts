@@ -1,4 +1,4 @@
-import { flattenMarkdown } from './scrub.ts';
+import { flattenMarkdown } from './plain-text.ts';
 import type { Draft } from './replies.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { ModelRequest } from '#services/models/model.ts';
-import type { ChallengeType, SeatRole } from '#services/optimizations/run/events.ts';
+import type { SeatRole } from '#services/models/strategies.ts';
+import type { ChallengeType } from '#services/optimizations/run/events.ts';
 import { replyJsonSchemas } from './replies.ts';
 import type { Draft, ReplyName } from './replies.ts';
 import { seededOrder } from '#services/platform/seeded.ts';

@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
-import { normalizeSpace } from './scrub.ts';
+import { normalizeSpace } from './plain-text.ts';
 
 /**
  * What a model may reply at each stage, and what code accepts of it. A reply is parsed once, here.

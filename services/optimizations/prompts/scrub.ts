@@ -1,6 +1,9 @@
+import { recognisedNames } from '#services/models/provider-list.ts';
+import { flattenMarkdown } from './plain-text.ts';
+
 /**
  * The text of an answer as its reviewers read it: plain, without Markdown (style is the largest
- * measured bias of model judges) and without what tells which model wrote it.
+ * measured bias of model judges) and without what says which model wrote it.
  */
 
 /** Plain text without self-identification; scrubbing twice changes nothing. */
@@ -24,85 +27,16 @@ export function findsInjection(text: string): boolean {
   return injectionPatterns.some((pattern) => pattern.test(plain));
 }
 
-/** Text with whitespace runs as one space and typographic quotes and dashes as plain ones. */
-export function normalizeSpace(text: string): string {
-  return text
-    .normalize('NFKC')
-    .replace(/[\u2018\u2019\u201b]/g, "'")
-    .replace(/[\u201c\u201d\u201f]/g, '"')
-    .replace(/[\u2010-\u2015]/g, '-')
-    .replace(/\s+/g, ' ')
-    .trim();
-}
-
-/**
- * Markdown and HTML taken away, the words kept; lists become one line per item. A parser would take
- * seconds over hostile text (`docs/decisions/0032-flattening-without-a-parser.md`); every expression
- * here takes time that grows with the length, as `text-time.test.ts` measures.
- */
-export function flattenMarkdown(text: string): string {
-  return withoutPairs(
-    withoutComments(text.replace(/\r\n?/g, '\n'))
-      .replace(/^[ \t]*(?:```|~~~)[^\n]*$/gm, '')
-      .replace(/<\/?[A-Za-z][^<>\n]{0,300}>/g, '')
-      .replace(/!?\[([^[\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)/g, '$1')
-      // Runs of spaces go first: two neighbouring expressions would share one run in every way.
-      .replace(/[^\S\n]{2,}/g, ' ')
-      .replace(/^[^\S\n]|[^\S\n]$/gm, '')
-      .replace(/^(?:(?:#{1,6}|[-*+•]|\d{1,2}[.)])[ \t]|>[ \t]?)+/gm, '')
-      .replace(/^(?:-{3,}|\*{3,}|_{3,}|={3,})$/gm, '')
-      .replace(/^(?:\| ?)?:?-{2,}:?(?: ?\| ?:?-{2,}:?)+(?: ?\|)?(?:\n|$)/gm, '')
-      .replace(/^\|(.*)\|$/gm, (_row, cells: string) =>
-        cells
-          .split('|')
-          .map((cell) => cell.trim())
-          .join(', '),
-      ),
-  )
-    .replace(/(^|[\s(])[*_](?=\S)([^*_\n]*\S)[*_](?=[\s).,;:!?]|$)/gm, '$1$2')
-    .replace(/`([^`\n]*)`/g, '$1')
-    .replace(/^[^\S\n]|[^\S\n]$/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
-}
-
-function withoutComments(text: string): string {
-  let kept = '';
-  for (let from = 0; ;) {
-    const start = text.indexOf('<!--', from);
-    const end = start === -1 ? -1 : text.indexOf('-->', start + 4);
-    if (end === -1) return kept + text.slice(from);
-    kept += text.slice(from, start);
-    from = end + 3;
-  }
-}
-
-/** Without the marks of bold and struck words: each kind's first that opens, and the next that closes. */
-function withoutPairs(text: string): string {
-  const opened = new Map<string, number>();
-  const dropped = new Set<number>();
-  for (const { 0: mark, index } of text.matchAll(pairedMark)) {
-    const open = opened.get(mark);
-    const end = index + mark.length;
-    if (open !== undefined && index > open + mark.length && /\S/.test(text[index - 1] ?? '')) {
-      dropped.add(open).add(index);
-      opened.delete(mark);
-    } else if (open === undefined && /\S/.test(text[end] ?? '')) opened.set(mark, index);
-  }
-  return text.replace(pairedMark, (mark, index: number) => (dropped.has(index) ? '' : mark));
-}
-
-const pairedMark = /\*\*|__|~~/g;
-
 /** Marks may stand behind one another, as in a name inside a quotation; few passes reach them all. */
 const maximumScrubPasses = 4;
 
+const names = recognisedNames();
+const generic = 'large|medium|small|mini|nano|pro|flash|lite|turbo|ultra';
 // A name and its version words, without the full stop that may follow.
 const modelNames =
-  '(?:chat\\s?gpt|gpt|claude|gemini|mistral|ministral|mixtral|magistral|llama|grok|deepseek|qwen|kimi|command r|sonnet|opus|haiku|bard|copilot)' +
-  '(?:[- ]?(?:\\d+(?:\\.\\d+)*[a-z]?|large|medium|small|mini|nano|pro|flash|lite|turbo|ultra|opus|sonnet|haiku|fable|luna|terra|sol|astra)\\b)*';
-const makers =
-  '(?:open\\s?ai|anthropic|google(?: deepmind)?|deepmind|mistral(?: ai)?|meta(?: ai)?|xai|alibaba|cohere|microsoft)';
+  `(?:${names.models.join('|')})` +
+  `(?:[- ]?(?:\\d+(?:\\.\\d+)*[a-z]?|${generic}|${names.variants.join('|')})\\b)*`;
+const makers = `(?:${names.makers.join('|')})`;
 const machine =
   '(?:an?\\s+|the\\s+)?(?:large\\s+)?(?:ai|a\\.i\\.|artificial intelligence|language|generative)(?:[- ](?:language|based|powered))?\\s*(?:model|assistant|system|chatbot)?';
 const made = `(?:,?\\s*(?:an?\\s+[\\w ]{0,30})?(?:made|built|created|developed|trained|designed)\\s+by\\s+${makers})`;

@@ -39,7 +39,7 @@ function rowPatch(event: OptimizationEvent, texts: EventTexts, at: string): RowP
         title: texts['title'] ?? erased,
         description: (texts['challenge'] ?? erased).slice(0, 200),
         status: 'pending',
-        strategy: strategy as OptimizationSummary['strategy'],
+        strategy,
         challenge_type: challengeType,
         progress: 0,
         agreement_score: null,

@@ -1,6 +1,8 @@
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
   CallOutcome,
+  ChallengeType,
   DraftChecks,
   LedgerTexts,
   MissingSeat,
@@ -81,8 +83,8 @@ export type RunView = {
     | 'synthesis'
     | 'settling'
     | 'closed';
-  challengeType: string;
-  strategy: string;
+  challengeType: ChallengeType;
+  strategy: StrategyId;
   price: number;
   priceUntil: string;
   retryOf: string | null;
@@ -351,7 +353,7 @@ const emptyView: RunView = {
   version: 0,
   stage: 'draft',
   challengeType: 'other',
-  strategy: '',
+  strategy: 'balanced',
   price: 0,
   priceUntil: '',
   retryOf: null,

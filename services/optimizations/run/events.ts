@@ -1,4 +1,6 @@
 import type { Effort, FailureClass, UsageRecord } from '#services/models/model.ts';
+import type { SeatRole } from '#services/models/strategies.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
 
 /**
  * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
@@ -9,17 +11,17 @@ import type { Effort, FailureClass, UsageRecord } from '#services/models/model.t
  * be replayed after the text has been erased. Costs are integer micro-dollars, times ISO 8601 UTC.
  */
 
-export type ChallengeType =
-  | 'business_strategy'
-  | 'marketing'
-  | 'operations'
-  | 'finance'
-  | 'product'
-  | 'sales'
-  | 'hiring'
-  | 'other';
-
-export type SeatRole = 'strategic' | 'risk' | 'implementation';
+export const challengeTypes = [
+  'business_strategy',
+  'marketing',
+  'operations',
+  'finance',
+  'product',
+  'sales',
+  'hiring',
+  'other',
+] as const;
+export type ChallengeType = (typeof challengeTypes)[number];
 
 /** A model in a run: on the panel, or as extractor, synthesiser or verifier. */
 export type CouncilModel = {
@@ -250,7 +252,7 @@ export type OptimizationEvent =
       {
         userId: string;
         challengeType: ChallengeType;
-        strategy: string;
+        strategy: StrategyId;
         /** Credits. */
         price: number;
         /** The price holds until here. */

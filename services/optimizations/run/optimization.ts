@@ -135,7 +135,6 @@ function cancel(state: Known): OptimizationEvent[] {
       return [conclude(state, 'cancelled', null, 'person')];
     case 'synthesis':
       throw new Problem(
-        409,
         'finishing',
         'The recommendation is being written; the run can no longer be cancelled.',
       );
@@ -143,7 +142,7 @@ function cancel(state: Known): OptimizationEvent[] {
     case 'closed':
       // The first answer stands: asking again to cancel what was cancelled is no conflict.
       if (state.outcome === 'cancelled') return [];
-      throw new Problem(409, 'concluded', 'The run has already ended.', {
+      throw new Problem('concluded', 'The run has already ended.', {
         members: { outcome: state.outcome },
       });
   }
@@ -296,7 +295,7 @@ function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
   const hidden: OptimizationEvent = { type: 'OptimizationHidden', data: { at: command.now } };
   if (state.stage === 'draft') return [...cancelDraft(state), hidden];
   if (state.stage === 'closed') return [hidden];
-  throw new Problem(409, 'running', 'The run has not ended; cancel it first.');
+  throw new Problem('running', 'The run has not ended; cancel it first.');
 }
 
 /**
@@ -310,7 +309,6 @@ function rename(command: CommandOf<'Rename'>, state: Known): OptimizationEvent[]
   if (command.same) return [];
   if (state.renames >= mostRenames)
     throw new Problem(
-      409,
       'too-many-renames',
       `A run can be renamed ${mostRenames} times at most. It keeps its present title.`,
     );
@@ -323,7 +321,6 @@ function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent
   if (command.now >= forgottenFrom(state.hiddenAt)) throw noSuchRun();
   if (state.restores >= mostRestores)
     throw new Problem(
-      409,
       'too-many-restores',
       `A run can be restored ${mostRestores} times at most. It stays deleted.`,
     );
@@ -331,7 +328,7 @@ function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent
 }
 
 function noSuchRun(): Problem {
-  return new Problem(404, 'not-found', 'Failed to get optimization');
+  return new Problem('not-found', 'Failed to get optimization');
 }
 
 /** The call of a slot that the state waits for; null when the state owes no such call. */

@@ -1,6 +1,8 @@
 import type { FailureClass } from '#services/models/model.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
   CallOutcome,
+  ChallengeType,
   Ledger,
   MissingSeat,
   OptimizationEvent,
@@ -36,8 +38,8 @@ export type CallState = {
 
 type Created = {
   userId: string;
-  challengeType: string;
-  strategy: string;
+  challengeType: ChallengeType;
+  strategy: StrategyId;
   price: number;
   priceUntil: string;
   catalogueVersion: string;

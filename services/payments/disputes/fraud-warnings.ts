@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { PaidCredits } from '#services/credits/ledger/paid.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/granted-payment.ts';
+import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/find.ts';
 
 /** What a warning's delivery came to when its payment was not granted here for days. */
 export const notGranted = 'not-granted';

@@ -15,14 +15,13 @@ import { moneyText } from '#services/payments/money.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { packageNameOf } from '#services/payments/refunds/mail.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
-import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
+import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
 
 /**
- * Writes to whose payment is disputed what it means for their credits: once when a bank asks, once when
- * the money is gone, once when all came back; to nobody who was erased. Whoever is told again of the same
- * does nothing.
+ * Emails the buyer what a dispute means for their credits: once when a bank asks, once when the money is
+ * gone, once when all came back. An erased account gets none. Again the same: nothing.
  */
-export async function tellOfDispute(
+export async function notifyOfDispute(
   dependencies: PaymentDependencies,
   view: DisputeView,
   payment: GrantedPayment,
@@ -30,14 +29,14 @@ export async function tellOfDispute(
   const { userId } = payment;
   const to = await dependencies.noticeAddress(userId);
   if (to === null) return;
-  const told = await emailOf(dependencies, view, payment);
-  if (told === null) return;
+  const email = await emailOf(dependencies, view, payment);
+  if (email === null) return;
   try {
     await dependencies.queueMail({
-      id: derivedId('mai', view.disputeId, told.kind),
+      id: derivedId('mai', view.disputeId, email.kind),
       userId,
       to,
-      ...told,
+      ...email,
     });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
@@ -49,7 +48,7 @@ type DisputeMail = {
   content: EmailContent;
 };
 
-/** Null where it has moved no credits: then there is nothing to tell. */
+/** Null where it has moved no credits. */
 async function emailOf(
   dependencies: PaymentDependencies,
   view: DisputeView,
@@ -59,7 +58,7 @@ async function emailOf(
   const state = await dependencies.paid.readAccount(payment.userId);
   const lot = state.lots.find(({ lotId }) => lotId === payment.lotId);
   if (!lot) return null;
-  const told: DisputeNotice = {
+  const notice: DisputeNotice = {
     ...dependencies,
     amount: moneyText(view.amountMinor, view.currency),
     packageName: await packageNameOf(dependencies, lot),
@@ -69,7 +68,7 @@ async function emailOf(
     const figures = { ...returned, stillOwed: sumOf(state.debts) };
     return returned.back + returned.cancelled === 0
       ? null
-      : { kind: 'dispute-over', content: disputeOverEmail(told, figures) };
+      : { kind: 'dispute-over', content: disputeOverEmail(notice, figures) };
   }
   const clawback = lot.clawbacks.find(({ ref }) => ref === disputeId);
   if (!clawback) return null;
@@ -81,8 +80,8 @@ async function emailOf(
   };
   if (figures.taken + figures.owed + figures.held === 0) return null;
   return stage === 'inquiry'
-    ? { kind: 'dispute-inquiry', content: inquiryEmail(told, figures) }
-    : { kind: 'dispute-taken', content: disputeTakenEmail(told, figures) };
+    ? { kind: 'dispute-inquiry', content: inquiryEmail(notice, figures) }
+    : { kind: 'dispute-taken', content: disputeTakenEmail(notice, figures) };
 }
 
 /** What its clawback has given back since it wants nothing any more, by the events of the account. */

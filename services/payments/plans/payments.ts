@@ -5,6 +5,7 @@ import { grantOf } from './invoice.ts';
 import type { Period } from './invoice.ts';
 import { endSurplusPlans, finishEnding, readPlan } from './plans.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
+import { soon } from '#services/payments/purchases/rows.ts';
 
 /** From a paid invoice of a plan to its credits and its tier, whoever hears of it first. */
 
@@ -58,9 +59,9 @@ async function grant(
   await pool.query(
     `insert into purchase (id, user_id, package_id, kind, credits, amount_minor, currency, status,
        payment_intent_id, invoice_id, subscription_id, payment_key, lot_id, paid_minor, tax_minor,
-       receipt_url, created_at, updated_at, paid_at, period_start, period_end)
+       receipt_url, created_at, updated_at, paid_at, period_start, period_end, next_check_at)
      values ($1, $2, $3, 'invoice', $4, $5, $6, 'paid', $7, $8, $9, $10, $11, $12, $13, $14, $15, $15,
-       $16, $17, $18)
+       $16, $17, $18, $19)
      on conflict (id) do nothing`,
     [
       purchaseId,
@@ -81,6 +82,7 @@ async function grant(
       paidAt,
       new Date(invoice.period.start),
       new Date(invoice.period.end),
+      soon(new Date(clock())),
     ],
   );
   const { isNew } = await paid.grantPurchase({

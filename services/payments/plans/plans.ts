@@ -6,8 +6,8 @@ import { Problem } from '#services/platform/problem.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { isLive, tierOf, tierUntil } from './tier.ts';
 import type { PlanRow, Tier } from './tier.ts';
+import { checkSoon } from '#services/payments/purchases/rows.ts';
 import type { SubscriptionView } from '#services/payments/provider.ts';
-import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
 
 /**
  * Plans, as rows of `plan`: what was last read of a subscription, and what was paid of it. The provider
@@ -204,12 +204,11 @@ async function settleTier(
   const at = now(dependencies);
   const plans = await readPlans(client, userId);
   for (const plan of plans) {
-    const until = tierUntil(plan);
-    const due = until !== null && until > at.getTime() ? new Date(until) : null;
-    if (due?.getTime() !== plan.tier_due_at?.getTime())
-      await client.query('update plan set tier_due_at = $2 where subscription_id = $1', [
+    const next = nextCheckOf(plan, at.getTime());
+    if (next?.getTime() !== plan.next_check_at?.getTime())
+      await client.query('update plan set next_check_at = $2 where subscription_id = $1', [
         plan.subscription_id,
-        due,
+        next,
       ]);
   }
   const tier = tierOf(plans, at.getTime());
@@ -223,6 +222,22 @@ async function settleTier(
     { actor, action: 'tier.changed', subject: userId, userId, detail: { from: current, to: tier } },
     client,
   );
+}
+
+/**
+ * When its tier ends, and a day after the last reading while it may still change. One that we have ended
+ * is read again soon until the provider has ended it, too.
+ */
+function nextCheckOf(plan: PlanRow, now: number): Date | null {
+  const until = tierUntil(plan);
+  const readAt = plan.checked_at.getTime() + planLimits.readEveryMs;
+  const times = [
+    ...(until !== null && until > now ? [until] : []),
+    ...(plan.ended_at === null
+      ? [Math.max(now + planLimits.readAgainMs, plan.revoked_at === null ? readAt : now)]
+      : []),
+  ];
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }
 
 // --- rows ---
@@ -344,47 +359,6 @@ export async function endPlanOf(
 /** Whatever is paid for the next period is paid after it, whosever clock is ahead. */
 function lastMomentOf(periodEnd: Date): Date {
   return new Date(periodEnd.getTime() - 1);
-}
-
-/**
- * Ends a plan when the payment of its period, as it is now, has been taken back in full, by disputes, by the
- * bank, or by some of each: nobody pays for its tier any more, and the next payment would be disputed as
- * well. A part of it, or the payment of an older period, leaves the plan. One that was ended stays so when the money
- * comes back: its credits do too, and who still wants the plan begins another.
- *
- * @throws as `endPlanOf`
- */
-export async function endPlanTakenBack(
-  dependencies: PaymentDependencies,
-  payment: GrantedPayment,
-): Promise<void> {
-  const { purchaseId, paidMinor } = payment;
-  if (paidMinor === 0 || (await goneBack(dependencies.pool, payment)) < paidMinor) return;
-  await endPlanOf(dependencies, purchaseId, now(dependencies).toISOString(), 'taken_back');
-}
-
-/**
- * How much of a payment is back where it came from, in minor units and at most what was paid: refunds that
- * are done, of ours and of the bank's, and disputes whose money is away from us. From the rows, which
- * whoever learns of a piece writes before it asks this: of two at once the later one sees both.
- */
-async function goneBack(
-  client: Queryable,
-  { userId, lotId, paidMinor }: GrantedPayment,
-): Promise<number> {
-  const { rows } = await client.query<{ minor: number }>(
-    `select coalesce(sum(amount_minor), 0)::float8 as minor from (
-       select amount_minor from bank_refund
-       where user_id = $1 and lot_id = $2 and status = 'succeeded'
-       union all
-       select amount_minor from cash_refund
-       where user_id = $1 and lot_id = $2 and status = 'confirmed'
-       union all
-       select amount_minor from dispute
-       where user_id = $1 and lot_id = $2 and stage in ('withdrawn', 'lost')) piece`,
-    [userId, lotId],
-  );
-  return Math.min(paidMinor, rows[0]?.minor ?? 0);
 }
 
 /**
@@ -512,6 +486,7 @@ async function returnPaidForNothing(
   );
   for (const { id, lot_id: lotId } of rows)
     try {
+      await checkSoon(pool, id, new Date(clock()));
       await paid.requestRefund({
         userId: plan.user_id,
         lotId,
@@ -538,13 +513,13 @@ async function returnPaidForNothing(
  */
 export async function sweepPlans(dependencies: PaymentDependencies): Promise<number> {
   const { log } = dependencies;
-  const due = await clawbackDue(dependencies);
+  const due = await takeDue(dependencies);
   let isUnavailable = false;
   for (const { subscription_id: subscriptionId, user_id: userId } of due)
     try {
       // A tier that has run out does so also while the provider is away, which may be for good.
       if (isUnavailable) await withPerson(dependencies, userId, async () => undefined);
-      else await lookAt(dependencies, subscriptionId, userId);
+      else await check(dependencies, subscriptionId, userId);
     } catch (error) {
       isUnavailable = error instanceof Problem && error.status === 503;
       log.warn({ err: error, user_id: userId }, 'A plan could not be looked after');
@@ -553,27 +528,19 @@ export async function sweepPlans(dependencies: PaymentDependencies): Promise<num
   return due.length;
 }
 
-async function clawbackDue({ pool, clock }: PaymentDependencies): Promise<PlanRow[]> {
-  const unread = clock() - planLimits.readEveryMs;
+/** Taken by moving it, to where it is due again soon should the check fail. */
+async function takeDue({ pool, clock }: PaymentDependencies): Promise<PlanRow[]> {
   const { rows } = await pool.query<PlanRow>(
-    `update plan set checked_at = greatest(checked_at, $3) where subscription_id in (
-       select subscription_id from plan
-       where tier_due_at <= $1
-         or (ended_at is null and (checked_at <= $2 or revoked_at is not null))
-       order by tier_due_at nulls last, checked_at
-       limit $4 for update skip locked)
+    `update plan set next_check_at = $2 where subscription_id in (
+       select subscription_id from plan where next_check_at <= $1
+       order by next_check_at limit $3 for update skip locked)
      returning *`,
-    [
-      new Date(clock()),
-      new Date(unread),
-      new Date(unread + planLimits.readAgainMs),
-      planLimits.sweepPage,
-    ],
+    [new Date(clock()), new Date(clock() + planLimits.readAgainMs), planLimits.sweepPage],
   );
   return rows;
 }
 
-async function lookAt(
+async function check(
   dependencies: PaymentDependencies,
   subscriptionId: string,
   userId: string,

@@ -1,16 +1,12 @@
 import type { Queryable } from '#db/connect.ts';
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
-import { answer, bodyOf } from '#services/platform/http/endpoints.ts';
-import { createRouter } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
-import type { Plan, PlanRequest } from '#services/payments/contract.ts';
-import { paymentEndpoints } from '#services/payments/endpoints.ts';
+import type { paymentEndpoints, Plan, PlanRequest } from '#services/payments/contract.ts';
 import { knownCustomer, withCustomer } from '#services/payments/customers.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { planMovedEmail } from '#services/payments/emails/plan.ts';
@@ -30,40 +26,28 @@ export type PlanRouteDependencies = PaymentDependencies & {
 };
 
 /** A person's plan, changing it, and the provider's own pages about it. */
-export function planRoutes(dependencies: PlanRouteDependencies, authenticate: Authenticate) {
-  const signedIn = requireUser(authenticate);
-  return createRouter()
-    .get('/credits/plan', signedIn, async (context) =>
-      answer(
-        context,
-        paymentEndpoints['GET /credits/plan'],
-        await planReply(dependencies, context.get('userId')),
-      ),
-    )
-    .post('/credits/plan', signedIn, async (context) => {
-      const endpoint = paymentEndpoints['POST /credits/plan'];
-      const request = await bodyOf(context, endpoint);
-      const userId = context.get('userId');
+export function planHandlers(dependencies: PlanRouteDependencies) {
+  return {
+    'GET /credits/plan': async ({ userId }) => planReply(dependencies, userId),
+    'POST /credits/plan': async ({ userId, body }) => {
       await dependencies.rateLimits.take('plan', userId, { userId });
-      await changePlan(dependencies, userId, request);
-      return answer(context, endpoint, await planReply(dependencies, userId));
-    })
-    .post('/credits/portal-session', signedIn, async (context) => {
-      const endpoint = paymentEndpoints['POST /credits/portal-session'];
-      const body = await bodyOf(context, endpoint);
+      await changePlan(dependencies, userId, body);
+      return planReply(dependencies, userId);
+    },
+    'POST /credits/portal-session': async ({ userId, body }) => {
       const { own, foreign } = originsOf(dependencies);
       const returnUrl =
         body.return_url === undefined
           ? new URL('/credits/plan', dependencies.publicUrl)
           : ownAddress(body.return_url, 'return_url', new Set([...own, ...foreign]));
-      const userId = context.get('userId');
       await dependencies.rateLimits.take('portal', userId, { userId });
       await requireCustomer(dependencies, userId);
       const { url } = await withCustomer(dependencies, userId, async (customerId) =>
         dependencies.provider.createPortal({ customerId, returnUrl: returnUrl.href }),
       );
-      return answer(context, endpoint, { url });
-    });
+      return { url };
+    },
+  } satisfies Partial<Handlers<typeof paymentEndpoints>>;
 }
 
 // --- showing it ---
@@ -153,7 +137,7 @@ async function changePlan(
   request: PlanRequest,
 ): Promise<void> {
   const plan = shownPlan(await readPlans(dependencies.pool, userId));
-  if (plan === null || !isLive(plan)) throw new Problem(409, 'no-plan', 'You have no plan.');
+  if (plan === null || !isLive(plan)) throw new Problem('no-plan', 'You have no plan.');
   switch (request.action) {
     case 'change':
       return changePackage(dependencies, plan, request.package_id);
@@ -172,13 +156,11 @@ async function changePackage(
   const wanted = requirePackage(packageId, 'monthly');
   if (isPastDue(plan))
     throw new Problem(
-      409,
       'plan-past-due',
       'The last payment of your plan did not go through. Check your card first; then the plan can be changed.',
     );
   if (plan.cancel_at_period_end)
     throw new Problem(
-      409,
       'plan-cancelling',
       'Your plan is cancelled and will not renew. Resume it first; then it can be changed.',
     );
@@ -261,7 +243,6 @@ async function writeTo(
 async function requireCustomer(dependencies: PlanRouteDependencies, userId: string): Promise<void> {
   if ((await knownCustomer(dependencies, userId)) === null)
     throw new Problem(
-      409,
       'nothing-bought',
       'You have bought nothing yet, so there are no cards or invoices to show.',
     );

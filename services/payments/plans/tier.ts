@@ -29,7 +29,7 @@ export type PlanRow = {
   revoked_at: Date | null;
   revoked_from: Date | null;
   revoked_as: 'refunded' | 'taken_back' | 'second' | 'erased' | null;
-  tier_due_at: Date | null;
+  next_check_at: Date | null;
   checked_at: Date;
   created_at: Date;
 };

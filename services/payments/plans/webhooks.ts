@@ -6,7 +6,7 @@ import type {
   WebhookHandlers,
   PaymentDependencies,
 } from '#services/payments/dependencies.ts';
-import { fulfil } from '#services/payments/purchases/fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { planPaymentFailedEmail } from '#services/payments/emails/plan.ts';
 import { takePayment } from './payments.ts';
 import { tierUntil } from './tier.ts';

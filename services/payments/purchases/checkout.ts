@@ -4,7 +4,7 @@ import { packageOf } from '#services/payments/catalogue.ts';
 import type { CheckoutReply, Package, PaymentIntentReply } from '#services/payments/contract.ts';
 import { requirePerson, withCustomer } from '#services/payments/customers.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import type { CheckoutView, IntentView } from '#services/payments/provider.ts';
 import {
@@ -15,8 +15,8 @@ import {
   recordIntent,
   recordSession,
   recordUnpaid,
-} from './purchases.ts';
-import type { NewPurchase, PurchaseRow } from './purchases.ts';
+} from './rows.ts';
+import type { NewPurchase, PurchaseRow } from './rows.ts';
 import type { ReturnAddresses } from './return-address.ts';
 
 /**
@@ -124,7 +124,7 @@ export function requirePackage(id: string, kind?: Package['kind']): Package {
   const bought = packageOf(id);
   if (bought !== null && (kind === undefined || bought.kind === kind)) return bought;
   const message = bought === null ? 'There is no such package.' : otherKind[bought.kind];
-  throw new Problem(400, 'unknown-package', message, {
+  throw new Problem('unknown-package', message, {
     errors: [{ field: 'package_id', message }],
   });
 }
@@ -168,11 +168,11 @@ async function requireNoPlan(
 }
 
 function planExists(message: string): Problem {
-  return new Problem(409, 'plan-exists', message);
+  return new Problem('plan-exists', message);
 }
 
 function checkoutEnded(): Problem {
-  return new Problem(409, 'checkout-ended', 'This checkout has ended. Please begin a new one.');
+  return new Problem('checkout-ended', 'This checkout has ended. Please begin a new one.');
 }
 
 // --- ending what was begun before ---

@@ -1,36 +1,24 @@
-import { requireUser } from '#services/platform/http/auth.ts';
-import type { Authenticate } from '#services/platform/http/auth.ts';
-import { answer } from '#services/platform/http/endpoints.ts';
-import { createRouter, notFound, requireNoFields } from '#services/platform/http/http.ts';
+import { notFound } from '#services/platform/http/http.ts';
+import type { Handlers } from '#services/platform/http/serve.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
-import type { PurchaseStatus } from '#services/payments/contract.ts';
-import { paymentEndpoints } from '#services/payments/endpoints.ts';
+import type { paymentEndpoints, PurchaseStatus } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
-import { findPurchase } from './purchases.ts';
-import type { PurchaseRow } from './purchases.ts';
+import { findPurchase } from './rows.ts';
+import type { PurchaseRow } from './rows.ts';
 
 /** Giving up a purchase that was begun and never paid. Doing it again changes nothing. */
-export function forgetRoutes(
-  dependencies: PaymentDependencies & { rateLimits: RateLimits },
-  authenticate: Authenticate,
-) {
-  return createRouter().post(
-    '/credits/purchases/:id/forget',
-    requireUser(authenticate),
-    async (context) => {
-      await requireNoFields(context);
-      const row = await findPurchase(dependencies.pool, { purchaseId: context.req.param('id') });
-      // Another's purchase is nothing that this person may know of.
-      const userId = context.get('userId');
+export function forgetHandlers(dependencies: PaymentDependencies & { rateLimits: RateLimits }) {
+  return {
+    'POST /credits/purchases/{id}/forget': async ({ userId, path }) => {
+      const row = await findPurchase(dependencies.pool, { purchaseId: path.id });
+      // Another person's purchase is answered like one that does not exist.
       if (row === null || row.user_id !== userId) throw notFound();
       await dependencies.rateLimits.take('forget', userId, { userId });
-      return answer(context, paymentEndpoints['POST /credits/purchases/{id}/forget'], {
-        status: await forget(dependencies, row),
-      });
+      return { status: await forget(dependencies, row) };
     },
-  );
+  } satisfies Partial<Handlers<typeof paymentEndpoints>>;
 }
 
 /**

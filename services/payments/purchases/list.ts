@@ -2,16 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
-import { bankRefundsOf, readBankRefunds } from '#services/payments/refunds/bank-refunds.ts';
-import type { BankRefundRow } from '#services/payments/refunds/bank-refunds.ts';
+import { bankRefundsOf, readBankRefunds } from '#services/payments/refunds/rows.ts';
+import type { BankRefundRow } from '#services/payments/refunds/rows.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 import type { Purchase, Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { isCurrentPeriod } from '#services/payments/plans/plans.ts';
-import { processingMs } from './purchases.ts';
-import type { PurchaseRow } from './purchases.ts';
+import { processingMs } from './rows.ts';
+import type { PurchaseRow } from './rows.ts';
 
 /**
  * What somebody has bought, newest first, and what can be asked back of it now. Rows say what was set

@@ -17,7 +17,6 @@ export async function bookPaidOtherwise(
   const owed = closed?.owed.find(({ lot }) => lot.purchaseId === purchaseId);
   if (!owed)
     throw new Problem(
-      409,
       'refund-not-possible',
       'Nothing of this purchase is owed to somebody who was erased, or a refund is on its way.',
     );

@@ -4,11 +4,11 @@ import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageName, packageOf } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from './fulfil.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { isLive } from '#services/payments/plans/tier.ts';
 import { findPlan } from '#services/payments/plans/plans.ts';
-import { findPurchase } from './purchases.ts';
-import type { PurchaseRow } from './purchases.ts';
+import { findPurchase } from './rows.ts';
+import type { PurchaseRow } from './rows.ts';
 import { receiptEmail } from '#services/payments/emails/receipt.ts';
 
 /**

@@ -44,5 +44,5 @@ export function ownAddress(text: string, field: string, origins: ReadonlySet<str
 }
 
 function foreign(field: string, message: string): Problem {
-  return new Problem(400, 'foreign-address', message, { errors: [{ field, message }] });
+  return new Problem('foreign-address', message, { errors: [{ field, message }] });
 }

@@ -2,6 +2,7 @@ import { Problem } from '#services/platform/problem.ts';
 import type { Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { endPlanOf, endsPlan } from '#services/payments/plans/plans.ts';
+import { checkSoon } from '#services/payments/purchases/rows.ts';
 import { refundReply } from '#services/payments/purchases/list.ts';
 import type { RefundReason } from '#services/credits/account/events.ts';
 
@@ -41,6 +42,7 @@ export async function askForRefund(
     const ends = await endsPlan(dependencies, purchaseId, requestedAt);
     if (ends !== agreedEnd) throw planChanged(ends);
   }
+  await checkSoon(dependencies.pool, purchaseId, new Date(clock()));
   await paid.requestRefund({
     userId,
     lotId,
@@ -66,7 +68,6 @@ export async function askForRefund(
 /** What nobody has paid for has no lot, so the ledger cannot be asked about it. */
 function notPaid(): Problem {
   return new Problem(
-    409,
     'refund-not-possible',
     'This purchase has not been paid, so there is nothing to refund.',
     { members: { reason: 'not_paid' } },
@@ -76,7 +77,6 @@ function notPaid(): Problem {
 /** The plan has renewed, or ended, since somebody was told what the refund does. */
 function planChanged(ends: boolean): Problem {
   return new Problem(
-    409,
     'refund-changed',
     ends
       ? 'By now this refund would end your plan. ReadProgress at it and ask again.'

@@ -4,6 +4,7 @@ import { derivedId } from '#services/platform/ids.ts';
 import { refundLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { checkSoon } from '#services/payments/purchases/rows.ts';
 
 /**
  * Money of people who have been erased. A dispute of theirs may be won and a refund fail long after
@@ -61,13 +62,14 @@ export async function askBackOfClosed(
 
 /** Several may come to this at once, so its id says which of the lot's refunds it is. */
 async function askBack(
-  { paid, clock, log }: PaymentDependencies,
+  { pool, paid, clock, log }: PaymentDependencies,
   userId: string,
-  { lot: { lotId } }: OwedLot,
+  { lot: { lotId, purchaseId } }: OwedLot,
   state: AccountState,
 ): Promise<void> {
   const refundId = derivedId('ref', lotId, 'closed', String(refundsOf(state, lotId).length));
   const requestedAt = new Date(clock()).toISOString();
+  if (purchaseId !== null) await checkSoon(pool, purchaseId, new Date(clock()));
   try {
     await paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
     log.info({ user_id: userId, resource_id: refundId }, 'A closed account is paid back');

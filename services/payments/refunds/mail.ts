@@ -11,15 +11,17 @@ import {
   refundFailedEmail,
 } from '#services/payments/emails/refund.ts';
 import type { RefundNotice } from '#services/payments/emails/refund.ts';
-import { readRefund } from './refunds.ts';
-import type { NamedRefund, RefundOutcome } from './refunds.ts';
+import { readRefund } from './send.ts';
+import type { NamedRefund } from './send.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
-/** Writes to whoever got a refund, once for each thing that became of it; to nobody who was erased. */
-export async function tellOfRefund(
+type Outcome = 'pending' | 'confirmed' | 'failed';
+
+/** Emails the buyer once for each outcome of a refund. An erased account gets none. */
+export async function notifyOfRefund(
   dependencies: PaymentDependencies,
   named: NamedRefund,
-  outcome: RefundOutcome,
+  outcome: Outcome,
 ): Promise<void> {
   const { userId, refundId } = named;
   const to = await dependencies.noticeAddress(userId);
@@ -30,7 +32,7 @@ export async function tellOfRefund(
     lot,
     dependencies.clock(),
   );
-  const told: RefundNotice = {
+  const notice: RefundNotice = {
     amount: moneyText(refund.amountMinor, refund.currency),
     credits: refund.credits,
     packageName: await packageNameOf(dependencies, lot),
@@ -43,7 +45,7 @@ export async function tellOfRefund(
       userId,
       to,
       kind: `refund-${outcome}`,
-      content: emailOf(outcome, told, { lot, offer }, dependencies),
+      content: emailOf(outcome, notice, { lot, offer }, dependencies),
     });
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
@@ -51,18 +53,18 @@ export async function tellOfRefund(
 }
 
 function emailOf(
-  outcome: RefundOutcome,
-  told: RefundNotice,
+  outcome: Outcome,
+  notice: RefundNotice,
   now: Standing,
   head: { publicUrl: string },
 ): EmailContent {
   switch (outcome) {
     case 'pending':
-      return refundAskedEmail(told, head);
+      return refundAskedEmail(notice, head);
     case 'confirmed':
-      return refundDoneEmail(told, head);
+      return refundDoneEmail(notice, head);
     case 'failed':
-      return refundFailedEmail({ ...told, back: backOf(now, told.credits) }, head);
+      return refundFailedEmail({ ...notice, back: backOf(now, notice.credits) }, head);
   }
 }
 

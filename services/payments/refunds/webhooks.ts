@@ -1,24 +1,24 @@
-import { bookDispute } from '#services/payments/disputes/disputes.ts';
 import type {
   WebhookHandler,
   WebhookHandlers,
   PaymentDependencies,
 } from '#services/payments/dependencies.ts';
 import { bookFraudWarning, notGranted } from '#services/payments/disputes/fraud-warnings.ts';
-import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/granted-payment.ts';
-import { bookBankRefunds, bookRefund, findNamedRefund } from './refunds.ts';
+import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/find.ts';
+import { settleGranted, settleRefund } from '#services/payments/settle/settle.ts';
+import { findNamedRefund } from './send.ts';
 
-/** News of money that goes back: refunds, disputes, and warnings of fraud. */
+/** Money that goes back: refunds, disputes, and warnings of fraud. */
 export function createRefundHandlers(dependencies: PaymentDependencies): WebhookHandlers {
   const handle = (
     work: (objectId: string) => Promise<string>,
     givenUp: string = 'ignored',
-  ): WebhookHandler => withPatience(dependencies, work, givenUp);
-  const refund = handle(async (objectId) => recordRefundNotices(dependencies, objectId));
-  const dispute = handle(async (objectId) => bookDispute(dependencies, objectId));
+  ): WebhookHandler => untilGranted(dependencies, work, givenUp);
+  const refund = handle(async (objectId) => refundMoved(dependencies, objectId));
+  const dispute = handle(async (objectId) => disputeMoved(dependencies, objectId));
   const warning = handle(
     async (objectId) => bookFraudWarning(dependencies, objectId),
-    // It is a word to the operator, who is to have it also when nobody knows of what payment.
+    // The operator is to see it also when its payment is not known here.
     notGranted,
   );
   return {
@@ -37,12 +37,12 @@ export function createRefundHandlers(dependencies: PaymentDependencies): Webhook
 }
 
 /**
- * So long after the news a payment may become known to us; after that it is taken for somebody else's.
- * Should it be granted later all the same, whoever grants it looks at what has gone back.
+ * So long after the event a payment may become known to us; after that it counts as not ours. Should it be
+ * granted later all the same, its grant has it settled.
  */
-const patienceMs = 3 * 86_400_000;
+const grantedWithinMs = 3 * 86_400_000;
 
-function withPatience(
+function untilGranted(
   { clock, log }: PaymentDependencies,
   work: (objectId: string) => Promise<string>,
   givenUp: string,
@@ -52,38 +52,50 @@ function withPatience(
     try {
       return await work(objectId);
     } catch (error) {
-      if (!(error instanceof NotGrantedYet) || clock() - receivedAt < patienceMs) throw error;
+      if (!(error instanceof NotGrantedYet) || clock() - receivedAt < grantedWithinMs) throw error;
       log.warn({ event_id: eventId }, 'A payment that went back was never granted here');
       return givenUp;
     }
   };
 }
 
-/** Books what the provider shows of a refund, whoever asked for it. */
-export async function recordRefundNotices(
+/** A refund of ours, or one that was made without us. */
+export async function refundMoved(
   dependencies: PaymentDependencies,
   providerRefundId: string,
 ): Promise<string> {
   const view = await dependencies.provider.retrieveRefund(providerRefundId);
   if (view === null) return 'ignored';
   const own = view.refundId === null ? null : await findNamedRefund(dependencies, view.refundId);
-  const outcome = own === null ? null : await bookRefund(dependencies, own, view);
-  const clawedBack = await bankRefundsOf(dependencies, view);
-  return outcome === null ? clawedBack : `refund-${outcome}`;
+  if (own === null) return paymentMoved(dependencies, view);
+  return `refund-${(await settleRefund(dependencies, own)).status}`;
 }
 
-/** Told for every refund of a charge, so it also covers one whose own news got lost. */
+/** Sent for every refund of a charge, so it also covers one whose own event got lost. */
 async function chargeRefunded(
   dependencies: PaymentDependencies,
   chargeId: string,
 ): Promise<string> {
-  return bankRefundsOf(dependencies, { intentId: null, chargeId });
+  return paymentMoved(dependencies, { intentId: null, chargeId });
 }
 
-async function bankRefundsOf(
+/** The dispute's stage. */
+export async function disputeMoved(
+  dependencies: PaymentDependencies,
+  disputeId: string,
+): Promise<string> {
+  const view = await dependencies.provider.retrieveDispute(disputeId);
+  const payment = view && (await findPaymentOf(dependencies, view));
+  if (!view || !payment) return 'ignored';
+  const { disputes } = await settleGranted(dependencies, payment);
+  return disputes.find((settled) => settled.disputeId === disputeId)?.stage ?? view.stage;
+}
+
+export async function paymentMoved(
   dependencies: PaymentDependencies,
   named: { intentId: string | null; chargeId: string | null },
 ): Promise<string> {
   const payment = await findPaymentOf(dependencies, named);
-  return payment === null ? 'ignored' : bookBankRefunds(dependencies, payment);
+  if (payment === null) return 'ignored';
+  return (await settleGranted(dependencies, payment)).isChanged ? 'settled' : 'unchanged';
 }

@@ -1,24 +1,21 @@
 import type { Queryable } from '#db/connect.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
-import { bookWhatWentBack } from './check-payment.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { takePayment } from '#services/payments/plans/payments.ts';
+import { disputeMoved, paymentMoved, refundMoved } from '#services/payments/refunds/webhooks.ts';
 import { repairers } from './reconcile/difference.ts';
 import type { Difference } from './reconcile/difference.ts';
-import { bookDispute } from '#services/payments/disputes/disputes.ts';
-import { findPaymentOf } from './granted-payment.ts';
-import { takePayment } from '#services/payments/plans/payments.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import { recordRefundNotices } from '#services/payments/refunds/webhooks.ts';
+import { settle } from './settle.ts';
 
 /**
- * Repairing what the comparison of the books finds. Nothing is changed to what was found: a job reads the
- * object again, in the same way as if news of it had just come.
+ * Repairing what the comparison of the books finds. Nothing is changed to what was found: a job settles
+ * the payment, as if a webhook event of the object had just arrived.
  */
 
-/** A job for each difference whose words say that a worker reads it again. */
+/** A job for each difference whose words say that a worker settles it. */
 export async function askToRepair(client: Queryable, found: readonly Difference[]): Promise<void> {
   const objects = found.flatMap(({ repairs, object }) =>
-    repairs === repairers.reading ? [object] : [],
+    repairs === repairers.settling ? [object] : [],
   );
   await client.query(
     `select graphile_worker.add_job('repair-difference', json_build_object('object', object),
@@ -34,34 +31,22 @@ export async function repair(dependencies: PaymentDependencies, object: string):
     case 'dp':
     case 'du':
     case 'pdp':
-      await bookDispute(dependencies, object);
+      await disputeMoved(dependencies, object);
       return;
     case 're':
     case 'pyr':
-      await recordRefundNotices(dependencies, object);
+      await refundMoved(dependencies, object);
       return;
     case 'in':
       await takePayment(dependencies, object);
       return;
     case 'pur':
-      return repairPurchase(dependencies, object);
+      await settle(dependencies, { purchaseId: object });
+      return;
     case 'pi':
-      return repairPayment(dependencies, object);
+      await paymentMoved(dependencies, { intentId: object, chargeId: null });
+      return;
     default:
-      throw new Error('Nobody knows how to repair this');
+      throw new Error('This object cannot be repaired');
   }
-}
-
-/** It says that its invoice was granted. */
-async function repairPurchase(
-  dependencies: PaymentDependencies,
-  purchaseId: string,
-): Promise<void> {
-  const row = await findPurchase(dependencies.pool, { purchaseId });
-  if (row?.invoice_id) await takePayment(dependencies, row.invoice_id);
-}
-
-async function repairPayment(dependencies: PaymentDependencies, intentId: string): Promise<void> {
-  const payment = await findPaymentOf(dependencies, { intentId, chargeId: null });
-  if (payment !== null) await bookWhatWentBack(dependencies, payment);
 }

@@ -2,83 +2,80 @@ import { purchaseLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { canResume, resumePurchase } from '#services/payments/purchases/checkout.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { askBackOfClosed, dueClosedAccounts } from '#services/payments/refunds/closed-accounts.ts';
 import { leftOver, notGranted } from '#services/payments/disputes/fraud-warnings.ts';
-import { fulfil } from '#services/payments/purchases/fulfil.ts';
-import { recordUnpaid } from '#services/payments/purchases/purchases.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+import { settle } from './settle.ts';
+import { recordUnpaid, soon } from '#services/payments/purchases/rows.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { acceptWebhookEvent } from '#services/payments/webhooks.ts';
 
 /**
- * Looks after what nobody told us: purchases that stay open, deliveries whose job is gone, deliveries
- * that never came. Called often and by several processes; what is due is taken by the statement that
- * finds it.
+ * Finds what no webhook event has reported: payments that are due for a check, closed accounts with
+ * credits, lost jobs, and events that never arrived. Called often and by several processes; what is due
+ * is taken by the statement that finds it.
  */
-export async function sweepPurchases(dependencies: PaymentDependencies): Promise<void> {
+export async function sweepPayments(dependencies: PaymentDependencies): Promise<void> {
+  // The provider is not asked for these, so they do not wait for it.
+  await askBackFromClosedAccounts(dependencies);
   try {
-    await askAboutPurchases(dependencies);
+    await checkDuePayments(dependencies);
     await addLostJobs(dependencies);
     await tryJobsAgain(dependencies);
     await forgetWebhookEvents(dependencies);
     await fetchMissedEvents(dependencies);
   } catch (error) {
-    // Where nothing can be bought there is nobody to ask.
+    // Where nothing can be bought there is no provider to ask.
     if (!(error instanceof Problem && error.code === 'payments-unavailable')) throw error;
   }
 }
 
-// --- purchases that stay open ---
+async function askBackFromClosedAccounts(dependencies: PaymentDependencies): Promise<void> {
+  for (const userId of await dueClosedAccounts(dependencies))
+    await askBackOfClosed(dependencies, userId).catch((error: unknown) =>
+      dependencies.log.warn({ err: error, user_id: userId }, 'A closed account was not paid back'),
+    );
+}
 
-async function askAboutPurchases(dependencies: PaymentDependencies): Promise<void> {
-  for (const row of await duePurchases(dependencies)) {
+// --- payments that are due for a check ---
+
+async function checkDuePayments(dependencies: PaymentDependencies): Promise<void> {
+  for (const row of await takeDue(dependencies)) {
     try {
-      await askAbout(dependencies, row);
+      await check(dependencies, row);
     } catch (error) {
-      dependencies.log.warn(
-        { err: error, resource_id: row.id },
-        'A purchase could not be asked about',
-      );
-      // The provider is away: the others are due again soon enough.
+      dependencies.log.warn({ err: error, resource_id: row.id }, 'A payment could not be checked');
+      // The provider is unavailable: the others are due again soon enough.
       if (error instanceof Problem && error.status === 503) return;
     }
   }
 }
 
-/** Each is clawed back by moving `checked_at`. A bank may take two weeks, and is asked less and less often. */
-async function duePurchases({ pool, clock }: PaymentDependencies): Promise<PurchaseRow[]> {
-  const now = clock();
+/** Taken by moving it, to where it is due again soon should the check fail. */
+async function takeDue({ pool, clock }: PaymentDependencies): Promise<PurchaseRow[]> {
+  const now = new Date(clock());
   const { rows } = await pool.query<PurchaseRow>(
-    `update purchase set checked_at = $1 where id in (
-       select id from purchase
-       where status in ('open', 'processing') and kind <> 'invoice' and created_at <= $2
-         and (checked_at is null or checked_at <= $1::timestamptz - least($4::interval,
-           greatest($3::interval, ($1::timestamptz - created_at) / 4)))
-       order by checked_at nulls first, created_at
-       limit $5 for update skip locked)
+    `update purchase set next_check_at = $2 where id in (
+       select id from purchase where next_check_at <= $1
+       order by next_check_at limit $3 for update skip locked)
      returning *`,
-    [
-      new Date(now),
-      new Date(now - purchaseLimits.sweepAfterMs),
-      `${purchaseLimits.askAgainMs} milliseconds`,
-      `${purchaseLimits.askAgainAtMostMs} milliseconds`,
-      purchaseLimits.sweepAtOnce,
-    ],
+    [now, soon(now), purchaseLimits.sweepAtOnce],
   );
   return rows;
 }
 
 /** Whatever is ended here and turns out to be paid becomes paid all the same. */
-async function askAbout(dependencies: PaymentDependencies, row: PurchaseRow): Promise<void> {
+async function check(dependencies: PaymentDependencies, row: PurchaseRow): Promise<void> {
   const providerId = row.kind === 'intent' ? row.payment_intent_id : row.session_id;
-  if (providerId === null)
+  if (row.status === 'open' && providerId === null)
     return canResume(dependencies, row) ? resumeOrEnd(dependencies, row) : end(dependencies, row);
-  const { outcome } = await fulfil(dependencies, { purchaseId: row.id });
+  const { outcome } = await settle(dependencies, { purchaseId: row.id });
   const age = dependencies.clock() - row.created_at.getTime();
   if (outcome === 'open' && row.kind === 'intent' && age >= purchaseLimits.intentMs)
     await end(dependencies, row);
 }
 
-/** Whoever was killed before the answer was stored has left neither session nor refusal. */
+/** A process that was killed before the answer was stored has left neither session nor refusal. */
 async function resumeOrEnd(dependencies: PaymentDependencies, row: PurchaseRow): Promise<void> {
   try {
     await resumePurchase(dependencies, row);
@@ -93,7 +90,7 @@ async function end({ pool, clock }: PaymentDependencies, row: PurchaseRow): Prom
   await recordUnpaid(pool, row.id, { status: 'expired' }, new Date(clock()));
 }
 
-// --- deliveries whose job is gone ---
+// --- webhook events whose job is gone ---
 
 /** A job that has used up its attempts is as good as none. */
 async function addLostJobs({ pool, clock, log }: PaymentDependencies): Promise<void> {
@@ -113,13 +110,10 @@ async function addLostJobs({ pool, clock, log }: PaymentDependencies): Promise<v
     ],
   );
   if (rowCount !== null && rowCount > 0)
-    log.warn({ count: rowCount }, 'Jobs of deliveries had gone missing and were added again');
+    log.warn({ count: rowCount }, 'Lost jobs of webhook events were added again');
 }
 
-/**
- * Of all jobs of payments those that have used up their attempts, because the provider was away for
- * days, begin anew when they would have been due.
- */
+/** Jobs that have used up their attempts, because the provider was unavailable for days, begin again. */
 async function tryJobsAgain(dependencies: PaymentDependencies): Promise<void> {
   const { pool, log } = dependencies;
   const { rowCount } = await pool.query(
@@ -131,10 +125,10 @@ async function tryJobsAgain(dependencies: PaymentDependencies): Promise<void> {
     [Object.keys(paymentTasks(dependencies)), purchaseLimits.sweepAtOnce],
   );
   if (rowCount !== null && rowCount > 0)
-    log.warn({ count: rowCount }, 'Jobs of payments had used up their attempts and begin anew');
+    log.warn({ count: rowCount }, 'Jobs of payments had used up their attempts and begin again');
 }
 
-/** A warning that waits for an operator is kept until somebody has settled it. */
+/** A warning that waits for an operator is kept until it is settled. */
 async function forgetWebhookEvents({ pool, clock }: PaymentDependencies): Promise<void> {
   await pool.query(
     `delete from stripe_event where id in (
@@ -144,11 +138,11 @@ async function forgetWebhookEvents({ pool, clock }: PaymentDependencies): Promis
   );
 }
 
-// --- deliveries that never came ---
+// --- webhook events that never arrived ---
 
 /**
- * Feeds in what the provider could not deliver. It goes back a little further than the last look,
- * because an event may be listed later than it happened; what has come already is not taken again.
+ * Fetches events that the provider could not send. It goes back a little further than the last poll,
+ * because an event may be listed later than it happened; what has arrived already is not taken again.
  */
 async function fetchMissedEvents(dependencies: PaymentDependencies): Promise<void> {
   const { pool, provider, clock, log } = dependencies;
@@ -156,19 +150,19 @@ async function fetchMissedEvents(dependencies: PaymentDependencies): Promise<voi
   const since = await takePoll(dependencies, now);
   if (since === null) return;
   let found = 0;
-  for await (const delivery of provider.listEvents(since, true))
-    if (await acceptWebhookEvent(pool, delivery, new Date(now))) found += 1;
+  for await (const event of provider.listEvents(since, true))
+    if (await acceptWebhookEvent(pool, event, new Date(now))) found += 1;
   await pool.query('update webhook_poll set seen_until = $1 where seen_until < $1', [
     new Date(now),
   ]);
-  if (found > 0) log.warn({ count: found }, 'Deliveries had not arrived and were asked for');
+  if (found > 0) log.warn({ count: found }, 'Webhook events had not arrived and were fetched');
 }
 
-/** From when on to look; null when it is not due, or somebody else has taken the turn. */
+/** From when on to list; null when it is not due, or another process has taken the turn. */
 async function takePoll({ pool }: PaymentDependencies, now: number): Promise<number | null> {
   const { rows } = await pool.query<{ seen_until: Date }>(
-    `insert into webhook_poll as look (tried_at, seen_until) values ($1, $3)
-     on conflict (only_row) do update set tried_at = excluded.tried_at where look.tried_at <= $2
+    `insert into webhook_poll as poll (tried_at, seen_until) values ($1, $3)
+     on conflict (only_row) do update set tried_at = excluded.tried_at where poll.tried_at <= $2
      returning seen_until`,
     [
       new Date(now),

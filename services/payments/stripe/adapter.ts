@@ -549,10 +549,10 @@ async function readWebhookEvent(
 
 /** Of a forged and an old one alike, without a word more: whoever signs rightly knows what is wrong. */
 function badSignature(): Problem {
-  return new Problem(400, 'bad-signature', 'The signature of this delivery is not valid.');
+  return new Problem('bad-signature', 'The signature of this delivery is not valid.');
 }
 
 /** Signed, and still nothing that the provider would send. */
 function badWebhookEvent(): Problem {
-  return new Problem(400, 'bad-webhook-event', 'This delivery is signed, but it is no event.');
+  return new Problem('bad-webhook-event', 'This delivery is signed, but it is no event.');
 }

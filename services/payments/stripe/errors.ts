@@ -73,7 +73,6 @@ function translated(what: string, error: unknown): unknown {
     );
   // A connection that failed, a time-out, too many calls, its own faults, and answers that are no JSON.
   const away = new Problem(
-    503,
     'payment-provider',
     'The payment provider does not answer right now. Try again in a moment.',
     { retryAfterSeconds: waitOf(error) },

@@ -1,5 +1,3 @@
-import type { MiddlewareHandler } from 'hono';
-import type { HttpEnv } from './http.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /** Who a bearer token speaks for; null for none that is valid now. */
@@ -8,17 +6,7 @@ export type Authenticate = (
 ) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;
 
 const authenticationRequired = (): Problem =>
-  new Problem(401, 'authentication-required', 'Authentication required');
-
-export function requireUser(authenticate: Authenticate): MiddlewareHandler<HttpEnv> {
-  return async (context, next) => {
-    const caller = await callerOf(authenticate, context.req.header('authorization'));
-    context.set('userId', caller.userId);
-    context.set('sessionId', caller.sessionId);
-    await context.get('takeRead')?.(caller.userId);
-    await next();
-  };
-}
+  new Problem('authentication-required', 'Authentication required');
 
 /** @throws Problem 401 */
 export async function callerOf(authenticate: Authenticate, header: string | undefined) {

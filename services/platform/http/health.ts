@@ -1,9 +1,8 @@
 import type pg from 'pg';
 import type { SetAsideList } from '#projections/engine/set-aside.ts';
-import { platformEndpoints } from '#services/platform/contract.ts';
-import type { ReadyReply } from '#services/platform/contract.ts';
-import { answer } from './endpoints.ts';
-import { answerData, createRouter } from './http.ts';
+import type { platformEndpoints, ReadyReply } from '#services/platform/contract.ts';
+import { answerData } from './http.ts';
+import type { Handlers } from './serve.ts';
 import { healthLimits } from '#services/platform/limits.ts';
 
 export type HealthDependencies = {
@@ -18,15 +17,10 @@ export type HealthDependencies = {
 };
 
 /** `health` says that the process lives, `ready` that it can do its work. */
-export function healthRoutes(dependencies: HealthDependencies) {
-  return createRouter()
-    .get('/health', (context) =>
-      answer(context, platformEndpoints['GET /health'], {
-        status: 'ok',
-        version: dependencies.version,
-      }),
-    )
-    .get('/ready', async (context) => {
+export function healthHandlers(dependencies: HealthDependencies) {
+  return {
+    'GET /health': () => ({ status: 'ok', version: dependencies.version }),
+    'GET /ready': async ({ context }) => {
       const checks = await readiness(dependencies);
       const ready = Object.values(checks).every((check) => check === 'ok');
       const reply: ReadyReply = {
@@ -34,8 +28,9 @@ export function healthRoutes(dependencies: HealthDependencies) {
         checks,
         set_aside: await setAside(dependencies),
       };
-      return answerData(context, reply, ready ? 200 : 503);
-    });
+      return ready ? reply : answerData(context, reply, 503);
+    },
+  } satisfies Partial<Handlers<typeof platformEndpoints>>;
 }
 
 async function readiness({

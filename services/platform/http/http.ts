@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
-import { matchedRoutes } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ProblemReply } from '#services/platform/contract.ts';
 import { httpLimits } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { titles } from '#services/platform/problems.ts';
 
 /** What every route shares: a request id, parsing at the edge, one envelope and one shape of refusal. */
 export type HttpVariables = {
@@ -17,10 +17,6 @@ export type HttpVariables = {
   address: string;
   userId: string;
   sessionId: string;
-  /** Of a read, behind `limitCalls`: takes one of the person's turns. @throws Problem 429 */
-  takeRead: ((userId: string) => Promise<void>) | undefined;
-  /** Of the service that calls, where services and not people do. */
-  serviceId: string;
 };
 export type HttpEnv = { Variables: HttpVariables };
 export type HttpContext = Context<HttpEnv>;
@@ -79,7 +75,7 @@ function isJsonType(type: string): boolean {
 }
 
 function notJson(): Problem {
-  return new Problem(415, 'unsupported-media-type', 'Send JSON (Content-Type: application/json).');
+  return new Problem('unsupported-media-type', 'Send JSON (Content-Type: application/json).');
 }
 
 /** For calls that take nothing: no body and `{}` are the same, and anything else is a mistake. */
@@ -89,37 +85,11 @@ export async function requireNoFields(context: HttpContext): Promise<void> {
 
 const noFields = v.strictObject({});
 
-export function parseQuery<Schema extends v.GenericSchema>(
-  context: HttpContext,
-  schema: Schema,
-): v.InferOutput<Schema> {
-  return parseInput(schema, context.req.query());
-}
-
-/**
- * A query is a mistake on every route but these, and so is a key that comes twice. What a route that
- * takes one knows is up to its schema. @param routes method and pattern, such as `GET /api/stream`
- */
-export function refuseUnknownQueries(routes: readonly string[]): MiddlewareHandler<HttpEnv> {
-  const withQuery: ReadonlySet<string> = new Set(routes);
-  return async (context, next) => {
-    const values = Object.entries(context.req.queries());
-    const named = matchedRoutes(context).filter(({ path }) => !path.endsWith('*'));
-    const takesQuery = named.some(({ method, path }) => withQuery.has(`${method} ${path}`));
-    const isWrong = values.some(([, all]) => !takesQuery || all.length > 1);
-    if (isWrong && named.length > 0) {
-      const message = takesQuery ? 'A field came twice.' : 'This call takes no query.';
-      throw new Problem(400, 'validation', message, { errors: [{ field: '', message }] });
-    }
-    await next();
-  };
-}
-
 /** Addresses that nobody needs. */
 export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     if (context.req.url.length > httpLimits.addressLength)
-      throw new Problem(414, 'address-too-long', 'The address of the request is too long.');
+      throw new Problem('address-too-long', 'The address of the request is too long.');
     await next();
   };
 }
@@ -137,7 +107,6 @@ export function parseInput<Schema extends v.GenericSchema>(
   }));
   const first = errors[0];
   throw new Problem(
-    400,
     'validation',
     first === undefined ? 'The request is not valid.' : first.message,
     { errors },
@@ -178,7 +147,7 @@ export async function readBytes(
   context: HttpContext,
   maxBytes: number,
   tooLarge: () => Problem = () =>
-    new Problem(413, 'too-large', `The request may have at most ${maxBytes / 1000} kB.`),
+    new Problem('too-large', `The request may have at most ${maxBytes / 1000} kB.`),
 ): Promise<Buffer> {
   if (Number(context.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
   const { body } = context.req.raw;
@@ -197,7 +166,7 @@ export async function readBytes(
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The caller has gone away: nobody reads this, and it is no fault of ours.
-    throw new Problem(400, 'aborted', 'The request ended before its body did.');
+    throw new Problem('aborted', 'The request ended before its body did.');
   }
   return Buffer.concat(chunks);
 }
@@ -206,7 +175,7 @@ function decoded(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new Problem(400, 'validation', 'The body is not valid UTF-8.');
+    throw new Problem('validation', 'The body is not valid UTF-8.');
   }
 }
 
@@ -214,12 +183,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(text: string): unknown {
   if (depthOf(text) > httpLimits.jsonDepth)
-    throw new Problem(400, 'validation', 'The body is nested too deeply.');
+    throw new Problem('validation', 'The body is nested too deeply.');
   try {
     return JSON.parse(text, (_key, value: unknown) => storable(value));
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem(400, 'validation', 'The body is not valid JSON.');
+    throw new Problem('validation', 'The body is not valid JSON.');
   }
 }
 
@@ -238,7 +207,7 @@ function depthOf(text: string): number {
 function storable(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.includes('\0'))
-    throw new Problem(400, 'validation', 'A text may not hold the character NUL.');
+    throw new Problem('validation', 'A text may not hold the character NUL.');
   return value.toWellFormed();
 }
 
@@ -264,7 +233,7 @@ export function answerProblem(problem: Problem, context: HttpContext): Response 
   if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
   const reply: ProblemReply = {
     type: `/problems/${problem.code}`,
-    title: title ?? titles[problem.status] ?? 'Request failed',
+    title: title ?? titles[problem.status],
     status: problem.status,
     detail: detail ?? problem.message,
     message: problem.message,
@@ -273,7 +242,7 @@ export function answerProblem(problem: Problem, context: HttpContext): Response 
     request_id: context.get('requestId'),
     ...members,
   };
-  return context.body(JSON.stringify(reply), problem.status as ContentfulStatusCode, {
+  return context.body(JSON.stringify(reply), problem.status, {
     'Content-Type': 'application/problem+json',
     'Cache-Control': 'no-store',
   });
@@ -281,25 +250,9 @@ export function answerProblem(problem: Problem, context: HttpContext): Response 
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem(500, 'internal', 'Something went wrong on our side. Nothing was charged.');
+  return new Problem('internal', 'Something went wrong on our side. Nothing was charged.');
 }
 
-const titles: Readonly<Record<number, string>> = {
-  400: 'The request is not valid',
-  401: 'Authentication required',
-  402: 'Not enough credits',
-  403: 'Not allowed',
-  404: 'Not found',
-  405: 'Method not allowed',
-  409: 'Conflict',
-  413: 'Too large',
-  414: 'The address is too long',
-  415: 'Unsupported media type',
-  429: 'Too many requests',
-  500: 'Internal error',
-  503: 'Not available right now',
-};
-
 export function notFound(message: string = 'There is nothing here.'): Problem {
-  return new Problem(404, 'not-found', message);
+  return new Problem('not-found', message);
 }

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type pg from 'pg';
-import type * as v from 'valibot';
 import type { Endpoint } from '#services/platform/contract.ts';
 import { answerData } from './http.ts';
 import type { HttpContext } from './http.ts';
@@ -24,34 +23,36 @@ export type Attempt = {
   fingerprint: string;
 };
 
-type Answered = Endpoint & { reply: v.GenericSchema };
-
-type OnceOptions<Data> = {
-  pool: pg.Pool;
-  /** Method and path pattern, with the object's id where the path has one. */
-  route: string;
-  /** What the client sent, after parsing. */
-  body: unknown;
-  /** Whose key it is: the person's who calls, unless a service does. */
-  owner?: string;
+/** What a handler returns where the Idempotency-Key decides whether the work is done. */
+export type Once<Data> = {
   newResourceId: () => string;
   /**
    * For answers that hold a person's text: they are kept sealed under the data key of the object.
    * `afterErasure` answers a repeat when that key is gone.
    */
   texts?: { sealer: Sealer; afterErasure: (resourceId: string) => Promise<Data> };
-  /** For answers that hold a secret: nothing is kept of them, and a repeat makes the answer anew. */
+  /** For answers that hold a secret: nothing is kept of them, and a repeat makes the answer again. */
   remake?: (resourceId: string) => Promise<Data>;
+  work: (attempt: Attempt) => Promise<Data>;
 };
 
-export async function answerOnce<Of extends Answered>(
+type Request = {
+  pool: pg.Pool;
+  /** The person or service whose key it is. */
+  owner: string;
+  /** Method and path, with the object's id where the path has one. */
+  route: string;
+  /** What the client sent, after parsing. */
+  body: unknown;
+  status: Endpoint['status'];
+};
+
+export async function answerOnce<Data>(
   context: HttpContext,
-  { status }: Of,
-  options: OnceOptions<v.InferInput<Of['reply']>>,
-  work: (attempt: Attempt) => Promise<v.InferInput<Of['reply']>>,
+  { pool, owner, route, body, status }: Request,
+  once: Once<Data>,
 ): Promise<Response> {
-  const { pool, route, body, newResourceId } = options;
-  const owner = options.owner ?? context.get('userId');
+  const { newResourceId, work } = once;
   const key = context.req.header('idempotency-key');
   if (key === undefined) {
     const resourceId = newResourceId();
@@ -60,20 +61,20 @@ export async function answerOnce<Of extends Answered>(
     return answerData(context, await work(attempt), status);
   }
   if (!/^[\x21-\x7e]{1,128}$/.test(key))
-    throw new Problem(400, 'validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
+    throw new Problem('validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
   const place = [owner, route, key] as const;
   const commandId = uuidV5(...place);
   const fingerprint = fingerprintOf(key, body);
   const claim = await claimKey(pool, { place, fingerprint, newResourceId });
   if (claim.kind === 'done')
-    return answerData(context, await keptAnswer(options, claim), claim.status);
+    return answerData(context, await keptAnswer(once, claim), claim.status);
   const { resourceId, claimedAt } = claim;
   try {
     const data = await work({ resourceId, commandId, fingerprint });
     await pool.query(
       `update idempotency_key set status = $4, body = $5
        where user_id = $1 and route = $2 and key = $3`,
-      [...place, status, await answerToKeep(options, resourceId, data)],
+      [...place, status, await answerToKeep(once, resourceId, data)],
     );
     return answerData(context, data, status);
   } catch (error) {
@@ -115,7 +116,7 @@ async function giveUp(
 
 /** As JSON. Null when it holds a secret, or the text was erased while the answer was made. */
 async function answerToKeep(
-  { texts, remake }: OnceOptions<unknown>,
+  { texts, remake }: Pick<Once<unknown>, 'texts' | 'remake'>,
   resourceId: string,
   data: unknown,
 ): Promise<string | null> {
@@ -131,7 +132,7 @@ async function answerToKeep(
 }
 
 async function keptAnswer(
-  { texts, remake }: OnceOptions<unknown>,
+  { texts, remake }: Pick<Once<unknown>, 'texts' | 'remake'>,
   { resourceId, body }: { resourceId: string; body: unknown },
 ): Promise<unknown> {
   if (remake) return remake(resourceId);
@@ -197,7 +198,6 @@ async function claimKey(
   if (!found) throw inProgress();
   if (found.fingerprint !== fingerprint)
     throw new Problem(
-      409,
       'idempotency-mismatch',
       'This Idempotency-Key was used before with another request.',
     );
@@ -220,7 +220,7 @@ async function removeExpired(pool: pg.Pool): Promise<void> {
 }
 
 function inProgress(): Problem {
-  return new Problem(409, 'in-progress', 'The first request with this key is still running.', {
+  return new Problem('in-progress', 'The first request with this key is still running.', {
     retryAfterSeconds: 1,
   });
 }

@@ -119,15 +119,6 @@ export function limitByAddress(
   };
 }
 
-/** A read takes a turn of its person, too, as soon as `requireUser` knows who that is. */
-export function limitReads(limits: RateLimits): MiddlewareHandler<HttpEnv> {
-  return async (context, next) => {
-    if (context.req.method === 'GET' || context.req.method === 'HEAD')
-      context.set('takeRead', async (userId) => limits.take('reads', userId, { userId }));
-    await next();
-  };
-}
-
 const limitNames = Object.keys(rateLimits) as RateLimitName[];
 
 function ruleOf(name: RateLimitName, mode: Mode, overrides: Env['rateLimits']): RateLimitRule {
@@ -139,7 +130,6 @@ function ruleOf(name: RateLimitName, mode: Mode, overrides: Env['rateLimits']): 
 /** The words that clients read; `message` also holds what older ones look for. */
 export function tooMany(retryAfterSeconds: number): Problem {
   return new Problem(
-    429,
     'rate-limited',
     'The rate limit is reached. Please wait a moment before trying again.',
     {

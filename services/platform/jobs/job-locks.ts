@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { workerLimits } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/process/log.ts';
 
 /**
@@ -27,11 +26,21 @@ export type JobLocks = {
   close(): Promise<void>;
 };
 
+export const lockLimits = {
+  /** How often jobs are checked whose worker may be gone. */
+  sweepEveryMs: 10_000,
+  /** How long a free lock, or a job without a worker, must last before it counts. */
+  settleMs: 3_000,
+  reconnectMs: 250,
+  /** For one statement of the session that holds the locks, and for opening it. */
+  sessionTimeoutMs: 10_000,
+} as const;
+
 type JobLocksOptions = { url: string; log: Log; sweepEveryMs?: number; settleMs?: number };
 
 export function startJobLocks(options: JobLocksOptions): JobLocks {
   const { url, log } = options;
-  const { sweepEveryMs = workerLimits.sweepEveryMs, settleMs = workerLimits.settleMs } = options;
+  const { sweepEveryMs = lockLimits.sweepEveryMs, settleMs = lockLimits.settleMs } = options;
   const mine = new Set<string>();
   const underWay = new Set<string>();
   const stopping = new AbortController();
@@ -49,7 +58,7 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
       } catch (error) {
         log.warn({ err: error }, 'The connection that holds the locks of jobs was lost');
       }
-      await pause(workerLimits.reconnectMs);
+      await pause(lockLimits.reconnectMs);
     }
   };
 
@@ -57,9 +66,9 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
     const client = new pg.Client({
       connectionString: url,
       application_name: 'sevenfold job locks',
-      connectionTimeoutMillis: workerLimits.sessionTimeoutMs,
+      connectionTimeoutMillis: lockLimits.sessionTimeoutMs,
       // A connection that was cut without a word is noticed by the next look, not by TCP.
-      query_timeout: workerLimits.sessionTimeoutMs,
+      query_timeout: lockLimits.sessionTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     });
@@ -139,8 +148,14 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
 
   const freeJobs = async (client: pg.Client, jobs: readonly { id: string }[]) => {
     const { rowCount } = await client.query(
-      `update graphile_worker._private_jobs set locked_by = null, locked_at = null
-       where id = any($1::bigint[]) and locked_by = any($2)`,
+      `with freed as (
+         update graphile_worker._private_jobs set locked_by = null, locked_at = null
+         where id = any($1::bigint[]) and locked_by = any($2)
+         returning job_queue_id),
+       queues as (
+         update graphile_worker._private_job_queues set locked_by = null, locked_at = null
+         where id in (select job_queue_id from freed) and locked_by = any($2))
+       select from freed`,
       [jobs.map(({ id }) => id), [...mine]],
     );
     log.warn({ reason: 'nobody works on them', count: rowCount ?? 0 }, 'Freed jobs');

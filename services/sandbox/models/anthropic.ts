@@ -19,7 +19,6 @@ import type {
 
 /** `POST /anthropic/v1/messages`: the start names the input, the last delta the whole output. */
 export const anthropicMessages: WireFormat = {
-  provider: 'anthropic',
   path: /^\/anthropic\/v1\/messages$/,
   // The SDK sends its key as a bearer token since 1.10, everything older in a header of its own.
   keyOf: (headers) => headers.get('x-api-key') ?? bearerKey(headers),

@@ -14,7 +14,6 @@ import type {
 
 /** `POST /google/v1beta/models/<model>:streamGenerateContent?alt=sse`; usage is in the last chunk. */
 export const googleContent: WireFormat = {
-  provider: 'google',
   path: /^\/google\/v1beta\/models\/(?<model>[^/:]+):streamGenerateContent$/,
   keyOf: (headers, url) => headers.get('x-goog-api-key') ?? url.searchParams.get('key'),
   read(body, match) {

@@ -20,7 +20,6 @@ import type {
  * last choice, and a thinking model answers in chunks of two types.
  */
 export const mistralChat: WireFormat = {
-  provider: 'mistral',
   path: /^\/mistral\/v1\/chat\/completions$/,
   keyOf: bearerKey,
   read: (body) => readChat('mistral', body),

@@ -13,20 +13,14 @@ import type {
   WireUsage,
 } from './wire.ts';
 
-/** `POST /openai/v1/chat/completions`, and the same for an endpoint that only imitates OpenAI. */
-export const openaiChat: WireFormat = chatFormat('openai');
-export const compatibleChat: WireFormat = chatFormat('compatible');
-
-function chatFormat(provider: 'openai' | 'compatible'): WireFormat {
-  return {
-    provider,
-    path: new RegExp(`^/${provider}/v1/chat/completions$`),
-    keyOf: bearerKey,
-    read: (body) => readChat(provider, body),
-    begin: beginChat,
-    failure: openaiFailure,
-  };
-}
+/** `POST /<provider>/v1/chat/completions`: of OpenAI, and of every provider that imitates it. */
+export const openaiChat: WireFormat = {
+  path: /^\/(?<provider>[a-z][a-z0-9-]*)\/v1\/chat\/completions$/,
+  keyOf: bearerKey,
+  read: (body, match) => readChat(match.groups?.['provider'] ?? '', body),
+  begin: beginChat,
+  failure: openaiFailure,
+};
 
 const chatSchema = v.object({
   model: v.string(),

@@ -13,7 +13,6 @@ import { openaiFailure } from './openai-chat.ts';
 
 /** `POST /openai/v1/responses`: every event carries a number, and the last one the whole response. */
 export const openaiResponses: WireFormat = {
-  provider: 'openai',
   path: /^\/openai\/v1\/responses$/,
   keyOf: bearerKey,
   read(body) {

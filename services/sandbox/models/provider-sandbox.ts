@@ -6,7 +6,7 @@ import { ValiError } from 'valibot';
 import { anthropicMessages } from './anthropic.ts';
 import { googleContent } from './google.ts';
 import { mistralChat } from './mistral.ts';
-import { compatibleChat, openaiChat } from './openai-chat.ts';
+import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 import { paceOf, piecesOf } from './pace.ts';
 import type { Pace, Profile } from './pace.ts';
@@ -33,13 +33,13 @@ export type ProviderSandboxSettings = TurnSettings & {
   pages?: RequestListener;
 };
 
+/** The first whose path fits answers. */
 const formats: readonly WireFormat[] = [
   openaiResponses,
-  openaiChat,
-  compatibleChat,
   anthropicMessages,
   googleContent,
   mistralChat,
+  openaiChat,
 ];
 
 const bodyLimitBytes = 8 * 1024 * 1024;

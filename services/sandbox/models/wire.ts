@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 
 /**
- * What the four wire formats have in common. A format reads a vendor's request into a `WireCall` and
+ * What all wire formats have in common. A format reads a vendor's request into a `WireCall` and
  * writes a `Turn` back as that vendor's events; everything between is the same for all of them.
  */
 export type WireCall = {
@@ -51,7 +51,6 @@ export type WireStream = {
 };
 
 export type WireFormat = {
-  provider: string;
   /** The path below the sandbox's origin; a group named `model` when the path names it. */
   path: RegExp;
   /** The header or query parameter that carries the key. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelOf as catalogued } from '#services/models/catalogue.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
-import { normalizeSpace } from '#services/optimizations/prompts/scrub.ts';
+import { normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
 import { fieldsOfPrompt, prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
 import type {

@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  findsInjection,
-  flattenMarkdown,
-  normalizeSpace,
-  scrub,
-} from '#services/optimizations/prompts/scrub.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
+import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
+import { findsInjection, scrub } from '#services/optimizations/prompts/scrub.ts';
 import { opinionText } from '#services/optimizations/prompts/replies.ts';
 
 describe('scrubbing an answer', () => {
@@ -22,6 +19,17 @@ describe('scrubbing an answer', () => {
     ['Prices rise. My knowledge cutoff is 2025. Act now.', 'Prices rise. Act now.'],
   ])('drops what tells who wrote "%s"', (text, rest) => {
     expect(scrub(text)).toBe(rest);
+  });
+
+  it.each(
+    providerDefinitions.flatMap(({ displayName: maker, models }) =>
+      models.map(({ displayName }) => [displayName, maker] as const),
+    ),
+  )('drops the name %s, made by %s', (name, maker) => {
+    expect(scrub(`As ${name}, I would wait.`)).toBe('I would wait.');
+    expect(scrub(`I am ${name}, made by ${maker}. Wait.`)).toBe('Wait.');
+    expect(scrub(`As an AI model made by ${maker}, I would wait.`)).toBe('I would wait.');
+    expect(scrub(`Wait.\n— ${name}`)).toBe('Wait.');
   });
 
   it.each([

@@ -1,10 +1,6 @@
 import { createReadable } from '#services/live/readable.ts';
-import {
-  findsInjection,
-  flattenMarkdown,
-  normalizeSpace,
-  scrub,
-} from '#services/optimizations/prompts/scrub.ts';
+import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
+import { findsInjection, scrub } from '#services/optimizations/prompts/scrub.ts';
 import { escapeMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
 import { parseReply, sharedNotes, opinionText } from '#services/optimizations/prompts/replies.ts';
 import { filled } from '#tests/walls/hostile/inputs.ts';

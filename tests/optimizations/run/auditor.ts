@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { balanceChange, evolve, initialState } from '#services/credits/account/state.ts';
+import { balanceChange } from '#services/credits/account/movements.ts';
+import { evolve, initialState } from '#services/credits/account/state.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import { unsoundness } from '#services/credits/account/soundness.ts';
 import type {

@@ -135,7 +135,7 @@ export function* execute<State, Command, Event extends StoredEvent>(
     if (earlier) {
       network.count('repeat');
       if (earlier.fingerprint !== fingerprint)
-        throw new Problem(409, 'idempotency-mismatch', 'Another request had this id.');
+        throw new Problem('idempotency-mismatch', 'Another request had this id.');
       return {
         events: earlier.events as readonly Event[],
         state: head.state as State,
@@ -168,7 +168,7 @@ export function* execute<State, Command, Event extends StoredEvent>(
       confirming = true;
     }
   }
-  throw new Problem(503, 'busy', 'The service is busy right now.');
+  throw new Problem('busy', 'The service is busy right now.');
 }
 
 function attempt<Event>(

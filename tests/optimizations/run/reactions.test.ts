@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { reactions as creditReactions } from '#services/credits/account/reactions.ts';
-import { noCredits } from '#services/credits/account/state.ts';
+import { noCredits } from '#services/credits/account/movements.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { owedJobs, reactions, settleJob } from '#services/optimizations/run/reactions.ts';
 import {

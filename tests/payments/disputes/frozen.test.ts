@@ -3,7 +3,7 @@ import { readStream } from '#db/streams.ts';
 import { parseCall } from '#services/cli/command.ts';
 import { creditRefundCommands } from '#services/cli/credits/refunds.ts';
 import { replay, recordedCreditEvents } from '#services/credits/audit/replay.ts';
-import { bookDispute } from '#services/payments/disputes/disputes.ts';
+import { disputeMoved } from '#services/payments/refunds/webhooks.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -123,7 +123,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     await refunded(one);
     const id = lost(one);
     await shop.deliver({ copies: 3 });
-    await bookDispute(shop.payments, id);
+    await disputeMoved(shop.payments, id);
     await shop.runJobs();
     const mails = await operatorMails(one);
     expect(mails.map(({ kind }) => kind)).toEqual(['spending-frozen']);
@@ -180,7 +180,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     expect(await shop.data('/credits/balance', { token })).toMatchObject({
       spending_frozen: false,
     });
-    await bookDispute(shop.payments, id);
+    await disputeMoved(shop.payments, id);
     await shop.deliver();
     await use(shop, one.person, 3);
     expect(await freezesOf(one)).toBe(1);

@@ -116,7 +116,7 @@ test('whether it has renewed is for the provider to say, and while it is away no
   now += 31 * dayMs;
   const away = withProvider({
     retrieveSubscription: async () => {
-      throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+      throw new Problem('payment-provider', 'The payment provider is away.');
     },
   });
   const at = new Date(now).toISOString();

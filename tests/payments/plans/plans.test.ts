@@ -5,7 +5,7 @@ import type { Balance } from '#services/credits/contract.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { CheckoutState, Plan, Purchase } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { bookDispute } from '#services/payments/disputes/disputes.ts';
+import { disputeMoved } from '#services/payments/refunds/webhooks.ts';
 import { createPlanHandlers } from '#services/payments/plans/webhooks.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
 import {
@@ -18,10 +18,9 @@ import {
   readPlans,
   sweepPlans,
 } from '#services/payments/plans/plans.ts';
-import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import { sweepPurchases } from '#services/payments/settle/sweep.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -49,7 +48,7 @@ afterEach(async () => {
   endSubscriptions(shop);
   await shop.stripe.deliverAll({ drop: () => true });
   await shop.core.pool.query(
-    'update plan set ended_at = now(), tier_due_at = null where ended_at is null',
+    'update plan set ended_at = now(), next_check_at = null where ended_at is null',
   );
 });
 
@@ -573,7 +572,7 @@ describe('a first payment that the bank refuses days later', () => {
   test('closes the checkout when nothing arrives, by the sweeper', async () => {
     const person = await waiting();
     await shop.deliver({ drop: () => true });
-    await sweepPurchases(shop.payments);
+    await sweepPayments(shop.payments);
     await expectClosed(person);
   });
 
@@ -658,11 +657,11 @@ describe('a payment that was taken back', () => {
       provider: {
         ...shop.payments.provider,
         cancelSubscription: async () => {
-          throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+          throw new Problem('payment-provider', 'The payment provider is away.');
         },
       },
     };
-    await expect(bookDispute(away, id)).rejects.toMatchObject({ status: 503 });
+    await expect(disputeMoved(away, id)).rejects.toMatchObject({ status: 503 });
     expect(await standing(person)).toEqual(['free', 'active', 'taken_back']);
     // It is asked about again until everything is done.
     const { rows } = await shop.core.pool.query(
@@ -672,7 +671,7 @@ describe('a payment that was taken back', () => {
     expect(rows).toEqual([{ stage: 'lost', closed_at: null }]);
     await shop.deliver({ drop: () => true });
     move(day);
-    await sweepRefunds(shop.payments);
+    await sweepPayments(shop.payments);
     expect(await standing(person)).toEqual(ended);
   });
 });
@@ -833,7 +832,7 @@ test('a plan that could not be ended at the provider is ended there by the sweep
     provider: {
       ...shop.payments.provider,
       cancelSubscription: async () => {
-        throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+        throw new Problem('payment-provider', 'The payment provider is away.');
       },
     },
   };
@@ -854,7 +853,7 @@ test('a tier that has run out does so while the provider is away', async () => {
     provider: {
       ...shop.payments.provider,
       retrieveSubscription: async () => {
-        throw new Problem(503, 'payment-provider', 'The payment provider is away.');
+        throw new Problem('payment-provider', 'The payment provider is away.');
       },
     },
   };

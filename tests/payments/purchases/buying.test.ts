@@ -7,8 +7,8 @@ import type {
   PaymentIntentReply,
   Purchase,
 } from '#services/payments/contract.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
@@ -272,7 +272,7 @@ describe('the same Idempotency-Key', () => {
     const create = provider.createCheckout.bind(provider);
     vi.spyOn(provider, 'createCheckout').mockImplementationOnce(async (wanted) => {
       await create(wanted);
-      throw new Problem(503, 'payment-provider', 'Lost on the way');
+      throw new Problem('payment-provider', 'Lost on the way');
     });
     const lost = await buy();
     expect([lost.status, await lost.json()]).toMatchObject([503, { code: 'payment-provider' }]);
@@ -541,7 +541,7 @@ describe('a plan', () => {
     const create = provider.createCheckout.bind(provider);
     vi.spyOn(provider, 'createCheckout').mockImplementationOnce(async (wanted) => {
       await create(wanted);
-      throw new Problem(503, 'payment-provider', 'Lost on the way');
+      throw new Problem('payment-provider', 'Lost on the way');
     });
     const begin = async (key: string) =>
       shop.call(checkoutPath, { token: person.token, key, body: plan });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CheckoutReply } from '#services/payments/contract.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import { sweepPurchases } from '#services/payments/settle/sweep.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
@@ -133,10 +133,10 @@ describe('a checkout that the provider does not know', () => {
     async (packageId) => {
       const reply = await lost(packageId);
       now += 80 * minute;
-      await sweepPurchases(shop.payments);
+      await sweepPayments(shop.payments);
       expect(await statusOf(reply)).toBe('open');
       now += 30 * minute;
-      await sweepPurchases(shop.payments);
+      await sweepPayments(shop.payments);
       expect(await statusOf(reply)).toBe('expired');
     },
   );

@@ -5,7 +5,7 @@ import { paymentFailedEmail } from '#services/payments/emails/payment-failed.ts'
 import { receiptEmail } from '#services/payments/emails/receipt.ts';
 import type { Receipt } from '#services/payments/emails/receipt.ts';
 import { isReceiptMailed, mailReceipt } from '#services/payments/purchases/receipts.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
 import type { TestMailbox } from '#tests/support/mail.ts';

@@ -4,8 +4,8 @@ import type { ErasureDependencies } from '#services/identity/erasure/erasure.ts'
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
-import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
 import { refundLimits } from '#services/platform/limits.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { erasureOf } from '#services/core.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
@@ -47,7 +47,7 @@ async function leave({ person: { userId } }: Bought, dependencies = erasure): Pr
 
 /** What a worker does again and again. */
 async function sweep(): Promise<void> {
-  await sweepRefunds(shop.payments);
+  await sweepPayments(shop.payments);
   await shop.deliver();
 }
 
@@ -87,7 +87,7 @@ test('a dispute that is won after its person was erased is paid back at once', a
   expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
   shop.stripe.moveDispute(id, 'won');
   await shop.deliver();
-  await Promise.all([1, 2, 3].map(async () => sweepRefunds(shop.payments)));
+  await Promise.all([1, 2, 3].map(async () => sweepPayments(shop.payments)));
   await sweep();
   expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
   expect(await statuses(one)).toEqual(['succeeded']);

@@ -3,8 +3,9 @@ import { askForRefund } from '#services/payments/refunds/ask.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
-import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
-import { bookRefund, sendRefund } from '#services/payments/refunds/refunds.ts';
+import { refundMoved } from '#services/payments/refunds/webhooks.ts';
+import { settleRefund } from '#services/payments/settle/settle.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
@@ -51,6 +52,12 @@ async function ask(of: Bought): Promise<string> {
     actor: userId,
   });
   return refundId;
+}
+
+/** A refusal ends a refund only then. */
+async function aDayLater(): Promise<void> {
+  now += dayMs;
+  await sweepPayments(shop.payments);
 }
 
 function withProvider(changes: Partial<PaymentProvider>): PaymentDependencies {
@@ -372,9 +379,11 @@ describe('a plan', () => {
       reason: 'customer',
       actor: userId,
     });
-    await expect(sendRefund(away, { userId, refundId })).rejects.toMatchObject({ status: 503 });
+    await expect(settleRefund(away, { userId, refundId })).rejects.toMatchObject({ status: 503 });
     expect(await refundsAt(shop, one)).toEqual([]);
-    expect(await sendRefund(shop.payments, { userId, refundId })).toBe('confirmed');
+    expect(await settleRefund(shop.payments, { userId, refundId })).toMatchObject({
+      status: 'confirmed',
+    });
     const { rows } = await shop.database.pool.query<{ ended: boolean }>(
       'select ended_at is not null as ended from plan where user_id = $1',
       [userId],
@@ -384,7 +393,7 @@ describe('a plan', () => {
 });
 
 async function isUnavailable(): Promise<never> {
-  throw new Problem(503, 'payment-provider', 'Away');
+  throw new Problem('payment-provider', 'Away');
 }
 
 /** As if the process were killed after the provider's answer, before it could be written down. */
@@ -414,17 +423,17 @@ describe('what becomes of the money', () => {
       const refundId = await ask(one);
       const named = { userId: one.person.userId, refundId };
       shop.stripe.faults.refunds = status;
-      await expect(sendRefund(killedAfterRefund(), named)).rejects.toThrow(Killed);
+      await expect(settleRefund(killedAfterRefund(), named)).rejects.toThrow(Killed);
       expect(await statusOf(one, refundId)).toBe('pending');
       expect(await refundsAt(shop, one)).toMatchObject([{ refundId, status }]);
       now += 6 * minuteMs;
-      await sweepRefunds(shop.payments);
+      await sweepPayments(shop.payments);
       expect(await statusOf(one, refundId)).toBe(status === 'pending' ? 'pending' : 'confirmed');
       const [made] = await refundsAt(shop, one);
       // The bank decides, and nobody tells us.
       shop.stripe.settleRefund(made!.providerRefundId, 'succeeded');
       now += dayMs;
-      await sweepRefunds(shop.payments);
+      await sweepPayments(shop.payments);
       expect(await statusOf(one, refundId)).toBe('confirmed');
       expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
       expect(await refundsAt(shop, one)).toHaveLength(1);
@@ -437,9 +446,9 @@ describe('what becomes of the money', () => {
       const one = await bought(shop, 'boost-20');
       const refundId = await ask(one);
       Object.assign(shop.stripe.faults, fault, { only: /^POST \/v1\/refunds/ });
-      expect(await sendRefund(shop.payments, { userId: one.person.userId, refundId })).toBe(
-        'confirmed',
-      );
+      expect(
+        await settleRefund(shop.payments, { userId: one.person.userId, refundId }),
+      ).toMatchObject({ status: 'confirmed' });
       Object.assign(shop.stripe.faults, { loseReply: 0, failAfterCommit: 0 });
       expect(await refundsAt(shop, one)).toHaveLength(1);
     }
@@ -453,7 +462,7 @@ describe('what becomes of the money', () => {
     expect(await partsOf(shop, one)).toEqual({ cashPending: 20 });
     // Longer than the provider remembers what was asked for under a key.
     now += 2 * dayMs;
-    await sweepRefunds(shop.payments);
+    await sweepPayments(shop.payments);
     expect(await statusOf(one, refundId)).toBe('confirmed');
     await shop.deliver();
   });
@@ -471,7 +480,7 @@ describe('what becomes of the money', () => {
       createRefund: isUnavailable,
     });
     now += 6 * minuteMs;
-    await Promise.all([1, 2, 3].map(async () => sweepRefunds(counting)));
+    await Promise.all([1, 2, 3].map(async () => sweepPayments(counting)));
     // Once before it is asked for and once after.
     expect(asked).toBe(2);
     await shop.runJobs();
@@ -515,7 +524,7 @@ describe('what becomes of the money', () => {
     expect(await partsOf(shop, told)).toEqual({ available: 20 });
     expect(await statusOf(untold, ids[1])).toBe('confirmed');
     now += dayMs;
-    await sweepRefunds(shop.payments);
+    await sweepPayments(shop.payments);
     expect(await partsOf(shop, untold)).toEqual({ available: 20 });
   });
 
@@ -524,14 +533,14 @@ describe('what becomes of the money', () => {
     const refundId = await ask(one);
     const named = { userId: one.person.userId, refundId };
     const { paid, provider } = shop.payments;
-    await sendRefund(shop.payments, named);
+    await settleRefund(shop.payments, named);
     const at = new Date(now).toISOString();
     const told = { ...named, providerRefundId: null, at, actor: 'test' };
     await paid.endRefund({ ...told, outcome: 'failed' });
     expect(await partsOf(shop, one)).toEqual({ available: 20 });
     // Its own news, which also looks at what a bank may have refunded.
     const [made] = await provider.listRefunds(one.intentId);
-    await bookRefund(shop.payments, named, made!);
+    await refundMoved(shop.payments, made!.providerRefundId);
     await shop.deliver();
     expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
   });
@@ -542,6 +551,8 @@ describe('what becomes of the money', () => {
     const refundId = await ask(one);
     shop.stripe.refundAtBank(one.intentId, 1_000);
     await shop.runJobs();
+    expect(await statusOf(one, refundId)).toBe('pending');
+    await aDayLater();
     expect(await statusOf(one, refundId)).toBe('failed');
     const account = await accountOf(shop, one.person);
     expect([account.balance.available, account.balance.debt]).toEqual([0, 5]);
@@ -557,6 +568,7 @@ describe('what becomes of the money', () => {
     const refundId = await ask(one);
     const dispute = shop.stripe.openDispute(one.intentId);
     await shop.runJobs();
+    await aDayLater();
     expect(await statusOf(one, refundId)).toBe('failed');
     await shop.deliver();
     expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
@@ -576,7 +588,7 @@ describe('what becomes of the money', () => {
     await shop.runJobs(poor);
     expect(await partsOf(shop, one)).toEqual({ cashPending: 20 });
     now += 10 * minuteMs;
-    await sweepRefunds(shop.payments);
+    await sweepPayments(shop.payments);
     expect(await statusOf(one, refundId)).toBe('confirmed');
   });
 });
@@ -598,7 +610,7 @@ describe('the mails', () => {
       shop.stripe.settleRefund(made!.providerRefundId, outcome);
       await shop.deliver({ copies: 2 });
     }
-    await sendRefund(shop.payments, { userId, refundId });
+    await settleRefund(shop.payments, { userId, refundId });
     const mails = (await mailsTo(shop, email)).filter(({ kind }) => kind.startsWith('refund'));
     expect(mails.map(({ kind, subject }) => `${kind}: ${subject}`)).toEqual([
       'refund-pending: Your refund of $9.50 is on its way',
@@ -618,6 +630,7 @@ describe('the mails', () => {
     const refundId = await ask(one);
     shop.stripe.refundAtBank(one.intentId, 400);
     await shop.runJobs();
+    await aDayLater();
     expect(await statusOf(one, refundId)).toBe('failed');
     await shop.deliver();
     expect(await partsOf(shop, one)).toEqual({ available: 12, revoked: 8 });
@@ -635,6 +648,8 @@ describe('the mails', () => {
     ]);
     await ask(one);
     shop.stripe.openDispute(one.intentId);
+    await shop.deliver();
+    await aDayLater();
     await shop.deliver();
     const mails = await mailsTo(shop, one.person.email);
     const failed = mails.find(({ kind }) => kind === 'refund-failed');

@@ -2,8 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
 import { askToRepair } from '#services/payments/settle/repair.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
-import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
-import { sweepPurchases } from '#services/payments/settle/sweep.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -98,7 +97,7 @@ describe('of a payment that is not known yet', () => {
       else shop.stripe.refundAtBank(intentId, 1_000);
       await shop.stripe.deliverAll({ drop: () => true });
       now += 40 * day;
-      await sweepPurchases({
+      await sweepPayments({
         ...shop.payments,
         provider: { ...shop.payments.provider, async *listEvents() {} },
       });
@@ -136,7 +135,7 @@ describe('that the books show', () => {
         ['dispute-missing', id],
       ]),
     );
-    for (const { repairs } of found) expect(repairs).toContain('a worker reads it again');
+    for (const { repairs } of found) expect(repairs).toContain('a worker settles it');
     expect((await clawedBack()).toSorted((a, b) => a - b)).toEqual([10, 20]);
   });
 
@@ -200,8 +199,8 @@ describe('a job that has used up its attempts while the provider was away', () =
   }
   async function swept(): Promise<void> {
     now += 10 * minute;
-    await sweepPurchases(shop.payments);
-    await sweepRefunds(shop.payments);
+    await sweepPayments(shop.payments);
+    await sweepPayments(shop.payments);
     await shop.runJobs();
   }
 
@@ -219,7 +218,7 @@ describe('a job that has used up its attempts while the provider was away', () =
 
   test('of a refund, of its letter, of a receipt and of looking at a payment goes on', async () => {
     const away = async () => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     };
     const { provider } = shop.core;
     const one = await bought(shop, 'boost-20', ann);
@@ -246,13 +245,13 @@ describe('a job that has used up its attempts while the provider was away', () =
         query<{ attempts: number }>(
           `select attempts from graphile_worker.jobs where key = 'used-up'`,
         );
-      await sweepPurchases(shop.payments);
+      await sweepPayments(shop.payments);
       expect(await attempts()).toEqual([{ attempts: 0 }]);
       // One that has just failed waits for its time.
       await query(
         `update graphile_worker._private_jobs set attempts = 25, run_at = now() + interval '1 hour'`,
       );
-      await sweepPurchases(shop.payments);
+      await sweepPayments(shop.payments);
       expect(await attempts()).toEqual([{ attempts: 25 }]);
       await query(`select graphile_worker.remove_job('used-up')`);
     },

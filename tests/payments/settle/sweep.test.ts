@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { packageOf } from '#services/payments/catalogue.ts';
-import { fulfil } from '#services/payments/purchases/fulfil.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+import { fulfil } from '#services/payments/settle/fulfil.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { sweepPurchases } from '#services/payments/settle/sweep.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { unavailableProvider } from '#services/payments/unavailable.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -38,7 +38,7 @@ function pass(milliseconds: number): void {
 }
 
 async function sweep(dependencies: PaymentDependencies = shop.payments): Promise<void> {
-  await sweepPurchases(dependencies);
+  await sweepPayments(dependencies);
 }
 
 async function available({ userId }: Person): Promise<number> {
@@ -125,7 +125,7 @@ describe('a purchase of which nothing is heard', () => {
       expect(asked.mock.calls.length).toBeLessThanOrEqual(1);
       if (asked.mock.calls.length > 0) times.push((now - began) / minute);
     }
-    expect(times.slice(0, 4)).toEqual([10, 15, 20, 27]);
+    expect(times.slice(0, 4)).toEqual([10, 15, 20, 25]);
     expect(times.length).toBeLessThan(12);
   });
 
@@ -155,7 +155,7 @@ describe('a purchase of which nothing is heard', () => {
     await loseWebhookEvents();
     pass(11 * minute);
     const away = async () => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     };
     vi.spyOn(shop.core.provider, 'retrieveCheckout').mockImplementation(away);
     await sweep().catch(() => undefined);
@@ -383,7 +383,7 @@ describe('a delivery', () => {
     const first = now;
     pass(6 * minute);
     list.mockImplementationOnce(() => {
-      throw new Problem(503, 'payment-provider', 'Away');
+      throw new Problem('payment-provider', 'Away');
     });
     await sweep().catch(() => undefined);
     pass(6 * minute);

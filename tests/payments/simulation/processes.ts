@@ -6,9 +6,8 @@ import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { sweepPlans } from '#services/payments/plans/plans.ts';
-import { sweepRefunds } from '#services/payments/refunds/tasks.ts';
 import { createStripeProvider } from '#services/payments/stripe/adapter.ts';
-import { sweepPurchases } from '#services/payments/settle/sweep.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import type { Log, LogFields } from '#services/platform/process/log.ts';
 import { erasureOf, openCore, paymentsOf } from '#services/core.ts';
@@ -244,8 +243,7 @@ export async function openWorker(shop: TestShop): Promise<Worker> {
       });
     },
     async sweepMoney() {
-      await swept('purchases', async () => sweepPurchases(payments));
-      await swept('refunds', async () => sweepRefunds(payments));
+      await swept('payments', async () => sweepPayments(payments));
       await swept('plans', async () => sweepPlans(payments));
     },
     async sweepTheRest() {

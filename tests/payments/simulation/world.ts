@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stripe } from 'stripe';
-import { NotGrantedYet } from '#services/payments/settle/granted-payment.ts';
+import { NotGrantedYet } from '#services/payments/settle/find.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { WireError } from '#services/sandbox/stripe/wire.ts';
 import type { CallOptions, Person } from '#tests/support/app.ts';

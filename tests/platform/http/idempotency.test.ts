@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { answerError, createRouter } from '#services/platform/http/http.ts';
@@ -80,21 +79,23 @@ describe('an attempt', () => {
     const log = createLog({ level: 'silent', process: 'test' });
     const router = createRouter()
       .use(async (context, next) => {
-        context.set('userId', 'usr_of_the_route');
         context.set('log', log);
         await next();
       })
       .post('/things', async (context) =>
         answerOnce(
           context,
-          { summary: 'Makes a thing', access: 'person', status: 201, reply: v.unknown() },
           {
             pool: app.core.pool,
+            owner: 'usr_of_the_route',
             route: 'POST /things',
             body: {},
-            newResourceId: () => `thing ${(made += 1)}`,
+            status: 201,
           },
-          async ({ resourceId }) => work(resourceId),
+          {
+            newResourceId: () => `thing ${(made += 1)}`,
+            work: async ({ resourceId }) => work(resourceId),
+          },
         ),
       );
     router.onError((error, context) => answerError(error, context));
@@ -128,7 +129,7 @@ describe('an attempt', () => {
     let tries = 0;
     const post = routeOf(async (resourceId) => {
       tries += 1;
-      if (tries === 1) throw new Problem(503, 'busy', 'Busy');
+      if (tries === 1) throw new Problem('busy', 'Busy');
       return resourceId;
     });
     expect(await post('busy')).toBe('503 busy');
@@ -137,7 +138,7 @@ describe('an attempt', () => {
 
   test('that was refused leaves no row', async () => {
     const post = routeOf(async () => {
-      throw new Problem(402, 'debt', 'Poor');
+      throw new Problem('debt', 'Poor');
     });
     expect(await post('refused')).toBe('402 debt');
     expect(await rowsOf('refused')).toEqual([]);
@@ -156,7 +157,7 @@ describe('an attempt', () => {
     });
     const inherited = post('inherited');
     expect(await begun.promise).toBe('thing 1');
-    refusal.reject(new Problem(402, 'debt', 'Poor'));
+    refusal.reject(new Problem('debt', 'Poor'));
     expect(await late).toBe('402 debt');
     expect(await post('inherited')).toBe('409 in-progress');
     heir.resolve('done');

@@ -109,6 +109,25 @@ test('frees a job of its own runner that nobody works on, and no other', async (
   await vi.waitFor(async () => expect((await holders())[worked]).toBe(null), 30_000);
 });
 
+test('a job that is freed frees its queue, too', async () => {
+  const runner = runnerId();
+  const { rows } = await database.pool.query<{ id: string }>(
+    `select id::text from graphile_worker.add_job('sweep', '{}', 'sweeps')`,
+  );
+  await database.pool.query(
+    `update graphile_worker._private_jobs set locked_by = $2, locked_at = now() where id = $1`,
+    [rows[0]?.id, runner],
+  );
+  await database.pool.query(
+    'update graphile_worker._private_job_queues set locked_by = $1, locked_at = now()',
+    [runner],
+  );
+  start().hold(runner);
+  const held = async () =>
+    (await database.pool.query('select locked_by from graphile_worker._private_job_queues')).rows;
+  await expect.poll(held).toEqual([{ locked_by: null }]);
+});
+
 test('locks again after its connection was cut, before anybody frees its jobs', async () => {
   const runner = runnerId();
   // The usual patience, because a connection takes longer to come back than a test's.

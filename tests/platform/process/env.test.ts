@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { providerDefinitions } from '#services/models/registry.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
 import {
   knownVariables,
   loadEnv,

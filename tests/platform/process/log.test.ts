@@ -75,7 +75,7 @@ describe('a line of the log', () => {
 describe('what is kept of an error', () => {
   test('is its kind, its places and the message of our own errors', () => {
     const { log, lines } = captured();
-    log.error({ err: new Problem(404, 'not-found', 'There is nothing here') }, 'refused');
+    log.error({ err: new Problem('not-found', 'There is nothing here') }, 'refused');
     expect(lines()[0]?.['err']).toMatchObject({
       type: 'Problem',
       code: 'not-found',

@@ -14,7 +14,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { knownVariables } from '#services/platform/process/env.ts';
 
 let folder = '';
@@ -50,7 +50,7 @@ function withoutSettings(): Variables {
   return Object.fromEntries(entries);
 }
 
-describe('npm start ends at once, with one line and 2, on', () => {
+describe('npm start ends at once with one line and exit code 2', () => {
   let taken: Server;
   let takenPort = 0;
 
@@ -73,7 +73,7 @@ describe('npm start ends at once, with one line and 2, on', () => {
     });
   }
 
-  test('a bad variable', () => {
+  test('a bad variable ends the start', () => {
     expect(start({ PORT: 'many' })).toEqual({
       code: 2,
       stdout: '',
@@ -81,7 +81,7 @@ describe('npm start ends at once, with one line and 2, on', () => {
     });
   });
 
-  test('a taken port', () => {
+  test('a taken port ends the start', () => {
     expect(start({ PORT: String(takenPort) })).toEqual({
       code: 2,
       stdout: '',
@@ -89,14 +89,14 @@ describe('npm start ends at once, with one line and 2, on', () => {
     });
   });
 
-  test('a host that is not ours', () => {
+  test('a host that is not of this machine ends the start', () => {
     expect(start({ HOST: '127.0.0.1.invalid', ALLOW_PUBLIC_SANDBOX: 'true' })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^HOST: cannot listen on 127\.0\.0\.1\.invalid \(E\w+\)\n$/),
     });
   });
 
-  test('a folder that cannot be written', () => {
+  test('a folder that cannot be written ends the start', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(start({ DATA_DIR: join(folder, 'file/data') })).toMatchObject({
       code: 2,
@@ -105,7 +105,7 @@ describe('npm start ends at once, with one line and 2, on', () => {
     });
   });
 
-  test('a database that is not there', () => {
+  test('a database that does not answer ends the start', () => {
     const variables = { DATABASE_URL: 'postgres://me:canary@127.0.0.1:1/app' };
     expect(start(variables)).toEqual({
       code: 2,
@@ -125,11 +125,19 @@ test('every npm script of one command through the launcher replaces its shell', 
   for (const script of alone) expect(script).toMatch(/^exec node services\/start\.mjs /);
 });
 
-describe('the way in', () => {
+describe('the launcher', () => {
   const npmMarker = 'Installing the packages';
+  let fresh = '';
+  let installed = '';
 
-  /** A clone of a package whose only dependency plays Node: it says so, then runs the real one. */
-  beforeEach(() => {
+  /**
+   * A package whose only dependency replaces Node: it prints a line, then runs the real one. Made once,
+   * because npm takes seconds; each test gets a copy, before or after the install.
+   */
+  beforeAll(() => {
+    fresh = mkdtempSync(join(tmpdir(), 'sevenfold-launcher-'));
+    installed = mkdtempSync(join(tmpdir(), 'sevenfold-launcher-'));
+    folder = fresh;
     mkdirSync(join(folder, 'services'));
     mkdirSync(join(folder, 'fake-node'));
     cpSync('services/start.mjs', join(folder, 'services/start.mjs'));
@@ -157,7 +165,17 @@ describe('the way in', () => {
        else process.disconnect();`,
     );
     expect(run('npm', ['install', '--package-lock-only'], { cwd: folder }).code).toBe(0);
+    copyInto(installed, fresh);
+    expect(run('node', ['services/start.mjs', 'show.ts'], { cwd: installed }).code).toBe(0);
   });
+
+  afterAll(() => {
+    for (const path of [fresh, installed]) rmSync(path, { recursive: true, force: true });
+  });
+
+  function copyInto(target: string, source: string): void {
+    cpSync(source, target, { recursive: true, verbatimSymlinks: true });
+  }
 
   function write(path: string, content: object): void {
     writeFileSync(join(folder, path), JSON.stringify(content));
@@ -172,7 +190,8 @@ describe('the way in', () => {
     return run('node', ['services/start.mjs', ...args], { cwd: folder });
   }
 
-  test('installs on a fresh clone, then runs the file on the installed Node', () => {
+  test('the launcher installs on a fresh clone, then runs the file on the installed Node', () => {
+    copyInto(folder, fresh);
     const first = enter('show.ts', 'a', 'b c');
     expect(first).toMatchObject({ code: 0, stdout: 'our node\na b c\n' });
     expect(first.stderr).toContain(npmMarker);
@@ -184,8 +203,8 @@ describe('the way in', () => {
     });
   });
 
-  test('installs again when the lockfile has another version', () => {
-    enter('show.ts');
+  test('the launcher installs again when the lockfile has another version', () => {
+    copyInto(folder, installed);
     const path = join(folder, 'package-lock.json');
     for (const file of [path, join(folder, 'fake-node/package.json')]) {
       writeFileSync(file, readFileSync(file, 'utf8').replaceAll('"1.0.0"', '"1.0.1"'));
@@ -194,13 +213,14 @@ describe('the way in', () => {
     expect(enter('show.ts').stderr).toBe('');
   });
 
-  test('installs again after an install that was interrupted', () => {
-    enter('show.ts');
+  test('the launcher installs again after an install that was interrupted', () => {
+    copyInto(folder, installed);
     rmSync(join(folder, 'node_modules/.package-lock.json'));
     expect(enter('show.ts').stderr).toContain(npmMarker);
   });
 
-  test('installs once when two come at the same time', async () => {
+  test('two launchers at the same time install once', async () => {
+    copyInto(folder, fresh);
     const outcomes = await Promise.all(
       ['one', 'two'].map(async (word) => {
         const child = spawn('node', ['services/start.mjs', 'show.ts', word], { cwd: folder });
@@ -215,18 +235,19 @@ describe('the way in', () => {
     expect(existsSync(join(folder, 'node_modules/.bin/node'))).toBe(true);
   });
 
-  test("runs a package's command, and passes on how it ended", () => {
+  test("the launcher runs a package's command and returns its exit code", () => {
+    copyInto(folder, installed);
     expect(enter('greet', 'you', 'too').stdout).toBe('hello you too\n');
     expect(enter('show.ts', 'fail').code).toBe(7);
     expect(enter().code).toBe(2);
   });
 
-  test('passes SIGTERM on, and ends what it runs when it is killed itself', async () => {
-    enter('show.ts');
-    const told = spawn('node', ['services/start.mjs', 'show.ts', 'wait'], { cwd: folder });
-    await saidWait(told.stdout);
-    told.kill('SIGTERM');
-    expect(await once(told, 'exit')).toEqual([5, null]);
+  test('the launcher forwards SIGTERM, and its program ends when the launcher is killed', async () => {
+    copyInto(folder, installed);
+    const stopped = spawn('node', ['services/start.mjs', 'show.ts', 'wait'], { cwd: folder });
+    await saidWait(stopped.stdout);
+    stopped.kill('SIGTERM');
+    expect(await once(stopped, 'exit')).toEqual([5, null]);
 
     const killed = spawn('node', ['services/start.mjs', 'show.ts', 'wait'], { cwd: folder });
     await saidWait(killed.stdout);

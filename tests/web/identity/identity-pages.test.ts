@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { identityProblems } from '#services/identity/refusals.ts';
+import { problems } from '#services/platform/problems.ts';
 import { faultsInEveryLook, useMemberSite, violations } from '#tests/web/support/member-site.ts';
 import { settled } from '#tests/web/support/settled.ts';
 import {
@@ -35,8 +36,7 @@ function server(answers: Answers = {}): Api {
 }
 
 const refusal = (code: keyof typeof identityProblems): Reply => {
-  const { status, message } = identityProblems[code];
-  return problem(status, code, message);
+  return problem(problems[code], code, identityProblems[code].message);
 };
 const bodies = (path: string): unknown[] =>
   site()

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { maskedEmail } from '#services/identity/contract.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
+import { problems } from '#services/platform/problems.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { sentenceOfCode } from '#web/features/identity/error-sentence.ts';
 import { mailboxOf } from '#web/features/identity/mailbox.ts';
@@ -14,8 +15,11 @@ describe('a refused sign-up', () => {
   it.each(['email-in-use', 'invalid-email', 'password-too-short', 'password-too-weak'] as const)(
     '%s is shown with its specified title and detail',
     (code) => {
-      const { status, title, detail } = identityProblems[code];
-      expect(signupRefusal(refused(code, status, detail, { title }))).toEqual({ title, detail });
+      const { title, detail } = identityProblems[code];
+      expect(signupRefusal(refused(code, problems[code], detail, { title }))).toEqual({
+        title,
+        detail,
+      });
     },
   );
 

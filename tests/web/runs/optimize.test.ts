@@ -452,15 +452,15 @@ describe('starting', () => {
 
 describe('the words of a strategy', () => {
   it('the summary names the providers that receive the text', () => {
-    expect(destinationSentence({ providers: [{ name: 'openai', simulated: true }] })).toContain(
+    expect(destinationSentence({ providers: [{ name: 'OpenAI', simulated: true }] })).toContain(
       'sent to no provider',
     );
     expect(
       destinationSentence({
         providers: [
-          { name: 'openai', simulated: false },
+          { name: 'OpenAI', simulated: false },
           { name: 'my-ollama', simulated: false },
-          { name: 'google', simulated: true },
+          { name: 'Google', simulated: true },
         ],
       }),
     ).toBe(

@@ -145,7 +145,7 @@ function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strateg
     typical_seconds: 30,
     available: true,
     missing: [],
-    providers: [{ name: 'openai', simulated: false }],
+    providers: [{ name: 'OpenAI', simulated: false }],
     simulated: false,
     not_in_this_version: [],
     ...change,

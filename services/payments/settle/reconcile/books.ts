@@ -9,7 +9,7 @@ import type {
   InvoiceView,
   RefundView,
 } from '#services/payments/provider.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 
 /**
  * Both sides of the books since a time: what the provider shows, and what we have of it. What one side

@@ -52,7 +52,7 @@ export const settleMs = 15 * 60 * 1000;
 export const repairers = {
   purchases: 'a worker asks about open purchases every 5 minutes and fulfils it',
   /** Whoever finds one with these words makes a job of it (`repair.ts`). */
-  reading: 'a worker reads it again now that it is found here, and books what it reads',
+  settling: 'a worker settles it now that it is found here',
   payment:
     'it is booked with its payment, once that is granted; if that is none of ours, an operator has to look at it',
   refunds:

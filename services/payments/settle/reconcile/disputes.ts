@@ -4,7 +4,7 @@ import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
 import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
-import { creditsFor } from '#services/payments/settle/granted-payment.ts';
+import { disputeClawback, lotOf, stands } from '#services/payments/settle/expected.ts';
 import type { DisputeView, PaymentProvider } from '#services/payments/provider.ts';
 import { lotOfIntent, readClaims } from './books.ts';
 import type { Books } from './books.ts';
@@ -94,7 +94,7 @@ async function compareView(
     object: disputeId,
     userId: row?.user_id ?? lot?.userId ?? null,
     cause: 'the delivery was lost or is still on its way',
-    repairs: repairers.reading,
+    repairs: repairers.settling,
     // Only its beginning has a time; whatever comes after it is told of by the balance.
     isSettling: row === null && books.now - view.createdAt < settleMs,
   };
@@ -126,29 +126,22 @@ async function compareView(
   ];
 }
 
-/** An inquiry only freezes; what is won or closed gives everything back. */
 async function compareClawback(
   { account }: Books,
-  { disputeId, stage, amountMinor }: DisputeView,
+  view: DisputeView,
   lot: PaidLot,
   common: Pick<Difference, 'object' | 'userId' | 'cause' | 'repairs' | 'isSettling'>,
 ): Promise<Difference[]> {
-  const { lots } = await account(lot.userId);
-  const clawbacks = lots.find(({ lotId }) => lotId === lot.lotId)?.clawbacks ?? [];
-  const clawback = clawbacks.find(({ ref }) => ref === disputeId);
-  const isOver = stage === 'won' || stage === 'closed';
-  const wanted = isOver
-    ? 0
-    : creditsFor({ granted: lot.credits, paidMinor: lot.paidMinor }, amountMinor);
-  const owes = stage === 'withdrawn' || stage === 'lost';
-  const stands = clawback?.wanted ?? 0;
-  if (stands === wanted && (wanted === 0 || clawback?.owes === owes)) return [];
+  const held = lotOf(await account(lot.userId), lot.lotId);
+  const clawback = held?.clawbacks.find(({ ref }) => ref === view.disputeId);
+  const should = disputeClawback({ ...lot, granted: lot.credits }, view);
+  if (stands(held, should)) return [];
   return [
     {
       ...common,
       kind: 'dispute-clawback',
-      expected: clawbackText(wanted, owes, lot.lotId),
-      found: clawbackText(stands, clawback?.owes ?? false, lot.lotId),
+      expected: clawbackText(should.wanted, should.owes, lot.lotId),
+      found: clawbackText(clawback?.wanted ?? 0, clawback?.owes ?? false, lot.lotId),
     },
   ];
 }

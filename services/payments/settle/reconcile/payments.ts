@@ -6,8 +6,8 @@ import { grantOf } from '#services/payments/plans/invoice.ts';
 import type { InvoiceGrant, NoGrant } from '#services/payments/plans/invoice.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
 import type { ChargeView, InvoiceView } from '#services/payments/provider.ts';
-import { findPurchase } from '#services/payments/purchases/purchases.ts';
-import type { PurchaseRow } from '#services/payments/purchases/purchases.ts';
+import { findPurchase } from '#services/payments/purchases/rows.ts';
+import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { invoiceOfIntent } from './books.ts';
 import type { Books } from './books.ts';
 
@@ -87,7 +87,7 @@ function causeOf(
     case 'expired':
       return {
         cause: `it was paid after ${purchase.id} had ended as ${purchase.status}, and the delivery was lost`,
-        repairs: repairers.reading,
+        repairs: repairers.settling,
       };
     case 'paid':
       return {
@@ -139,7 +139,7 @@ function invoiceCause(
 ): Pick<Difference, 'cause' | 'repairs'> {
   if (granting.grants === null)
     return { cause: whyNothing(invoice, granting), repairs: repairers.nobody };
-  return { cause: 'the delivery was lost or is still on its way', repairs: repairers.reading };
+  return { cause: 'the delivery was lost or is still on its way', repairs: repairers.settling };
 }
 
 function whyNothing({ reason, subtotalMinor, currency }: InvoiceView, granting: NoGrant): string {

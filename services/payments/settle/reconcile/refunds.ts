@@ -4,7 +4,7 @@ import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
 import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
-import { creditsFor } from '#services/payments/settle/granted-payment.ts';
+import { endOf, expected, lotOf, stands } from '#services/payments/settle/expected.ts';
 import type { PaymentProvider, RefundView } from '#services/payments/provider.ts';
 import { lotOfIntent, readClaims, readRefundRows } from './books.ts';
 import type { Books } from './books.ts';
@@ -32,8 +32,6 @@ export async function compareRefunds(
   found.push(...(await compareBankRefunds(dependencies, books, known)));
   return found;
 }
-
-const endOf = { succeeded: 'confirmed', failed: 'failed', pending: 'pending' } as const;
 
 function compareShown(
   books: Books,
@@ -66,20 +64,20 @@ function compareShown(
       repairs: repairers.nobody,
       isSettling: false,
     });
-  const expected = endOf[refund.status];
-  if (row.status === expected) return differences;
+  const end = endOf[refund.status];
+  if (row.status === end) return differences;
   const isOpen = row.status === 'pending';
   return [
     ...differences,
     {
       ...common,
       kind: isOpen ? 'refund-not-booked' : 'refund-contradicts',
-      expected: `${expected}, as the provider shows it`,
+      expected: `${end}, as the provider shows it`,
       found: `${row.status} in the ledger`,
       cause: isOpen
         ? 'the delivery of its end was lost or is still on its way'
         : 'it ended in another way than was told before, and the delivery of that was lost',
-      repairs: isOpen ? repairers.refunds : repairers.reading,
+      repairs: isOpen ? repairers.refunds : repairers.settling,
       isSettling: isYoung(books, refund.createdAt),
     },
   ];
@@ -190,41 +188,35 @@ async function compareBankRefund(
   lot: PaidLot,
   intentId: string,
 ): Promise<Difference[]> {
-  const shown = await provider.listRefunds(intentId);
+  const refunds = await provider.listRefunds(intentId);
   const account = await books.account(lot.userId);
-  const ours = Object.entries(account.refunds).filter(([, { lotId }]) => lotId === lot.lotId);
-  const ids = new Set(ours.map(([refundId]) => refundId));
-  const banks = shown.filter(
-    ({ refundId, status }) => status !== 'failed' && (refundId === null || !ids.has(refundId)),
-  );
-  const gone = ours.map(([, refund]) => refund).filter(({ status }) => status !== 'failed');
-  const bankMinor = sum(banks.map(({ amountMinor }) => amountMinor));
-  const all = bankMinor + sum(gone.map(({ amountMinor }) => amountMinor));
-  const target = creditsFor({ granted: lot.credits, paidMinor: lot.paidMinor }, all);
-  const wanted =
-    bankMinor === 0 ? 0 : Math.max(0, target - sum(gone.map(({ credits }) => credits)));
-  const clawbacks = account.lots.find(({ lotId }) => lotId === lot.lotId)?.clawbacks ?? [];
-  const clawedBack = sum(
-    clawbacks.filter(({ ref }) => /^(ch|py)_/.test(ref)).map((clawback) => clawback.wanted),
-  );
-  if (clawedBack === wanted) return [];
-  const newest = Math.max(0, ...shown.map(({ createdAt }) => createdAt));
+  const { bankRefunds, clawbacks } = expected({
+    payment: { ...lot, granted: lot.credits },
+    account,
+    refunds,
+    disputes: [],
+    refused: new Set(),
+    now: books.ourNow,
+  });
+  const held = lotOf(account, lot.lotId);
+  const [should] = clawbacks;
+  if (should === undefined || stands(held, should)) return [];
+  const minor = bankRefunds
+    .filter(({ status }) => status !== 'failed')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+  const clawback = held?.clawbacks.find(({ ref }) => ref === should.ref);
   return [
     {
       kind: 'bank-refund',
       object: intentId,
       userId: lot.userId,
-      expected: `${wanted} credits of ${lot.lotId} taken back for ${amountText(bankMinor, lot.currency)}`,
-      found: `${clawedBack} credits`,
-      cause: 'it was refunded without us, and the delivery of that was lost or is still on its way',
-      repairs: repairers.reading,
-      isSettling: isYoung(books, newest),
+      expected: `${should.wanted} credits of ${lot.lotId} taken back for ${amountText(minor, lot.currency)}`,
+      found: `${clawback?.wanted ?? 0} credits`,
+      cause: 'it was refunded without us, and its webhook event was lost or is still on its way',
+      repairs: repairers.settling,
+      isSettling: isYoung(books, Math.max(0, ...refunds.map(({ createdAt }) => createdAt))),
     },
   ];
-}
-
-function sum(figures: readonly number[]): number {
-  return figures.reduce((total, figure) => total + figure, 0);
 }
 
 function isYoung({ now }: Books, at: number): boolean {

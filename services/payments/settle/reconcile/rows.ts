@@ -4,7 +4,7 @@ import { repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import type { PlanRow } from '#services/payments/plans/tier.ts';
 import type { PaymentProvider, SubscriptionView } from '#services/payments/provider.ts';
-import { processingMs } from '#services/payments/purchases/purchases.ts';
+import { processingMs } from '#services/payments/purchases/rows.ts';
 import { readCashBalances, readUnbalancedCash } from './cash-ledger.ts';
 import type { CashBalance } from './cash-ledger.ts';
 import type { Books } from './books.ts';
@@ -87,7 +87,7 @@ async function withoutLots(client: Queryable, { since }: Books): Promise<Differe
     expected: `a lot for ${row.payment_key ?? 'it'}`,
     found: 'no lot',
     cause: 'the purchase says that it was granted, and the ledger does not',
-    repairs: row.payment_key?.startsWith('invoice:') ? repairers.reading : repairers.nobody,
+    repairs: row.payment_key?.startsWith('invoice:') ? repairers.settling : repairers.nobody,
     isSettling: false,
   }));
 }

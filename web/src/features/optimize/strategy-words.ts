@@ -1,12 +1,5 @@
 import type { Strategy } from '#services/optimizations/contract.ts';
 
-const providerNames: Readonly<Record<string, string>> = {
-  openai: 'OpenAI',
-  anthropic: 'Anthropic',
-  google: 'Google',
-  mistral: 'Mistral',
-};
-
 /** "about 30 s", "about 2.5 min". */
 export function typicalTime(seconds: number): string {
   return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 30) / 2} min`;
@@ -27,17 +20,13 @@ export function isUsable(
 
 /** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
-  const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => nameOf(name));
+  const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
   const hasSimulated = providers.some(({ simulated }) => simulated);
   if (real.length === 0) {
     return 'The models of this run are simulated on this machine: your text is sent to no provider.';
   }
   const sent = `Your challenge, context, objectives and constraints are sent to ${inWords(real)}.`;
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
-}
-
-function nameOf(provider: string): string {
-  return providerNames[provider] ?? provider;
 }
 
 export function unavailableSentence({ missing }: Pick<Strategy, 'missing'>): string {

@@ -9,16 +9,18 @@ import { paymentFailedEmail } from '#services/payments/emails/payment-failed.ts'
 import type { CheckoutView, IntentView } from '#services/payments/provider.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
 import { endUnpaidPlan } from '#services/payments/plans/plans.ts';
-import { findPurchase, recordPaid, recordUnpaid } from './purchases.ts';
-import type { PurchaseName, PurchaseRow } from './purchases.ts';
+import { nextCheckAt } from './next-check.ts';
+import { queueSettle, triesAtMost, unlessMoved } from './lock.ts';
+import { findPurchase, recordPaid, recordUnpaid } from '#services/payments/purchases/rows.ts';
+import type { PurchaseName, PurchaseRow } from '#services/payments/purchases/rows.ts';
 
 /**
- * From what the provider says of a payment to credits. Webhook, success page and sweeper all come here,
- * at any time, in any order and at once: what is true is read from the provider, the grant happens once
- * by its payment key, and the purchase moves by statements that say from where.
+ * From what the provider says of a payment to credits: the first half of `settle`, and all that a page
+ * waits for. The grant happens once by its payment key, and the purchase moves by statements that say
+ * from where.
  *
- * The grant comes before the row says `paid`. Whoever is killed between the two leaves a row that is
- * still open, is asked about again, and finds the grant made.
+ * The grant comes before the row says `paid`. A process that is killed between the two leaves a row that
+ * is still open, is checked again, and finds the grant made.
  */
 export type FulfilOutcome =
   | 'fulfilled'
@@ -27,10 +29,12 @@ export type FulfilOutcome =
   | 'processing'
   | 'failed'
   | 'expired'
-  /** Paid, but not what was agreed: nothing is granted, and somebody has to look. */
+  /** Paid, but not what was agreed: nothing is granted, and an operator has to check it. */
   | 'mismatch'
-  /** Nothing of ours. */
-  | 'unknown';
+  /** Not ours. */
+  | 'unknown'
+  /** It moved faster than it could be read: a job settles it. */
+  | 'queued';
 
 export type Fulfilled = { outcome: FulfilOutcome; purchase: PurchaseRow | null };
 
@@ -39,21 +43,45 @@ export async function fulfil(
   name: PurchaseName,
 ): Promise<Fulfilled> {
   const { pool } = dependencies;
-  const known = await findPurchase(pool, name);
-  if (known?.status === 'paid') return { outcome: 'unchanged', purchase: known };
-  const asked = await askProvider(dependencies, name, known);
-  if (asked === null)
-    return known === null
-      ? { outcome: 'unknown', purchase: null }
-      : fulfilUnknown(dependencies, known);
-  const row = known ?? (await namedPurchase(dependencies, asked.view));
-  if (row === null) return { outcome: 'unknown', purchase: null };
-  if (row.status === 'paid') return { outcome: 'unchanged', purchase: row };
-  const outcome =
-    asked.of === 'session'
-      ? await fulfilSession(dependencies, row, asked.view)
-      : await fulfilIntent(dependencies, row, asked.view);
-  return { outcome, purchase: await findPurchase(pool, { purchaseId: row.id }) };
+  for (let tries = 0; tries < triesAtMost; tries += 1) {
+    const known = await findPurchase(pool, name);
+    if (known?.status === 'paid') return { outcome: 'unchanged', purchase: known };
+    const asked = await askProvider(dependencies, name, known);
+    const row = known ?? (asked && (await namedPurchase(dependencies, asked.view)));
+    if (row === null) return { outcome: 'unknown', purchase: null };
+    if (row.status === 'paid') return { outcome: 'unchanged', purchase: row };
+    const outcome = await fulfilAs(dependencies, row, asked);
+    if (outcome === 'moved') continue;
+    if (outcome === 'open' || outcome === 'processing') await recordChecked(dependencies, row.id);
+    return { outcome, purchase: await findPurchase(pool, { purchaseId: row.id }) };
+  }
+  const purchase = await findPurchase(pool, name);
+  if (purchase !== null) await queueSettle(pool, purchase.id);
+  return { outcome: 'queued', purchase };
+}
+
+type Outcome = FulfilOutcome | 'moved';
+
+async function fulfilAs(
+  dependencies: PaymentDependencies,
+  row: PurchaseRow,
+  asked: Asked | null,
+): Promise<Outcome> {
+  if (asked === null) return fulfilUnknown(dependencies, row);
+  return asked.of === 'session'
+    ? fulfilSession(dependencies, row, asked.view)
+    : fulfilIntent(dependencies, row, asked.view);
+}
+
+async function recordChecked(dependencies: PaymentDependencies, purchaseId: string): Promise<void> {
+  const { pool, clock } = dependencies;
+  const row = await findPurchase(pool, { purchaseId });
+  if (row === null) return;
+  await pool.query(
+    `update purchase set checked_at = $3, next_check_at = $4
+     where id = $1 and version = $2`,
+    [purchaseId, row.version, now(dependencies), nextCheckAt(row, clock())],
+  );
 }
 
 type Asked = { of: 'session'; view: CheckoutView } | { of: 'intent'; view: IntentView };
@@ -74,22 +102,30 @@ async function askProvider(
 }
 
 /**
- * What the provider does not know, of another account of it perhaps, is believed to come to nothing once
- * nobody could pay it any more. Should it be paid all the same, that is heard of like anything else.
+ * What the provider does not know, of another account of it perhaps, has expired once no one could pay it
+ * any more. Should it be paid all the same, a webhook event says so.
  */
 async function fulfilUnknown(
   dependencies: PaymentDependencies,
   row: PurchaseRow,
-): Promise<Fulfilled> {
+): Promise<Outcome> {
   const age = dependencies.clock() - row.created_at.getTime();
-  if (age < purchaseLimits.checkoutMs + purchaseLimits.resumeMs)
-    return { outcome: 'open', purchase: row };
-  await recordUnpaid(dependencies.pool, row.id, { status: 'expired' }, now(dependencies));
-  const purchase = await findPurchase(dependencies.pool, { purchaseId: row.id });
-  return { outcome: 'expired', purchase };
+  if (age < purchaseLimits.checkoutMs + purchaseLimits.resumeMs) return 'open';
+  return recordAs(dependencies, row, 'expired');
 }
 
-/** The provider may tell of a session before its id was stored with the purchase. */
+async function recordAs(
+  dependencies: PaymentDependencies,
+  row: PurchaseRow,
+  status: 'processing' | 'expired',
+): Promise<Outcome> {
+  return unlessMoved(dependencies, row, async () => {
+    await recordUnpaid(dependencies.pool, row.id, { status }, now(dependencies));
+    return status;
+  });
+}
+
+/** The provider may report a session before its id was stored with the purchase. */
 async function namedPurchase(
   { pool }: PaymentDependencies,
   { purchaseId }: { purchaseId: string | null },
@@ -103,14 +139,14 @@ async function fulfilSession(
   dependencies: PaymentDependencies,
   row: PurchaseRow,
   view: CheckoutView,
-): Promise<FulfilOutcome> {
-  const { pool } = dependencies;
+): Promise<Outcome> {
   const difference = sessionDifference(row, view);
   if (view.isPaid) {
     if (difference !== null)
-      return row.session_id === view.sessionId
-        ? mismatch(dependencies, row, difference)
-        : mismatchOfOther(dependencies, row, difference, view.sessionId);
+      return refuse(dependencies, row, difference, {
+        paidBy: view.sessionId,
+        isOwn: row.session_id === view.sessionId,
+      });
     return pay(dependencies, row, {
       sessionId: view.sessionId,
       intentId: view.intentId,
@@ -126,15 +162,11 @@ async function fulfilSession(
   if (difference !== null) return 'unchanged';
   if (view.failure !== null) {
     if (view.subscriptionId !== null) await endUnpaidPlan(dependencies, view.subscriptionId);
-    return fail(dependencies, row, view.failure);
+    const { failure } = view;
+    return unlessMoved(dependencies, row, async () => fail(dependencies, row, failure));
   }
-  if (view.isPending) {
-    await recordUnpaid(pool, row.id, { status: 'processing' }, now(dependencies));
-    return 'processing';
-  }
-  if (view.status !== 'expired') return 'open';
-  await recordUnpaid(pool, row.id, { status: 'expired' }, now(dependencies));
-  return 'expired';
+  if (view.isPending) return recordAs(dependencies, row, 'processing');
+  return view.status === 'expired' ? recordAs(dependencies, row, 'expired') : 'open';
 }
 
 /** What of a session is not as it was agreed, in one word; the price is compared without tax. */
@@ -153,16 +185,16 @@ async function fulfilIntent(
   dependencies: PaymentDependencies,
   row: PurchaseRow,
   view: IntentView,
-): Promise<FulfilOutcome> {
-  const { pool } = dependencies;
-  // The payment behind a checkout session: the session tells of it.
+): Promise<Outcome> {
+  // The payment behind a checkout session: the session says what became of it.
   if (row.kind !== 'intent') return 'unchanged';
   const difference = intentDifference(row, view);
   if (view.status === 'succeeded') {
     if (difference !== null)
-      return row.payment_intent_id === view.intentId
-        ? mismatch(dependencies, row, difference)
-        : mismatchOfOther(dependencies, row, difference, view.intentId);
+      return refuse(dependencies, row, difference, {
+        paidBy: view.intentId,
+        isOwn: row.payment_intent_id === view.intentId,
+      });
     return pay(dependencies, row, {
       sessionId: null,
       intentId: view.intentId,
@@ -175,19 +207,15 @@ async function fulfilIntent(
     });
   }
   if (difference !== null) return 'unchanged';
-  if (view.status === 'canceled') {
-    await recordUnpaid(pool, row.id, { status: 'expired' }, now(dependencies));
-    return 'expired';
-  }
-  if (view.status === 'processing') {
-    await recordUnpaid(pool, row.id, { status: 'processing' }, now(dependencies));
-    return 'processing';
-  }
+  if (view.status === 'canceled') return recordAs(dependencies, row, 'expired');
+  if (view.status === 'processing') return recordAs(dependencies, row, 'processing');
   if (view.failure === null) return 'open';
-  // Who pays sees it at once and may try another card, so nobody is written to.
   const ending = { status: 'failed', failure: view.failure } as const;
-  await recordUnpaid(pool, row.id, ending, now(dependencies));
-  return 'failed';
+  // The buyer sees it at once and may try another card, so no mail is sent.
+  return unlessMoved(dependencies, row, async () => {
+    await recordUnpaid(dependencies.pool, row.id, ending, now(dependencies));
+    return ending.status;
+  });
 }
 
 function intentDifference(row: PurchaseRow, view: IntentView): string | null {
@@ -215,39 +243,36 @@ async function pay(
   dependencies: PaymentDependencies,
   row: PurchaseRow,
   payment: Payment,
-): Promise<FulfilOutcome> {
-  const paidAt = new Date(payment.paidAt ?? dependencies.clock());
-  const granted =
-    row.kind === 'plan_checkout'
-      ? await begin(dependencies, payment)
-      : await grant(dependencies, row, payment, paidAt);
-  if (granted === null) return mismatch(dependencies, row, 'payment');
-  const isFirst = await recordPaid(dependencies.pool, {
-    ...payment,
-    ...granted,
-    purchaseId: row.id,
-    paidAt,
-    now: now(dependencies),
+): Promise<Outcome> {
+  // It asks the provider, so it comes before the lock.
+  if (row.kind === 'plan_checkout' && payment.invoiceId !== null && payment.subscriptionId !== null)
+    await takePayment(dependencies, payment.invoiceId);
+  return unlessMoved(dependencies, row, async () => {
+    const paidAt = new Date(payment.paidAt ?? dependencies.clock());
+    const granted =
+      row.kind === 'plan_checkout'
+        ? begun(payment)
+        : await grant(dependencies, row, payment, paidAt);
+    if (granted === null) return mismatch(dependencies, row, 'payment');
+    const isFirst = await recordPaid(dependencies.pool, {
+      ...payment,
+      ...granted,
+      purchaseId: row.id,
+      paidAt,
+      now: now(dependencies),
+    });
+    if (!isFirst) return 'unchanged';
+    dependencies.log.info(
+      { resource_id: row.id, user_id: row.user_id, outcome: 'fulfilled' },
+      'A purchase was paid',
+    );
+    return 'fulfilled';
   });
-  if (!isFirst) return 'unchanged';
-  dependencies.log.info(
-    { resource_id: row.id, user_id: row.user_id, outcome: 'fulfilled' },
-    'A purchase was paid',
-  );
-  return 'fulfilled';
 }
 
-/**
- * The invoices of a plan grant, and its checkout only begins it; null when it has begun none. The first
- * invoice is there by now, and whoever has just paid it does not wait until it is told of.
- */
-async function begin(
-  dependencies: PaymentDependencies,
-  { subscriptionId, invoiceId }: Payment,
-): Promise<{ paymentKey: null; lotId: null } | null> {
-  if (subscriptionId === null) return null;
-  if (invoiceId !== null) await takePayment(dependencies, invoiceId);
-  return { paymentKey: null, lotId: null };
+/** The invoices of a plan grant, and its checkout only begins it; null when it has begun none. */
+function begun({ subscriptionId }: Payment): { paymentKey: null; lotId: null } | null {
+  return subscriptionId === null ? null : { paymentKey: null, lotId: null };
 }
 
 /** Null when there is no payment, or one that was granted before for something else. */
@@ -280,6 +305,21 @@ async function grant(
   }
 }
 
+type Paid = { paidBy: string; isOwn: boolean };
+
+async function refuse(
+  dependencies: PaymentDependencies,
+  row: PurchaseRow,
+  reason: string,
+  { paidBy, isOwn }: Paid,
+): Promise<Outcome> {
+  return unlessMoved(dependencies, row, async () =>
+    isOwn
+      ? mismatch(dependencies, row, reason)
+      : mismatchOfOther(dependencies, row, reason, paidBy),
+  );
+}
+
 /** Money came for something that was never agreed; `cli credits reconcile` lists it, too. */
 async function mismatch(
   dependencies: PaymentDependencies,
@@ -296,8 +336,8 @@ async function mismatch(
 }
 
 /**
- * It names this purchase as its own, and the purchase does not know it. Whoever is paying for that
- * one is not to be kept from it by what somebody wrote into another payment.
+ * It names this purchase as its own, and the purchase does not know it. The buyer is not to be kept from
+ * paying by what was written into another payment.
  */
 async function mismatchOfOther(
   dependencies: PaymentDependencies,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { CheckoutReply } from '#services/payments/contract.ts';
-import { workerLimits } from '#services/platform/limits.ts';
+import { lockLimits } from '#services/platform/jobs/job-locks.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
@@ -146,7 +146,7 @@ test(
           if (one === byPage) await client.call(path, { token: byPage.token });
           return (await purchaseOf(one)).status === 'paid';
         },
-        4 * (workerLimits.sweepEveryMs + workerLimits.settleMs),
+        4 * (lockLimits.sweepEveryMs + lockLimits.settleMs),
       );
       const { token } = one;
       expect(await client.data<Balance>('/credits/balance', { token })).toMatchObject({

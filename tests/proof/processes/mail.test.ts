@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPool } from '#db/connect.ts';
 import { newId } from '#services/platform/ids.ts';
-import { workerLimits } from '#services/platform/limits.ts';
+import { lockLimits } from '#services/platform/jobs/job-locks.ts';
 import { localKeys } from '#services/platform/process/local-keys.ts';
 import { createMailQueue } from '#services/platform/mail/mail.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
@@ -98,7 +98,7 @@ test(
     await eventually(
       'the end of the mail whose worker is gone',
       async () => (await statusOf(id)) === 'unknown',
-      3 * (workerLimits.sweepEveryMs + workerLimits.settleMs),
+      3 * (lockLimits.sweepEveryMs + lockLimits.settleMs),
     );
     expect(await mailbox.all('once@example.com')).toHaveLength(1);
     await eventually('the other mail', async () => (await statusOf(other)) === 'sent');

@@ -2,19 +2,19 @@ import type pg from 'pg';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
-import { fulfil } from '#services/payments/purchases/fulfil.ts';
+import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
+import { fulfil } from './fulfil.ts';
 
-/** The payment is ours, or may be, and has not been granted so far: whoever came too early comes again. */
+/** The payment is ours, or may be, and has not been granted so far: a later try may find it. */
 export class NotGrantedYet extends Error {
   override readonly name = 'NotGrantedYet';
 }
 
 /**
- * The payment behind what names a charge of the provider's, and perhaps its intent. News of a refund or
- * a dispute may arrive before that of the payment, so what has not been granted is granted here first.
+ * The payment behind what names a charge of the provider's, and perhaps its intent. A refund or a dispute
+ * may be reported before the payment, so what has not been granted is granted here first.
  *
- * @returns null for a payment that is none of ours, or for which nothing is ever granted
+ * @returns null for a payment that is not ours, or for which nothing is ever granted
  * @throws NotGrantedYet
  */
 export async function findPaymentOf(
@@ -67,6 +67,16 @@ async function invoiceLot(pool: pg.Pool, intentId: string) {
   return rows[0] === undefined ? null : findPaidLot(pool, { purchaseId: rows[0].id });
 }
 
+/** Null for what has no lot, such as the checkout of a plan. */
+export async function findPaymentById(
+  dependencies: PaymentDependencies,
+  { id: purchaseId }: { id: string },
+): Promise<GrantedPayment | null> {
+  const lot = await findPaidLot(dependencies.pool, { purchaseId });
+  if (lot === null) return null;
+  return findPaymentOfLot(dependencies, lot.userId, { ...lot, granted: lot.credits });
+}
+
 /** As `findPaymentOf`, from the lot. */
 export async function paymentOfLot(
   dependencies: PaymentDependencies,
@@ -82,11 +92,11 @@ export async function paymentOfLot(
 export async function findPaymentOfLot(
   { pool, provider }: PaymentDependencies,
   userId: string,
-  lot: Lot,
+  lot: Pick<Lot, 'purchaseId' | 'lotId' | 'granted' | 'paidMinor' | 'paymentKey'>,
 ): Promise<GrantedPayment | null> {
   const { purchaseId, lotId, granted, paidMinor, paymentKey } = lot;
   if (purchaseId === null || paymentKey === null || paidMinor === null)
-    throw new Error('Nobody has paid for this lot');
+    throw new Error('This lot was not paid for');
   const [kind, id = ''] = paymentKey.split(':');
   const intentId = kind === 'pi' ? id : await invoiceIntent(pool, provider, id);
   return intentId === null ? null : { userId, purchaseId, lotId, intentId, granted, paidMinor };
@@ -104,13 +114,4 @@ async function invoiceIntent(
   return (
     rows[0]?.payment_intent_id ?? (await provider.retrieveInvoice(invoiceId))?.intentId ?? null
   );
-}
-
-/** How many of a payment's credits an amount of it paid for; a part of one counts whole. */
-export function creditsFor(
-  { granted, paidMinor }: Pick<GrantedPayment, 'granted' | 'paidMinor'>,
-  amountMinor: number,
-): number {
-  if (paidMinor === 0) return 0;
-  return Math.min(granted, Math.ceil((granted * amountMinor) / paidMinor));
 }

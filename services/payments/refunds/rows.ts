@@ -2,9 +2,9 @@ import type { Queryable } from '#db/connect.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import type { Refund } from '#services/payments/contract.ts';
-import { creditsFor } from '#services/payments/settle/granted-payment.ts';
+import { creditsFor } from '#services/payments/settle/expected.ts';
 import type { RefundView } from '#services/payments/provider.ts';
-import type { GrantedPayment } from '#services/payments/purchases/purchases.ts';
+import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
 
 /**
  * Refunds that the bank made, or somebody at the provider's own pages, as rows: how much money each was.

@@ -1,5 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import { idPattern } from '#services/platform/ids.ts';
+import { purchaseLimits } from '#services/platform/limits.ts';
 import type { Package, PurchaseStatus } from '#services/payments/contract.ts';
 
 /**
@@ -39,7 +40,9 @@ export type PurchaseRow = {
   created_at: Date;
   updated_at: Date;
   paid_at: Date | null;
+  version: number;
   checked_at: Date | null;
+  next_check_at: Date | null;
 };
 
 export type NewPurchase = {
@@ -63,8 +66,8 @@ export async function insertPurchase(
   const { id, userId, kind, package: bought, successUrl, cancelUrl, now } = purchase;
   await client.query(
     `insert into purchase (id, user_id, package_id, kind, credits, amount_minor, currency, success_url,
-       cancel_url, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+       cancel_url, created_at, updated_at, next_check_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)
      on conflict do nothing`,
     [
       id,
@@ -77,6 +80,7 @@ export async function insertPurchase(
       successUrl,
       cancelUrl,
       now,
+      new Date(now.getTime() + purchaseLimits.sweepAfterMs),
     ],
   );
   return findPurchase(client, { purchaseId: id });
@@ -161,7 +165,7 @@ export async function recordSession(
   now: Date,
 ): Promise<boolean> {
   const { rowCount } = await client.query(
-    `update purchase set session_id = $2, checkout_url = $4, updated_at = $3
+    `update purchase set session_id = $2, checkout_url = $4, updated_at = $3, version = version + 1
      where id = $1 and status = 'open'`,
     [purchaseId, sessionId, now, url],
   );
@@ -176,7 +180,7 @@ export async function recordIntent(
   now: Date,
 ): Promise<boolean> {
   const { rowCount } = await client.query(
-    `update purchase set payment_intent_id = $2, updated_at = $3
+    `update purchase set payment_intent_id = $2, updated_at = $3, version = version + 1
      where id = $1 and status = 'open'`,
     [purchaseId, intentId, now],
   );
@@ -198,13 +202,28 @@ export type PaidPurchase = {
   now: Date;
 };
 
+/** For work that is not finished: should the process be killed, the sweeper continues it. */
+export function soon(now: Date): Date {
+  return new Date(now.getTime() + purchaseLimits.askAgainMs);
+}
+
+/** Has the payment checked no later than soon, for something that is about to begin. */
+export async function checkSoon(client: Queryable, purchaseId: string, now: Date): Promise<void> {
+  await client.query(
+    `update purchase set next_check_at = least(next_check_at, $2), version = version + 1
+     where id = $1`,
+    [purchaseId, soon(now)],
+  );
+}
+
 /** True for the one who moved it. */
 export async function recordPaid(client: Queryable, paid: PaidPurchase): Promise<boolean> {
   const { rowCount } = await client.query(
     `update purchase set status = 'paid', failure = null,
        session_id = coalesce(session_id, $2), payment_intent_id = coalesce(payment_intent_id, $3),
        subscription_id = $4, payment_key = $5, lot_id = $6, paid_minor = $7, tax_minor = $8,
-       receipt_url = $9, paid_at = $10, updated_at = $11
+       receipt_url = $9, paid_at = $10, updated_at = $11, version = version + 1,
+       next_check_at = $12
      where id = $1 and status <> 'paid'`,
     [
       paid.purchaseId,
@@ -218,6 +237,8 @@ export async function recordPaid(client: Queryable, paid: PaidPurchase): Promise
       paid.receiptUrl,
       paid.paidAt,
       paid.now,
+      // The checkout of a plan has no lot, so nothing of it can go back.
+      paid.lotId === null ? null : soon(paid.now),
     ],
   );
   return rowCount === 1;
@@ -241,9 +262,10 @@ export async function recordUnpaid(
   const from =
     status === 'expired' ? ['open', 'processing'] : ['open', 'processing', 'failed', 'expired'];
   const { rowCount } = await client.query(
-    `update purchase set status = $2, failure = $3, updated_at = $4
+    `update purchase set status = $2, failure = $3, updated_at = $4, version = version + 1,
+       next_check_at = case when $2 = 'processing' then coalesce(next_check_at, $6) end
      where id = $1 and status = any ($5) and (status, failure) is distinct from ($2, $3)`,
-    [purchaseId, status, failure, now, from],
+    [purchaseId, status, failure, now, from, soon(now)],
   );
   return rowCount === 1;
 }

@@ -12,8 +12,13 @@ import {
 import type { CreditAnalytics } from '#services/credits/contract.ts';
 import type { Application, Client, Settings } from '#tests/support/processes/processes.ts';
 import type { Person } from '#tests/support/app.ts';
-import { beginRun, expectVerified, expectWhole, isInTheMiddle } from './support/check.ts';
-import type { Watched } from './support/check.ts';
+import {
+  beginRun,
+  expectVerified,
+  expectWhole,
+  isInTheMiddle,
+} from '#tests/processes/support/check.ts';
+import type { Watched } from '#tests/processes/support/check.ts';
 
 /** The whole application, stopped in the middle of a run and started again on the same data. */
 let folder: ReturnType<typeof temporaryFolder>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { workerLimits } from '#services/platform/limits.ts';
+import { lockLimits } from '#services/platform/jobs/job-locks.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { operateJson } from '#tests/support/processes/operator.ts';
@@ -11,9 +11,9 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
-import { beginRun, expectWhole } from './support/check.ts';
-import { startGate } from './support/gate.ts';
-import type { Gate } from './support/gate.ts';
+import { beginRun, expectWhole } from '#tests/processes/support/check.ts';
+import { startGate } from '#tests/processes/support/gate.ts';
+import type { Gate } from '#tests/processes/support/gate.ts';
 
 /** Worker processes over one database, whose answers come when the test says so. */
 let folder: ReturnType<typeof temporaryFolder>;
@@ -154,7 +154,7 @@ describe('a worker that hangs while its calls are answered', { timeout: 300_000 
     gate.release();
     const other = await startWorker(gate);
     // Longer than another worker waits before it frees what it takes for lost.
-    await sleep(workerLimits.settleMs * 1.5);
+    await sleep(lockLimits.settleMs * 1.5);
     expect(gate.requests()).toBe(7);
     expect(watched.follower.run()?.stage).toBe('opinions');
     expect(complaints(other)).toEqual([]);

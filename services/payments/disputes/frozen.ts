@@ -3,38 +3,6 @@ import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { moneyText } from '#services/payments/money.ts';
 import { testPayments } from '#services/payments/emails/payment-failed.ts';
-import type { GrantedPayment } from './purchases.ts';
-
-/**
- * A payment that was refunded and is then lost to a dispute went back twice. No credits are left to take
- * for it, so all spending of the account is frozen until an operator has settled it.
- *
- * Called once a lost dispute is stored and once a refund is booked: whichever comes last sees both.
- */
-export async function freezeIfPaidTwice(
-  { pool, provider, paid, log }: PaymentDependencies,
-  { userId, lotId, purchaseId, intentId, paidMinor }: GrantedPayment,
-): Promise<void> {
-  const { rows: lost } = await pool.query<{ id: string; minor: number; currency: string }>(
-    `select id, amount_minor::float8 as minor, currency from dispute
-     where lot_id = $1 and stage = 'lost' order by created_at, id`,
-    [lotId],
-  );
-  const last = lost.at(-1);
-  if (last === undefined) return;
-  const refundedMinor = (await provider.listRefunds(intentId))
-    .filter(({ status }) => status === 'succeeded')
-    .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
-  const overpaidMinor = lost.reduce((sum, { minor }) => sum + minor, refundedMinor) - paidMinor;
-  if (refundedMinor === 0 || overpaidMinor <= 0) return;
-  const { id: ref, currency } = last;
-  const actor = 'system:payments';
-  await paid.freezeSpending({ userId, ref, lotId, overpaidMinor, currency, actor });
-  log.warn(
-    { user_id: userId, resource_id: purchaseId, reason: ref },
-    'A payment was refunded and lost to a dispute: spending is frozen until cli credits unfreeze',
-  );
-}
 
 type Frozen = Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>;
 

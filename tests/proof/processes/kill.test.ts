@@ -18,9 +18,9 @@ import {
   expectVerified,
   expectWhole,
   isInTheMiddle,
-} from './support/check.ts';
-import type { Watched } from './support/check.ts';
-import { follow } from './support/follow.ts';
+} from '#tests/processes/support/check.ts';
+import type { Watched } from '#tests/processes/support/check.ts';
+import { follow } from '#tests/processes/support/follow.ts';
 
 /**
  * The whole application as one command starts it, with a Postgres of its own, and kill -9 of each

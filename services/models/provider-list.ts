@@ -1,0 +1,39 @@
+import type { ProviderDefinition, RecognisedNames } from './provider.ts';
+import { anthropic } from './providers/anthropic.ts';
+import { google } from './providers/google.ts';
+import { mistral } from './providers/mistral.ts';
+import { namesOfEndpoints } from './providers/openai-compatible.ts';
+import { openai } from './providers/openai.ts';
+
+/** Every provider with a key of its own. The contract tests run over this list. */
+export const providerDefinitions: readonly ProviderDefinition[] = [
+  openai,
+  anthropic,
+  google,
+  mistral,
+];
+
+/** A provider's name as people write it; an endpoint is called what the operator called it. */
+export function displayNameOf(provider: string): string {
+  return providerDefinitions.find(({ name }) => name === provider)?.displayName ?? provider;
+}
+
+/** A process that calls models loads all SDKs before its first call, so that no call waits for one. */
+export async function loadSdks(): Promise<void> {
+  await Promise.all(providerDefinitions.map(async (definition) => definition.loadSdk()));
+}
+
+/** The names to take out of an answer, of all providers and of what endpoints serve. */
+export function recognisedNames(): RecognisedNames & { variants: readonly string[] } {
+  const all = [...providerDefinitions.map(({ recognised }) => recognised), namesOfEndpoints];
+  const displayed = providerDefinitions.flatMap(({ models }) => models);
+  return {
+    makers: all.flatMap(({ makers }) => makers),
+    models: all.flatMap(({ models }) => models),
+    variants: [...new Set(displayed.flatMap(({ displayName }) => wordsOf(displayName)))],
+  };
+}
+
+function wordsOf(displayName: string): string[] {
+  return displayName.toLowerCase().match(/[a-z]{2,}/g) ?? [];
+}
