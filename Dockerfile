@@ -20,6 +20,8 @@ COPY db db
 COPY docs/live.md docs/live.md
 COPY projections projections
 COPY services services
+# The one optional package that runs here, for this platform.
+COPY --from=build /app/node_modules/@img node_modules/@img
 COPY --from=build /app/web/dist web/dist
 USER node
 EXPOSE 3000

@@ -14,11 +14,9 @@ await runProcess('api', async (context) => {
     log.warn(
       'All callers share one set of rate limits until TRUSTED_PROXY_HOPS counts the proxies',
     );
-  const { app, hub, sockets, giveCredits } = await openHttp(context, core);
+  const { app, hub, sockets } = await openHttp(context, core);
   const demo =
-    env.mode === 'local'
-      ? await prepareDemoAccount({ ...core, giveCredits, dataDir: env.dataDir })
-      : null;
+    env.mode === 'local' ? await prepareDemoAccount({ ...core, dataDir: env.dataDir }) : null;
   const server = createHttpServer(app.fetch, httpLimits, sockets.protocol);
   resources.defer(async () => {
     hub.drain();

@@ -3,9 +3,7 @@ import { appendFunction } from '#db/append-function.ts';
 import { createPool, createSql } from '#db/connect.ts';
 import { readStream } from '#db/streams.ts';
 import { projections } from '#projections/index.ts';
-import { createCloseAccount } from './credits/ledger/closing.ts';
-import { createHolds } from './credits/ledger/holds.ts';
-import { createPaidCredits } from './credits/ledger/paid.ts';
+import { createLedger } from './credits/ledger/ledger.ts';
 import type { ErasureDependencies } from './identity/erasure/erasure.ts';
 import { finishedRunAddress, provedAddress } from './identity/links/notices.ts';
 import { findUser } from './identity/accounts/users.ts';
@@ -107,8 +105,7 @@ export async function openCore(
     readStream: read,
     readRun,
     readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),
-    holds: createHolds(bus, pool),
-    paid: createPaidCredits({ bus, pool, readStream: read, clock }),
+    ledger: createLedger({ bus, pool, sealer, readStream: read, clock }),
     /** Test keys begin otherwise, and so does the sandbox's. */
     movesMoney: /^[sr]k_live_/.test(env.stripe?.secretKey ?? ''),
     provider:
@@ -132,7 +129,7 @@ export function paymentsOf(core: Core): PaymentDependencies {
   return {
     pool: core.pool,
     provider: core.provider,
-    paid: core.paid,
+    ledger: core.ledger,
     clock: core.clock,
     queueMail: core.queueMail,
     sendsMail: core.sendsMail,
@@ -157,13 +154,13 @@ export function erasureOf(core: Core): ErasureDependencies {
     pool: core.pool,
     queueMail: core.queueMail,
     sealer: core.sealer,
+    ledger: core.ledger,
     audit: core.audit,
     clock: core.clock,
     publicUrl: core.publicUrl,
     productName: core.productName,
     endRuns: async (userId) => endRunsOf(core, userId),
     hideRuns: async (userId) => hideRunsOf(core, userId),
-    closeAccount: createCloseAccount(core.bus),
     leavePayments: {
       endCheckouts: async (userId) => endCheckouts(payments, userId),
       endPlans: async (userId) => endPlans(payments, userId),

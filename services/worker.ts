@@ -23,10 +23,10 @@ import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
-import { healthLimits, mailLimits, purchaseLimits } from '#services/platform/limits.ts';
+import { healthLimits, purchaseLimits } from '#services/platform/limits.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
 import type { Log } from './platform/process/log.ts';
-import { createMailTransport } from './platform/mail/transport.ts';
+import { createMailTransport, transportLimits } from './platform/mail/transport.ts';
 import { mailTasks, purgeMails } from './platform/mail/mail.ts';
 import { queuePool } from './platform/jobs/queue-pool.ts';
 import { erasureOf, openCore, paymentsOf } from './core.ts';
@@ -65,7 +65,7 @@ await runProcess('worker', async (context) => {
     log,
     liveText,
     openCalls,
-    holds: core.holds,
+    ledger: core.ledger,
     readRun: core.readRun,
     readState: core.readState,
     audit: core.audit,
@@ -172,7 +172,7 @@ await runProcess('worker', async (context) => {
   );
   resources.defer(async () => control.stop());
   // Slots of its own: a mail server that hangs must not hold up a settlement.
-  const mails = await work(mail, mailLimits.connections, workerLimits.mailPollMs);
+  const mails = await work(mail, transportLimits.connections, workerLimits.mailPollMs);
   resources.defer(async () => {
     await transport.close();
     await mails.stop();

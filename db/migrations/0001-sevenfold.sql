@@ -154,15 +154,6 @@ create table process_heartbeat (
   beat_at timestamptz not null default now()
 ) with (fillfactor = 50);
 
--- The addresses at which API processes reach each other. One process holds the state of a polling socket,
--- but any process may get its requests, and forwards them to the process that the connection's id names.
-create table api_process (
-  process_id text primary key check (process_id ~ '^[0-9a-f]{16}$'),
-  host text not null,
-  port integer not null check (port between 1 and 65535),
-  beat_at timestamptz not null default now()
-);
-
 create table idempotency_key (
   user_id text not null,
   -- Method and path pattern.
@@ -222,7 +213,7 @@ create table avatar (
   -- Cannot be guessed; it is part of the picture's address.
   id text primary key,
   user_id text not null unique references users (id) on delete cascade,
-  media_type text not null check (media_type in ('image/png', 'image/jpeg', 'image/webp')),
+  -- A WebP.
   bytes bytea not null check (length(bytes) <= 262144),
   created_at timestamptz not null default now()
 );
@@ -306,13 +297,16 @@ create table mail (
   -- After this moment it is useless and is not sent.
   not_after timestamptz,
   status text not null default 'queued'
-    check (status in ('queued', 'sending', 'sent', 'unknown', 'failed', 'expired')),
+    check (status in ('queued', 'sent', 'unknown', 'failed', 'expired')),
   attempts integer not null default 0,
+  -- How often the mail server was given the email and did not say whether it took it, and when last.
+  unanswered smallint not null default 0,
+  handed_over_at timestamptz,
   created_at timestamptz not null default now(),
   ended_at timestamptz
 );
 create index mail_user_id on mail (user_id);
-create index mail_open on mail (created_at) where status in ('queued', 'sending');
+create index mail_open on mail (created_at) where status = 'queued';
 
 -- Tokens of other services: opaque, shown once.
 create table service_token (

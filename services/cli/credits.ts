@@ -6,7 +6,6 @@ import { verifyEvents } from '#db/verify-events.ts';
 import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
 import { readUnbalanced } from '#projections/credit-ledger.ts';
 import { creditLimits } from '#services/credits/contract.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { addTrialBalances } from '#services/credits/account/movements.ts';
 import {
   balanceDifferences,
@@ -63,10 +62,7 @@ const grant: CliCommand = {
       { stream: creditStream(person.id), field: 'note' },
       reason,
     );
-    await createGiveCredits(
-      database.bus,
-      database.clock,
-    )({
+    await database.ledger.give({
       userId: person.id,
       credits,
       source,

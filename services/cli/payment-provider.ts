@@ -11,7 +11,7 @@ import type { Database } from './database.ts';
 
 /**
  * The payment provider, whether the app runs or not. In local mode without a key it is what the sandbox
- * keeps in DATA_DIR, looked at and not touched: the app may be at work on it.
+ * keeps in DATA_DIR, opened for reading only: the app may be writing to it.
  *
  * @throws SettingsError where nothing can be bought
  */

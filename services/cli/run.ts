@@ -2,7 +2,6 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import { modelRegistry } from '#services/models/registry.ts';
@@ -11,7 +10,7 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import { createCommand } from '#services/optimizations/create.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, processRun, withProgress } from '#services/optimizations/routes.ts';
-import { issue } from '#services/optimizations/tasks.ts';
+import { issue } from '#services/optimizations/commands.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { parseInput } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';
@@ -66,13 +65,9 @@ function requestOf(call: CliCall): CreateOptimizationRequest {
 }
 
 async function whoAsks(database: Database, named: string | undefined): Promise<Account> {
-  const { env, bus, clock } = database;
+  const { env } = database;
   if (named === undefined && env.mode === 'local')
-    await prepareDemoAccount({
-      ...database,
-      giveCredits: createGiveCredits(bus, clock),
-      dataDir: env.dataDir,
-    });
+    await prepareDemoAccount({ ...database, dataDir: env.dataDir });
   return personNamed(database, named ?? demoEmail);
 }
 

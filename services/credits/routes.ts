@@ -9,7 +9,7 @@ import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { Problem } from '#services/platform/problem.ts';
-import type { ConsumeCredits, Consumed, Consumption } from './ledger/consume.ts';
+import type { Consumption, Ledger } from './ledger/ledger.ts';
 import { creditEndpoints } from './contract.ts';
 import type { ConsumeReply } from './contract.ts';
 import { readModelCosts } from './model-costs.ts';
@@ -17,7 +17,7 @@ import { readModelCosts } from './model-costs.ts';
 export type CreditRouteDependencies = {
   pool: pg.Pool;
   clock: () => number;
-  consumeCredits: ConsumeCredits;
+  ledger: Pick<Ledger, 'consume'>;
   /** Whether there is such a person, whose account takes commands. */
   takesCommands: (userId: string) => Promise<boolean>;
   withinDailyCap: WithinDailyCap;
@@ -29,8 +29,8 @@ export type CreditRouteDependencies = {
 /** Runs `spend` when the service's daily cap allows it. @throws Problem 403 `daily-cap-reached` */
 type WithinDailyCap = (
   spending: { serviceId: string; commandId: string; credits: number },
-  spend: () => Promise<Consumed>,
-) => Promise<Consumed>;
+  spend: () => ReturnType<Ledger['consume']>,
+) => ReturnType<Ledger['consume']>;
 
 export function creditRoutes(dependencies: CreditRouteDependencies & ServeDependencies) {
   const { pool, clock, packageName } = dependencies;
@@ -82,13 +82,13 @@ export function creditRoutes(dependencies: CreditRouteDependencies & ServeDepend
 }
 
 async function consume(
-  { takesCommands, withinDailyCap, consumeCredits }: CreditRouteDependencies,
+  { takesCommands, withinDailyCap, ledger }: CreditRouteDependencies,
   consumption: Consumption,
 ): Promise<ConsumeReply> {
   const { consumptionId, userId, credits, actor: serviceId, commandId } = consumption;
   if (!(await takesCommands(userId))) throw notFound('There is no such user.');
   const { balance } = await withinDailyCap({ serviceId, commandId, credits }, async () =>
-    consumeCredits(consumption),
+    ledger.consume(consumption),
   );
   return {
     consumption_id: consumptionId,

@@ -4,9 +4,7 @@ import { projections } from '#projections/index.ts';
 import { readSetAside } from '#projections/engine/set-aside.ts';
 import { readMonthUsage } from '#projections/run-usage.ts';
 import { createApp } from './app.ts';
-import { createConsumeCredits } from '#services/credits/ledger/consume.ts';
 import { creditExport } from '#services/credits/export.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { createAfterwards } from '#services/identity/afterwards.ts';
 import { createExporter } from '#services/identity/accounts/export.ts';
 import { createSlowDown } from '#services/identity/slow-down.ts';
@@ -27,8 +25,7 @@ import type { Core } from '#services/core.ts';
 /** The HTTP application over the core: routes, live view and pages. */
 export async function openHttp(context: ProcessContext, core: Core) {
   const { env, log, resources } = context;
-  const { pool, sql, bus, clock } = core;
-  const giveCredits = createGiveCredits(bus, clock);
+  const { pool, sql, clock } = core;
   const isLocal = env.mode === 'local';
   const live = await openLiveView(context, core);
   const dist = join(import.meta.dirname, '../../web/dist');
@@ -48,7 +45,6 @@ export async function openHttp(context: ProcessContext, core: Core) {
     ...live,
     payments: paymentsOf(core),
     packageName,
-    consumeCredits: createConsumeCredits(bus, core.sealer),
     withinDailyCap: createDailyCap(pool, clock),
     takesCommands: async (userId) => (await findUser(sql, userId))?.erasing_at === null,
     exportPerson: createExporter({
@@ -95,5 +91,5 @@ export async function openHttp(context: ProcessContext, core: Core) {
     web: readManifest(dist) ? { dist, isLocal, publicUrl: env.publicUrl } : null,
   });
   const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
-  return { app, hub: live.hub, sockets, giveCredits, afterwards };
+  return { app, hub: live.hub, sockets, afterwards };
 }

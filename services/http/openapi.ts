@@ -47,6 +47,7 @@ export function describeApi(options: { productName: string; publicUrl: string })
       title: `${options.productName} API`,
       version: '1.0.0',
       description: introduction(options),
+      contact: { name: options.productName, url: options.publicUrl },
       license: { name: 'Unlicensed', identifier: 'UNLICENSED' },
     },
     servers: [{ url: `${options.publicUrl}/api` }],
@@ -84,7 +85,7 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     type: 'apiKey',
     in: 'cookie',
     name: cookieName('refresh', publicUrl),
-    description: `Comes from whatever signs in, and anew from each \`POST /auth/refresh\`: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`, which browsers send by themselves and other programs have to; else the answer is 403 \`cross-site\`.`,
+    description: `Set by every call that signs in and replaced by each \`POST /auth/refresh\`: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send that automatically; other programs have to add it, or the answer is 403 \`cross-site\`.`,
   },
 });
 
@@ -95,28 +96,27 @@ const liveDocs = ({ publicUrl }: { publicUrl: string }): Json => ({
 
 const introduction = ({ publicUrl }: { publicUrl: string }) =>
   [
-    'Every answer of success is JSON with its content in `data`, but for the lists that come whole, with',
-    'their `pagination` beside it. Every refusal is `application/problem+json`, and its `code` is stable.',
-    'A method that an address does not take is answered 405 `method-not-allowed`, with `Allow`; an address',
-    'that is too long, 414 `address-too-long`.',
+    'Every successful response is JSON with its content in `data`; paginated lists have their `pagination`',
+    'beside it. Every refusal is `application/problem+json`, and its `code` is stable.',
+    'A method that an address does not take is refused with 405 `method-not-allowed` and `Allow`; an',
+    'address that is too long, with 414 `address-too-long`.',
     'Credits are whole numbers, times are ISO 8601 in UTC, `null` means unknown.',
-    'White space around a text that somebody writes does not count, and no text may hold the character',
-    'NUL. Lengths of texts are counted in UTF-16 units.',
-    'What happens comes by `GET /stream`, and to older clients by a socket of socket.io at the namespace',
-    `\`/optimization\`; [both are described](${publicUrl}/api-docs/live) apart from the calls.`,
+    'White space around a text is removed, and no text may hold the character NUL. Lengths of texts are counted in UTF-16 units.',
+    'Changes arrive by `GET /stream`, and for older clients by socket.io in the namespace',
+    `\`/optimization\`: see [how both are used](${publicUrl}/api-docs/live).`,
   ].join('\n');
 
 const tags = [
-  ['auth', 'Ways in, and sessions'],
+  ['auth', 'Authentication and sessions'],
   ['users', 'The account'],
   ['credits', 'Credits, purchases, plans, refunds and statements'],
   ['optimizations', 'Questions and the runs that answer them'],
   ['recipes', 'Questions to start from'],
-  ['stream', 'What happens, as it happens'],
+  ['stream', 'Changes as they happen'],
   ['avatars', 'Pictures'],
-  ['webhooks', 'What others tell'],
-  ['health', 'Whether it lives, and can work'],
-  ['description', 'What can be asked'],
+  ['webhooks', 'Webhooks'],
+  ['health', 'Liveness and readiness'],
+  ['description', 'The description of the API'],
 ] as const;
 
 // --- one endpoint ---
@@ -128,7 +128,7 @@ function operation(name: string, path: string, endpoint: Endpoint): Json {
     operationId: operationId(name),
     tags: [tagOf(first)],
     summary: endpoint.summary,
-    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    description: endpoint.description,
     security: security[endpoint.access],
     parameters: [
       ...pathFields(path, endpoint),
@@ -164,7 +164,7 @@ const idempotencyKey = (need: 'optional' | 'required') => ({
   name: 'Idempotency-Key',
   in: 'header',
   required: need === 'required',
-  description: 'A repeat with the same key and the same body within 24 hours happens once.',
+  description: 'Repeating a call with the same key and body within 24 hours has no further effect.',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' },
 });
 
@@ -172,7 +172,7 @@ const ifNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of an answer that the caller has kept; 304 while it is still the same.',
+  description: 'The `ETag` of a response that the caller has kept; 304 while it is unchanged.',
   schema: { type: 'string' },
 };
 
@@ -183,7 +183,7 @@ const lastEventId = {
   in: 'header',
   required: false,
   description:
-    'The id heard last: every fact after it comes once, and no snapshot. One that cannot be used gets a snapshot.',
+    'The id of the last event received: every later fact is sent once, without a snapshot. An id that cannot be resumed from gets a snapshot.',
   schema: { type: 'string' },
 };
 
@@ -324,13 +324,13 @@ function refusals(): Json {
 const waits: ReadonlySet<number> = new Set([409, 429, 503]);
 
 const etag = {
-  description: 'Names the answer as it is; to be sent again as `If-None-Match`.',
+  description: 'Identifies this response; send it as `If-None-Match`.',
   schema: { type: 'string' },
 };
 
 const headers = {
   'Retry-After': {
-    description: 'Seconds after which another try makes sense; not on every such refusal.',
+    description: 'Seconds to wait before another try; not on every such refusal.',
     schema: { type: 'integer', minimum: 0 },
   },
 };
@@ -361,9 +361,9 @@ const meanings: Readonly<Record<number, string>> = {
   404: "Not found, or another person's",
   409: 'Conflict',
   413: 'Too large',
-  415: 'Not of a type that is taken',
+  415: 'Unsupported media type',
   429: 'Too many requests',
-  500: 'A fault of ours',
+  500: 'Internal error',
   503: 'Not available right now',
 };
 

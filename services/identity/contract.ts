@@ -47,10 +47,12 @@ export function maskedEmail(email: string): string {
 }
 
 /**
- * What would break a line or turn the direction of the words around a name, wherever it is shown. The
- * joiners that emoji and some scripts are written with are no such thing.
+ * Control characters, line breaks and marks that turn the direction of text would break a line
+ * wherever the name is shown. The joiners of emoji and of some scripts are allowed. Written as code
+ * points, since not every reader of the description knows `\p{…}`.
  */
-const plainName = /^[^\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]*$/u;
+// oxlint-disable-next-line no-control-regex
+const plainName = /^[^\u0000-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]*$/u;
 
 const Name = v.pipe(
   v.string('Full name is required'),
@@ -445,7 +447,9 @@ export type ExportReply = v.InferOutput<typeof ExportReply>;
 /** Ways in, sessions, and a person's own account. */
 export const identityEndpoints = {
   'POST /auth/signup': {
-    summary: 'Signs up',
+    summary: 'Sign up',
+    description:
+      'Creates an account and mails a link that confirms the address. Where confirmation is not required, the response is a session.',
     access: 'everyone',
     body: SignupRequest,
     status: 201,
@@ -453,7 +457,9 @@ export const identityEndpoints = {
     refuses: [409],
   },
   'POST /auth/login': {
-    summary: 'Signs in with a password',
+    summary: 'Sign in with a password',
+    description:
+      'The response holds the access token; the refresh token is a cookie. An unknown address and a wrong password get the same answer.',
     access: 'everyone',
     body: LoginRequest,
     status: 200,
@@ -461,7 +467,7 @@ export const identityEndpoints = {
     refuses: [401, 403],
   },
   'POST /auth/resend-confirmation': {
-    summary: 'Mails another link that confirms the address',
+    summary: 'Mail another confirmation link',
     description: 'The answer is the same whether or not there is an account.',
     access: 'everyone',
     body: ResendRequest,
@@ -469,7 +475,7 @@ export const identityEndpoints = {
     reply: DoneReply,
   },
   'POST /auth/magic-link': {
-    summary: 'Mails a link that signs in',
+    summary: 'Mail a sign-in link',
     description: 'The answer is the same whether or not there is an account.',
     access: 'everyone',
     body: MagicLinkRequest,
@@ -477,7 +483,7 @@ export const identityEndpoints = {
     reply: DoneReply,
   },
   'POST /auth/password/reset-request': {
-    summary: 'Mails a link that leads to a new password',
+    summary: 'Mail a link for a new password',
     description: 'The answer is the same whether or not there is an account.',
     access: 'everyone',
     body: ResetLinkRequest,
@@ -485,7 +491,8 @@ export const identityEndpoints = {
     reply: DoneReply,
   },
   'POST /auth/links/{kind}': {
-    summary: 'Uses a link that was mailed',
+    summary: 'Use a mailed link',
+    description: 'Each link works once. The answer says where to go next.',
     access: 'everyone',
     body: LinkRequest,
     status: 200,
@@ -493,7 +500,9 @@ export const identityEndpoints = {
     refuses: [404, 409],
   },
   'POST /auth/exchange': {
-    summary: 'A session for the one-time pair of a link, or for its code and the verifier',
+    summary: 'Exchange a link for a session',
+    description:
+      'Takes the one-time pair of a link, or its code and the PKCE verifier. Both work once and for at most 60 seconds.',
     access: 'everyone',
     body: ExchangeRequest,
     status: 200,
@@ -501,7 +510,8 @@ export const identityEndpoints = {
     refuses: [401, 409],
   },
   'POST /auth/password/reset': {
-    summary: 'Sets a new password with the ticket of a reset link',
+    summary: 'Set a new password with a reset link',
+    description: 'Takes the ticket of the link. All other sessions end.',
     access: 'everyone',
     body: PasswordResetRequest,
     status: 200,
@@ -509,44 +519,54 @@ export const identityEndpoints = {
     refuses: [409],
   },
   'GET /auth/session': {
-    summary: "The session of the request's cookie; null without one",
+    summary: "The session of the request's cookie",
+    description:
+      'Null without a cookie, or when its session has ended. The refresh token stays the same.',
     access: 'cookie',
     status: 200,
     reply: v.nullable(SessionReply),
     refuses: [403],
   },
   'POST /auth/refresh': {
-    summary: "A fresh access token for the session's cookie",
+    summary: 'Get a new access token',
+    description:
+      'Takes the cookie and replaces it. A replaced cookie that is used again after more than 10 seconds ends its session.',
     access: 'cookie',
     status: 200,
     reply: SessionReply,
   },
   'POST /auth/logout': {
-    summary: 'Ends the session; without one it does nothing',
+    summary: 'End the session',
+    description:
+      'Ends the session of the cookie, of the bearer token, or of both. Without either it changes nothing.',
     access: 'everyone',
     status: 200,
     reply: DoneReply,
   },
   'GET /auth/sessions': {
-    summary: "A person's sessions, newest use first",
+    summary: "List the user's sessions",
+    description: 'Newest use first.',
     access: 'person',
     status: 200,
     reply: v.array(SessionRow),
   },
   'DELETE /auth/sessions/{id}': {
-    summary: 'Ends a session',
+    summary: 'End one session',
+    description: 'Its streams and sockets close within a second.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
   },
   'POST /auth/sessions/end-others': {
-    summary: 'Ends every session but this one',
+    summary: 'End all other sessions',
+    description: 'The session of this call stays.',
     access: 'person',
     status: 200,
     reply: EndedReply,
   },
   'POST /auth/reauthenticate': {
-    summary: 'Proves again who is there, for five minutes',
+    summary: 'Confirm the password',
+    description: 'For five minutes the session may then export or delete the account.',
     access: 'person',
     body: ReauthenticateRequest,
     status: 200,
@@ -554,7 +574,9 @@ export const identityEndpoints = {
     refuses: [409],
   },
   'POST /auth/password/change': {
-    summary: 'Changes the password; other sessions end',
+    summary: 'Change the password',
+    description:
+      'Needs the current password. All other sessions end, outstanding links become void, and the user gets an email.',
     access: 'person',
     body: PasswordChangeRequest,
     status: 200,
@@ -562,23 +584,34 @@ export const identityEndpoints = {
     refuses: [409],
   },
   'POST /auth/email/change': {
-    summary: 'Asks for another address, which has to be confirmed first',
+    summary: 'Change the email address',
+    description:
+      'Needs the password. The address changes only when the link in the mail to the new address is used.',
     access: 'person',
     body: EmailChangeRequest,
     status: 200,
     reply: DoneReply,
     refuses: [409],
   },
-  'GET /users/me': { summary: 'The profile', access: 'person', status: 200, reply: Profile },
+  'GET /users/me': {
+    summary: 'The profile',
+    description: 'The profile of the signed-in user.',
+    access: 'person',
+    status: 200,
+    reply: Profile,
+  },
   'PATCH /users/me': {
-    summary: 'Changes the profile',
+    summary: 'Change the profile',
+    description: 'Changes the fields that are sent and no others.',
     access: 'person',
     body: ProfileChange,
     status: 200,
     reply: Profile,
   },
   'DELETE /users/me': {
-    summary: 'Deletes the account',
+    summary: 'Delete the account',
+    description:
+      'Needs the password, or a sign-in of the last five minutes. Runs are cancelled, plans end, what can be refunded is refunded, and all texts are erased.',
     access: 'person',
     body: DeleteAccountRequest,
     status: 200,
@@ -586,14 +619,16 @@ export const identityEndpoints = {
     refuses: [403, 409],
   },
   'GET /users/me/export': {
-    summary: 'Everything that is kept about the person',
+    summary: 'Export all data of the account',
+    description: 'Needs a sign-in of the last five minutes.',
     access: 'person',
     status: 200,
     reply: ExportReply,
     refuses: [403],
   },
   'PUT /users/me/avatar': {
-    summary: 'Sets the picture: the file itself is the body',
+    summary: 'Set the picture',
+    description: 'The file itself is the body.',
     access: 'person',
     sends: pictureTypes,
     status: 200,
@@ -601,15 +636,17 @@ export const identityEndpoints = {
     refuses: [413, 415],
   },
   'DELETE /users/me/avatar': {
-    summary: 'Removes the picture',
+    summary: 'Remove the picture',
+    description: 'Without a picture it changes nothing.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
   },
   'GET /avatars/{id}': {
     summary: 'A picture',
+    description: 'Public, because its address cannot be guessed.',
     access: 'everyone',
     status: 200,
-    files: pictureTypes,
+    files: ['image/webp'],
   },
 } as const satisfies EndpointList;

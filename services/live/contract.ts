@@ -118,7 +118,9 @@ export const Stale = v.object({
 /** What happens, as it happens. */
 export const liveEndpoints = {
   'GET /stream': {
-    summary: 'Facts as they happen, as server-sent events',
+    summary: 'Changes as server-sent events',
+    description:
+      'A snapshot first, then every change of the balance and of runs. With `Last-Event-ID`, only what came after that event.',
     access: 'person',
     query: StreamQuery,
     status: 200,

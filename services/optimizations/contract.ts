@@ -225,7 +225,7 @@ export const Usage = v.object({
   resets_at: v.pipe(
     Time,
     v.description(
-      'When the count begins anew: the first moment of the next month, ISO 8601 in UTC',
+      'When the count starts again: the first moment of the next month, ISO 8601 in UTC',
     ),
   ),
   bonus_used: v.pipe(
@@ -593,38 +593,40 @@ export type Optimization = v.InferOutput<typeof Optimization>;
 /** Questions, the runs that answer them, and what a run costs. */
 export const optimizationEndpoints = {
   'GET /optimizations/strategies': {
-    summary: 'The strategies, with their seats and prices',
+    summary: 'List the strategies',
+    description: 'With their seats and prices.',
     access: 'everyone',
     status: 200,
     reply: StrategiesReply,
   },
   'POST /optimizations/estimate': {
-    summary: 'What a run would cost',
+    summary: 'Estimate a run',
+    description:
+      'The price in credits, the expected time and the cost of the models. Nothing is stored.',
     access: 'person',
     body: EstimateRequest,
     status: 200,
     reply: EstimateReply,
   },
   'GET /optimizations/usage': {
-    summary: "The runs of this UTC month against the plan's limit",
+    summary: "This month's runs and the plan's limit",
     description:
-      'The limit (−1 is unlimited) blocks only runs that bonus credits would pay for; `bonus_used` counts those. The figures follow the events by a moment: `as_of` says up to when they hold everything, usually now or a few seconds ago.',
+      'The limit (−1 is unlimited) blocks only runs that bonus credits would pay for; `bonus_used` counts those. Months are UTC. `as_of` says up to when the figures are complete, usually a few seconds ago.',
     access: 'person',
     status: 200,
     reply: Usage,
   },
   'GET /users/me/stats': {
-    summary: "How the person's runs went",
-    description:
-      'The figures follow the events by a moment: `as_of` says up to when they hold everything, usually now or a few seconds ago.',
+    summary: "Figures about the user's runs",
+    description: '`as_of` says up to when the figures are complete, usually a few seconds ago.',
     access: 'person',
     status: 200,
     reply: DashboardStats,
   },
   'GET /optimizations': {
-    summary: 'Runs, newest first unless told otherwise',
+    summary: 'List runs, newest first by default',
     description:
-      'A search (`q`) finds runs whose title or question has all of its words. It looks through the newest 1,000 that the other filters leave.',
+      'A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
     access: 'person',
     query: RunsQuery,
     isConditional: true,
@@ -632,7 +634,8 @@ export const optimizationEndpoints = {
     whole: OptimizationList,
   },
   'POST /optimizations': {
-    summary: 'Writes down a question; nothing is spent before it is processed',
+    summary: 'Create a run',
+    description: 'Stores the question as a draft. No credits are held before it is processed.',
     access: 'person',
     body: CreateOptimizationRequest,
     status: 201,
@@ -642,15 +645,16 @@ export const optimizationEndpoints = {
   },
   'GET /optimizations/{id}': {
     summary: 'One run in full',
+    description: 'With its seats, its progress and, at the end, its result.',
     access: 'person',
     isConditional: true,
     status: 200,
     reply: Optimization,
   },
   'PATCH /optimizations/{id}': {
-    summary: 'Gives a run another title',
+    summary: 'Rename a run',
     description:
-      'At most 50 times; after that the answer is 409 `too-many-renames`. The same title again is no change.',
+      'At most 50 times; after that the answer is 409 `too-many-renames`. Sending the same title changes nothing.',
     access: 'person',
     body: RenameRequest,
     status: 200,
@@ -659,9 +663,9 @@ export const optimizationEndpoints = {
     idempotencyKey: 'optional',
   },
   'DELETE /optimizations/{id}': {
-    summary: 'Takes an ended run or a draft out of sight; its texts are erased 30 days later',
+    summary: 'Delete an ended run or a draft',
     description:
-      'A run that is under way is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
+      'Hides the run; its texts are erased 30 days later. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
@@ -669,9 +673,9 @@ export const optimizationEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /optimizations/{id}/restore': {
-    summary: 'Brings a deleted run back, within 30 days',
+    summary: 'Restore a deleted run within 30 days',
     description:
-      'A draft comes back as a cancelled run. Later than that the answer is 404. After 25 times it is 409 `too-many-restores`.',
+      'A draft comes back as a cancelled run. After 30 days the answer is 404; after 25 restores it is 409 `too-many-restores`.',
     access: 'person',
     status: 200,
     reply: Optimization,
@@ -679,7 +683,8 @@ export const optimizationEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /optimizations/{id}/process': {
-    summary: 'Holds the price and starts the run',
+    summary: 'Start a run',
+    description: 'Holds the price and starts. A repeat for a run that has started changes nothing.',
     access: 'person',
     status: 202,
     reply: Optimization,
@@ -687,7 +692,8 @@ export const optimizationEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /optimizations/{id}/cancel': {
-    summary: 'Stops a run; what no model was called for is given back',
+    summary: 'Cancel a run',
+    description: 'The credits of calls that were not made are returned. A repeat changes nothing.',
     access: 'person',
     status: 202,
     reply: Optimization,

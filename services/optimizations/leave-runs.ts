@@ -1,6 +1,6 @@
 import { openRunsOf, shownRunsOf } from '#projections/optimization-list.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { issue, settleRun } from './tasks.ts';
+import { issue, settleRun } from './commands.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { OptimizationDependencies } from './tasks.ts';
  */
 export type LeavingDependencies = Pick<
   OptimizationDependencies,
-  'pool' | 'bus' | 'holds' | 'readState' | 'clock'
+  'pool' | 'bus' | 'ledger' | 'readState' | 'clock'
 >;
 
 /**

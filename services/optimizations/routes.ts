@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { costSince, newestRuns, ownerOfRun, readRunPage } from '#projections/optimization-list.ts';
 import type { RunChoice, RunRow } from '#projections/optimization-list.ts';
-import type { Holds, Price } from '#services/credits/ledger/holds.ts';
+import type { Ledger, Price } from '#services/credits/ledger/ledger.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { notFound } from '#services/platform/http/http.ts';
@@ -23,7 +23,7 @@ import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import type { RunState } from './run/state.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
-import { issue, issueStart } from './tasks.ts';
+import { issue, startRun } from './commands.ts';
 import { describeRun, erased, summarize } from './reading/describe.ts';
 import { withStreamed } from './reading/view.ts';
 import type { RunView } from './reading/view.ts';
@@ -34,7 +34,7 @@ import type { UsageDependencies } from './usage.ts';
 export type OptimizationRouteDependencies = Seating & {
   pool: pg.Pool;
   bus: CommandBus;
-  holds: Holds;
+  ledger: Ledger;
   readRun: ReadRun;
   /** Counts a run for the recipe that it was begun from. */
   recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
@@ -189,8 +189,8 @@ export async function processRun(
     );
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
-  await dependencies.holds.reserve({ ...asked, runId, actor: userId });
-  await issueStart(dependencies, runId, 'http');
+  await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
+  await startRun(dependencies, runId, state, 'http');
 }
 
 /** What a run of this price, started now, would be refused with; null for nothing. */
@@ -200,12 +200,12 @@ export async function startRefusal(
   credits: number,
 ): Promise<Problem | null> {
   const asked = await priceOfRun(dependencies, userId, credits);
-  return asked instanceof Problem ? asked : dependencies.holds.refusal(asked);
+  return asked instanceof Problem ? asked : dependencies.ledger.refusal(asked);
 }
 
 type StartDependencies = Pick<
   OptimizationRouteDependencies,
-  'pool' | 'holds' | 'clock' | 'monthlyLimitOf' | 'dailyCostLimitUsd'
+  'pool' | 'ledger' | 'clock' | 'monthlyLimitOf' | 'dailyCostLimitUsd'
 >;
 
 /**

@@ -3,7 +3,8 @@ import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { RunState } from './run/state.ts';
 import { forgetJob, owedJobs } from './run/reactions.ts';
-import { addJob, issue } from './tasks.ts';
+import { issue } from './commands.ts';
+import { addJob } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 import { streamOf } from './run/events.ts';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { readUntil } from '#projections/engine/checkpoint.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
-import type { Holds } from '#services/credits/ledger/holds.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import type { optimizationEndpoints, Usage } from './contract.ts';
@@ -12,7 +12,7 @@ export type UsageDependencies = StatsDependencies & {
   pool: pg.Pool;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
-  holds: Pick<Holds, 'available'>;
+  ledger: Pick<Ledger, 'available'>;
   clock: () => number;
 };
 
@@ -24,7 +24,7 @@ export function usageHandlers(dependencies: UsageDependencies) {
 }
 
 async function readUsage(
-  { pool, monthlyLimitOf, holds, clock }: UsageDependencies,
+  { pool, monthlyLimitOf, ledger, clock }: UsageDependencies,
   userId: string,
 ): Promise<Usage> {
   const now = new Date(clock());
@@ -33,7 +33,7 @@ async function readUsage(
   const [used, limit, available] = await Promise.all([
     readMonthUsage(pool, userId, month),
     monthlyLimitOf(userId),
-    holds.available(userId),
+    ledger.available(userId),
   ]);
   return {
     current_month: used.runs,

@@ -402,14 +402,16 @@ export const ReceivedReply = v.object({ received: v.literal(true) });
 /** Buying credits, plans, getting money back, and the statement of it all. */
 export const paymentEndpoints = {
   'GET /credits/packages': {
-    summary: 'What can be bought',
+    summary: 'List what can be bought',
+    description: 'One-time packages and monthly plans, with their prices.',
     access: 'everyone',
     cacheSeconds: 300,
     status: 200,
     reply: v.array(Package),
   },
   'POST /credits/create-checkout-session': {
-    summary: 'Begins a purchase; the answer names the page to pay on',
+    summary: 'Begin a purchase',
+    description: 'The answer names the page of the payment provider to pay on.',
     access: 'person',
     body: CheckoutRequest,
     status: 201,
@@ -418,7 +420,8 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /credits/purchase': {
-    summary: 'The same under its older name',
+    summary: 'Begin a purchase (older name)',
+    description: 'The same as `POST /credits/create-checkout-session`.',
     access: 'person',
     body: CheckoutRequest,
     status: 201,
@@ -427,7 +430,8 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /credits/create-payment-intent': {
-    summary: 'Begins a purchase that another client pays by itself',
+    summary: 'Begin a purchase that the client pays itself',
+    description: 'For one-time packages. `client_secret` is for the payment library of the client.',
     access: 'person',
     body: PaymentIntentRequest,
     status: 201,
@@ -436,21 +440,24 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'GET /credits/checkout-sessions/{id}': {
-    summary: 'What became of a checkout',
-    description: 'While it is open, the payment provider is asked.',
+    summary: 'The state of a checkout',
+    description: 'While the checkout is open, the payment provider is asked.',
     access: 'person',
     status: 200,
     reply: CheckoutState,
   },
   'GET /credits/purchases': {
-    summary: 'What was bought, newest first, and what of it can be refunded',
+    summary: "List the user's purchases",
+    description: 'Newest first, each with its refunds and what can still be refunded.',
     access: 'person',
     query: PurchasesQuery,
     status: 200,
     reply: v.array(Purchase),
   },
   'POST /credits/purchases/{id}/refund': {
-    summary: 'Asks for the money of what was not used',
+    summary: 'Request a refund',
+    description:
+      'Pays back what was not used, to the original means of payment. With `credits`, the request is refused with 409 `refund-changed` when another amount is due.',
     access: 'person',
     body: RefundRequest,
     status: 201,
@@ -459,7 +466,9 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /credits/purchases/{id}/forget': {
-    summary: 'Gives up a purchase that was not paid',
+    summary: 'Give up an unpaid purchase',
+    description:
+      'Ends the checkout at the payment provider. What was paid in the meantime is credited.',
     access: 'person',
     status: 200,
     reply: ForgetReply,
@@ -467,12 +476,15 @@ export const paymentEndpoints = {
   },
   'GET /credits/plan': {
     summary: 'The plan and its tier',
+    description: '`plan` is null when the user never had one.',
     access: 'person',
     status: 200,
     reply: Plan,
   },
   'POST /credits/plan': {
-    summary: 'Changes, cancels or resumes the plan',
+    summary: 'Change, cancel or resume the plan',
+    description:
+      'A change or cancellation takes effect at the end of the paid period; a plan that is past due ends at once.',
     access: 'person',
     body: PlanRequest,
     status: 200,
@@ -480,7 +492,8 @@ export const paymentEndpoints = {
     refuses: [409, 503],
   },
   'POST /credits/portal-session': {
-    summary: "The payment provider's own pages about cards and invoices",
+    summary: "A link to the payment provider's pages",
+    description: 'There the user manages cards and invoices.',
     access: 'person',
     body: PortalRequest,
     status: 201,
@@ -488,7 +501,8 @@ export const paymentEndpoints = {
     refuses: [409, 503],
   },
   'GET /credits/statements': {
-    summary: 'The months that have a statement, newest first',
+    summary: 'List the months that have a statement',
+    description: 'Newest first.',
     access: 'person',
     status: 200,
     reply: StatementMonths,
@@ -504,8 +518,9 @@ export const paymentEndpoints = {
     files: ['text/csv'],
   },
   'POST /webhooks/stripe': {
-    summary: 'Where the payment provider tells what happened',
-    description: 'What counts is its signature over the body, in the header `Stripe-Signature`.',
+    summary: 'Receive a webhook event',
+    description:
+      'Called by the payment provider. The proof is its signature over the body, in the header `Stripe-Signature`.',
     access: 'everyone',
     sends: ['application/json'],
     status: 200,

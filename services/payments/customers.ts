@@ -7,7 +7,7 @@ import { ProviderRefused } from './provider.ts';
 /**
  * Asks the provider for something on behalf of a person, who is introduced first. One whom it does not
  * know any more, because the customer was deleted there or is of another of its accounts, is introduced
- * anew, once.
+ * again, once.
  *
  * @throws Problem 409 `account-closed`
  */
@@ -51,8 +51,8 @@ export async function requirePerson(
 /**
  * Two calls at once introduce the same person under the same key and hear of the same customer, so the
  * second row repeats both columns of the first; should the provider make two of it all the same, the later
- * one is taken back. That it is done is written down before: whoever is killed in the middle, or never
- * hears the answer, may have left a customer whom an erasure has to find.
+ * one is taken back. The attempt is written down first: a process that is killed
+ * in the middle, or loses the answer, may have left a customer whom an erasure has to find.
  */
 async function introduce(
   dependencies: PaymentDependencies,
@@ -62,17 +62,17 @@ async function introduce(
   const { provider } = dependencies;
   const { email, name } = await requirePerson(dependencies, userId);
   const introduction = await beginIntroduction(dependencies, userId);
-  const told = { userId, email, name, replaces };
-  const created = await provider.createCustomer(told).catch(async (error: unknown) => {
+  const customer = { userId, email, name, replaces };
+  const created = await provider.createCustomer(customer).catch(async (error: unknown) => {
     if (hasMadeNone(error)) await endIntroductions(dependencies, [introduction]);
     throw error;
   });
   await keepCustomer(dependencies, userId, { created, replaces });
   const kept = await knownCustomer(dependencies, userId);
   if (kept === null) {
-    // Erased meanwhile; or the customer is somebody else's, and nothing may be sold to them.
+    // Erased meanwhile; or the customer is another user's, and nothing may be sold to them.
     await requirePerson(dependencies, userId);
-    throw new Error('The provider knows somebody else as this person');
+    throw new Error('The provider knows another user as this person');
   }
   if (kept !== created) await provider.deleteCustomer(created);
   await endIntroductions(dependencies, [introduction]);
@@ -105,14 +105,14 @@ function hasMadeNone(error: unknown): boolean {
   return isUnavailable || error instanceof ProviderRefused;
 }
 
-/** So long whoever introduces somebody may still be at it, with all repeats of the call. */
+/** So long a customer may still be in the making, with all repeats of the call. */
 const introductionMs = 120_000;
 /** Of two clocks one may be ahead. */
 const skewMs = 600_000;
 
 /**
  * Takes from the provider whatever it knows of a person: the customer that we have the id of, and those
- * of introductions whose end nobody saw. False while one may still be under way.
+ * of introductions whose end is unknown. False while one may still be under way.
  */
 export async function forgetCustomers(
   dependencies: PaymentDependencies,

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
@@ -10,7 +10,7 @@ export type PaymentDependencies = {
   pool: pg.Pool;
   /** Where no payments can be made it refuses every call with 503 `payments-unavailable`. */
   provider: PaymentProvider;
-  paid: PaidCredits;
+  ledger: Ledger;
   /** Milliseconds since 1970. */
   clock: () => number;
   queueMail: QueueMail;
@@ -20,9 +20,9 @@ export type PaymentDependencies = {
   sendsMail: boolean;
   /** Where notices to the operator go; null where none is set. */
   contactEmail: string | null;
-  /** As the provider is told who pays; null for nobody and for whoever is being erased. */
+  /** Who pays, as the provider gets it; null for an account that is gone or being erased. */
   billedPerson: (userId: string) => Promise<{ email: string; name: string } | null>;
-  /** False with test keys: whatever is bought, nobody pays. Mails about money say so. */
+  /** False with test keys: no money moves. Emails about money say so. */
   movesMoney: boolean;
   publicUrl: string;
   productName: string;
@@ -31,9 +31,9 @@ export type PaymentDependencies = {
 };
 
 /**
- * What is done about one kind of delivery, in any order and any number of times; the answer is what
- * it came to, in one word. It reads the object from the provider and never trusts the delivery.
+ * Processes one type of webhook event, in any order and any number of times; the answer is the outcome
+ * in one word. It reads the object from the provider and never trusts the event.
  */
-export type WebhookHandler = (delivery: StoredWebhookEvent) => Promise<string>;
+export type WebhookHandler = (event: StoredWebhookEvent) => Promise<string>;
 export type StoredWebhookEvent = WebhookEvent & { receivedAt: number };
 export type WebhookHandlers = Readonly<Record<string, WebhookHandler>>;

@@ -17,12 +17,12 @@ import type { EmailContent } from '#services/platform/mail/layout.ts';
 /**
  * What of payments has to end with an account, in the order in which it is called: what could still be
  * paid, what is unused and was bought in the last 30 days, what the provider knows of the person. Each
- * may be repeated, and is false while the provider is away or still at it. The provider is asked only
+ * may be repeated, and is false while the provider is unavailable or not done. The provider is asked only
  * where there is something to end, so that people can be erased where there are no payments at all.
  */
 const actor = 'system:erasure';
 
-/** Nobody can pay any more for what this person set out to buy, but for what a bank has in hand. */
+/** Nothing that this person set out to buy can be paid any more, but for what a bank has in hand. */
 export async function endCheckouts(
   dependencies: PaymentDependencies,
   userId: string,
@@ -51,7 +51,7 @@ async function endCheckout(
     }
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error;
-    // It cannot be ended while somebody is paying it; one that is not there needs no end.
+    // It cannot be ended while it is being paid; one that is not there needs no end.
     if (error.code !== 'resource_missing') return false;
   }
   // Should it be paid all the same, it is granted into a closed account, which asks it back at once.
@@ -71,27 +71,27 @@ export async function endPlans(
 }
 
 /**
- * Asks back whatever the person could have asked back, and goes on when the provider has taken it: the
+ * Asks back whatever the person could have asked back, and continues when the provider has it: the
  * bank may need days. Also of a closed account, for what was paid in the last moment.
  */
 export async function refundUnused(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<boolean> {
-  const { paid, clock } = dependencies;
-  const before = await paid.readAccount(userId);
+  const { ledger, clock } = dependencies;
+  const before = await ledger.readAccount(userId);
   for (const lot of before.lots) {
-    if ('refusal' in paid.refundOffer(before, lot, clock())) continue;
+    if ('refusal' in ledger.refundOffer(before, lot, clock())) continue;
     const { lotId } = lot;
     const requestedAt = new Date(clock()).toISOString();
     const refundId = newId('ref', clock());
     if (lot.purchaseId !== null)
       await checkSoon(dependencies.pool, lot.purchaseId, new Date(clock()));
     await unlessTaken(async () =>
-      paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor }),
+      ledger.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor }),
     );
   }
-  const { refunds } = await paid.readAccount(userId);
+  const { refunds } = await ledger.readAccount(userId);
   return whileAnswered(async () => {
     for (const [refundId, { status }] of Object.entries(refunds))
       if (status === 'pending') await sendOrLeave(dependencies, { userId, refundId });
@@ -99,7 +99,7 @@ export async function refundUnused(
   });
 }
 
-/** What the provider refuses for now stays pending, and the sweeper goes on to ask for it. */
+/** What the provider refuses for now stays pending, and the sweeper asks for it again. */
 async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund): Promise<void> {
   try {
     await settleRefund(dependencies, named);
@@ -108,7 +108,7 @@ async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund
     const { userId, refundId } = named;
     dependencies.log.warn(
       { user_id: userId, resource_id: refundId, code: error.code },
-      'A refund of somebody who goes is sent later',
+      'A refund of an account that is closed is sent later',
     );
   }
 }
@@ -123,32 +123,32 @@ async function unlessTaken(ask: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Names what is paid back of each purchase of somebody who goes; null when nothing is. What a bank turned
+ * Names what is paid back of each purchase of a closed account; null when nothing is. What a bank turned
  * down before is asked for again later, and so is not promised.
  */
 export async function refundsEmail(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<EmailContent | null> {
-  const { lots, refunds } = await dependencies.paid.readAccount(userId);
+  const { lots, refunds } = await dependencies.ledger.readAccount(userId);
   const asked = await askedByErasure(dependencies, userId);
   const paidBack = Object.entries(refunds)
     .filter(([id, { status }]) => status === 'pending' || (asked.has(id) && status !== 'failed'))
     .map(([, refund]) => refund);
-  const told: Parameters<typeof accountRefundsEmail>[0][number][] = [];
+  const refunded: Parameters<typeof accountRefundsEmail>[0][number][] = [];
   for (const lot of lots) {
     // What a run gave back in the last moment is asked for apart from the rest of its purchase.
     const parts = paidBack.filter(({ lotId }) => lotId === lot.lotId);
     const [part] = parts;
     if (part === undefined) continue;
     const amountMinor = parts.reduce((sum, each) => sum + each.amountMinor, 0);
-    told.push({
+    refunded.push({
       credits: parts.reduce((sum, each) => sum + each.credits, 0),
       amount: moneyText(amountMinor, part.currency),
       packageName: await packageNameOf(dependencies, lot),
     });
   }
-  return told.length === 0 ? null : accountRefundsEmail(told, dependencies);
+  return refunded.length === 0 ? null : accountRefundsEmail(refunded, dependencies);
 }
 
 /** The ledger's event says why a refund was asked for. */

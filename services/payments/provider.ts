@@ -5,11 +5,11 @@
  *
  * Calls that write carry a key: the same key twice is done once, for at least 24 hours.
  *
- * @throws Problem 503 `payment-provider` (with Retry-After) when it is away or refuses for now;
+ * @throws Problem 503 `payment-provider` (with Retry-After) when it is unavailable or refuses for now;
  *   `ProviderRefused` when it says no for good; anything else is a fault.
  */
 export type PaymentProvider = {
-  /** `replaces` is the one that it knows no more: under the same key it would tell of that one again. */
+  /** `replaces` is one that it no longer knows: under the same key it would return that one again. */
   createCustomer(customer: {
     userId: string;
     email: string;
@@ -34,7 +34,7 @@ export type PaymentProvider = {
     userId: string;
   }): Promise<RefundView>;
   retrieveRefund(providerRefundId: string): Promise<RefundView | null>;
-  /** All refunds of one payment, whoever made them. */
+  /** All refunds of one payment, ours and the bank's. */
   listRefunds(intentId: string): Promise<RefundView[]>;
   retrieveInvoice(invoiceId: string): Promise<InvoiceView | null>;
   retrieveSubscription(subscriptionId: string): Promise<SubscriptionView | null>;
@@ -55,7 +55,7 @@ export type PaymentProvider = {
   retrieveFraudWarning(warningId: string): Promise<FraudWarningView | null>;
   createPortal(portal: { customerId: string; returnUrl: string }): Promise<{ url: string }>;
   /**
-   * The delivery in `body`, when one of the secrets signed it within the last 300 s.
+   * The webhook event in `body`, when one of the secrets signed it within the last 300 s.
    * @throws Problem 400 `bad-signature`; `bad-webhook-event` for what is signed and no event
    */
   readWebhookEvent(body: string, signature: string | undefined): Promise<WebhookEvent>;
@@ -171,7 +171,7 @@ export type InvoiceView = {
   customerId: string | null;
   /** From the subscription's metadata. */
   userId: string | null;
-  /** Of the price on its line; null when it is none of ours. */
+  /** Of the price on its line; null when it is not ours. */
   packageId: string | null;
   /**
    * What was agreed for that price, without tax, as its name says: today's price of the package may be
@@ -226,7 +226,7 @@ export type DisputeView = {
   /** As the provider names it; new ones appear. */
   status: string;
   /**
-   * What it means for us. Unknown statuses count as `withdrawn` while money is away from us, and as
+   * What it means for us. Unknown statuses count as `withdrawn` while the money is withdrawn, and as
    * `inquiry` otherwise.
    */
   stage: 'inquiry' | 'withdrawn' | 'won' | 'lost' | 'closed';

@@ -15,7 +15,7 @@ import type { CheckoutReply, CheckoutState } from './contract.ts';
 import type { PaymentDependencies } from './dependencies.ts';
 import { planHandlers } from './plans/routes.ts';
 import { forgetHandlers } from './purchases/forget-routes.ts';
-import { fulfil } from './settle/fulfil.ts';
+import { fulfilForPage } from './settle/fulfil.ts';
 import { findPurchase } from './purchases/rows.ts';
 import type { PurchaseRow } from './purchases/rows.ts';
 import { isReceiptMailed } from './purchases/receipts.ts';
@@ -107,7 +107,7 @@ async function latest(
   const { user_id: userId } = row;
   if ((await dependencies.rateLimits.count('checkout-state', userId, { userId })) > 0) return row;
   try {
-    return (await fulfil(dependencies, { purchaseId: row.id })).purchase ?? row;
+    return (await fulfilForPage(dependencies, row.id)) ?? row;
   } catch (error) {
     if (!(error instanceof Problem && error.status === 503)) throw error;
     dependencies.log.warn(
@@ -122,9 +122,9 @@ async function stateOf(
   dependencies: PaymentRouteDependencies,
   row: PurchaseRow,
 ): Promise<CheckoutState> {
-  const { pool, paid } = dependencies;
+  const { pool, ledger } = dependencies;
   const lotId = await lotOf(pool, row);
-  const { settlements } = await paid.readAccount(row.user_id);
+  const { settlements } = await ledger.readAccount(row.user_id);
   return {
     session_id: row.session_id ?? '',
     purchase_id: row.id,

@@ -1,7 +1,7 @@
 import { Problem } from '#services/platform/problem.ts';
 import type { PaymentProvider } from './provider.ts';
 
-/** Where there is no key: nothing can be bought, and whoever tries is told so. */
+/** Where there is no key: nothing can be bought, and each call says so. */
 export const unavailableProvider: PaymentProvider = {
   createCustomer: refuse,
   findCustomers: refuse,

@@ -10,12 +10,12 @@ import { fulfil } from './settle/fulfil.ts';
 import type { WebhookEvent } from './provider.ts';
 
 /**
- * What the provider tells, in two steps. It is stored with a job and answered at once, since the
- * provider waits for nobody and counts what is slow as not delivered. The job reads what it is about
- * from the provider and does what is to be done; a delivery that comes again changes nothing.
+ * Webhook events, in two steps. An event is stored with a job and answered at once, since the provider
+ * counts a slow answer as a failure. The job reads the object from the provider and settles its payment;
+ * an event that arrives again changes nothing.
  */
 
-/** Stores a delivery and its job in one statement. False when it had come before. */
+/** Stores an event and its job in one statement. False when it had arrived before. */
 export async function acceptWebhookEvent(
   client: Queryable,
   { eventId, type, objectId, createdAt }: WebhookEvent,
@@ -34,21 +34,21 @@ export async function acceptWebhookEvent(
   return rowCount === 1;
 }
 
-/** Works one delivery that was stored. What fails is thrown, and the queue tries it again. */
+/** Processes one event that was stored. What fails is thrown, and the queue tries it again. */
 export async function processWebhookEvent(
   { pool, clock, log }: Pick<PaymentDependencies, 'pool' | 'clock' | 'log'>,
   handlers: WebhookHandlers,
   eventId: string,
 ): Promise<void> {
-  const delivery = await openWebhookEvent(pool, eventId);
-  if (delivery === null) return;
-  const handler = Object.hasOwn(handlers, delivery.type) ? handlers[delivery.type] : undefined;
-  const outcome = handler === undefined ? 'ignored' : await handler(delivery);
+  const event = await openWebhookEvent(pool, eventId);
+  if (event === null) return;
+  const handler = Object.hasOwn(handlers, event.type) ? handlers[event.type] : undefined;
+  const outcome = handler === undefined ? 'ignored' : await handler(event);
   await pool.query(
     `update stripe_event set processed_at = $2, outcome = $3 where id = $1 and processed_at is null`,
     [eventId, new Date(clock()), outcome],
   );
-  log.info({ event_id: eventId, event_type: delivery.type, outcome }, 'A delivery was worked');
+  log.info({ event_id: eventId, event_type: event.type, outcome }, 'A webhook event was processed');
 }
 
 async function openWebhookEvent(

@@ -114,7 +114,7 @@ export type Endpoint = {
   /** One line, for the description. */
   summary: string;
   /** What the line leaves out, as Markdown. */
-  description?: string;
+  description: string;
   access: Access;
   /** The fields of the path, each a text; only named when they have a format. */
   path?: Schema;
@@ -153,18 +153,22 @@ export const HealthReply = v.object({ status: v.literal('ok'), version: v.string
 export const platformEndpoints = {
   'GET /openapi.json': {
     summary: 'This description',
+    description: 'OpenAPI 3.1, generated from the schemas that requests are parsed with.',
     access: 'everyone',
     status: 200,
     whole: v.looseObject({ openapi: v.literal('3.1.0') }),
   },
   'GET /health': {
-    summary: 'The process lives',
+    summary: 'Liveness',
+    description: 'Answers as long as the process runs. Nothing else is checked.',
     access: 'everyone',
     status: 200,
     reply: HealthReply,
   },
   'GET /ready': {
-    summary: 'It can do its work; 503 with the same answer when it cannot',
+    summary: 'Readiness',
+    description:
+      'Checks the database, its migrations, the delay of the event reader and the worker. 503 with the same body when one of them fails.',
     access: 'everyone',
     status: 200,
     reply: ReadyReply,

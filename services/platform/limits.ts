@@ -45,24 +45,6 @@ export const healthLimits = {
   databaseUnavailableMs: 60_000,
 } as const;
 
-/** Mails (`mail.ts`, `mail-transport.ts`). */
-export const mailLimits = {
-  /** Tries of one mail; the queue waits longer after each, about four days in all. */
-  attempts: 25,
-  /** Connections to the mail server, in each worker process. */
-  connections: 2,
-  connectMs: 10_000,
-  greetingMs: 10_000,
-  /** Without a word from the server. */
-  silenceMs: 60_000,
-  /** So long mails that are being handed over may end when the process does. */
-  drainMs: 4_000,
-  /** Rows of mails that have ended are kept; what the mails said is not. */
-  keptDays: 30,
-  /** Rows that go at a time. */
-  purgePage: 1_000,
-} as const;
-
 /** Payments: what the provider tells, and who looks after what it does not (`services/payments`). */
 export const purchaseLimits = {
   /** Jobs at a time in each worker process; each may wait for the provider. */
@@ -74,11 +56,7 @@ export const purchaseLimits = {
   deliveryAttempts: 25,
   /** So long a purchase is left to its person before the provider is asked about it. */
   sweepAfterMs: 600_000,
-  /** Whoever looks at their purchases has the newest open ones asked about: so many, so long, so often. */
-  lookedAtOnce: 3,
-  lookedAtMs: 2_000,
-  lookedAgainMs: 30_000,
-  /** Purchases, and deliveries that nobody works on, in one pass. */
+  /** Payments, and webhook events without a job, in one pass. */
   sweepAtOnce: 20,
   /** Between two questions about one purchase: a quarter of its age, within these. */
   askAgainMs: 300_000,

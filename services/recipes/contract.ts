@@ -142,22 +142,24 @@ export const RecipeDeleted = v.object({ id: RecipeId, deleted: v.literal(true) }
 /** Questions to start from. */
 export const recipeEndpoints = {
   'GET /recipes': {
-    summary: 'The recipes that come with the service',
+    summary: 'List the built-in recipes',
+    description: 'Questions to start from, by page.',
     access: 'person',
     query: RecipeQuery,
     status: 200,
     whole: RecipeList,
   },
   'GET /recipes/me': {
-    summary: 'Recipes of one’s own, newest first',
+    summary: "List the user's own recipes",
+    description: 'Newest first, by page.',
     access: 'person',
     query: RecipeQuery,
     status: 200,
     whole: RecipeList,
   },
   'POST /recipes': {
-    summary: 'Writes down a recipe',
-    description: 'At most 100 of one person; one more is refused with 409 `too-many-recipes`.',
+    summary: 'Create a recipe',
+    description: 'A user has at most 100; one more is refused with 409 `too-many-recipes`.',
     access: 'person',
     body: RecipeRequest,
     status: 201,
@@ -166,14 +168,15 @@ export const recipeEndpoints = {
     idempotencyKey: 'optional',
   },
   'GET /recipes/{id}': {
-    summary: 'One recipe, ours or one’s own',
+    summary: 'One recipe',
+    description: "A built-in one or the user's own.",
     access: 'person',
     status: 200,
     reply: Recipe,
   },
   'PATCH /recipes/{id}': {
-    summary: 'Changes a recipe of one’s own',
-    description: 'Those that come with the service cannot be changed: 403 `not-your-recipe`.',
+    summary: "Change one of the user's own recipes",
+    description: 'Built-in recipes cannot be changed: 403 `not-your-recipe`.',
     access: 'person',
     body: RecipeChange,
     status: 200,
@@ -181,8 +184,8 @@ export const recipeEndpoints = {
     refuses: [403],
   },
   'DELETE /recipes/{id}': {
-    summary: 'Deletes a recipe of one’s own',
-    description: 'Those that come with the service cannot be deleted: 403 `not-your-recipe`.',
+    summary: "Delete one of the user's own recipes",
+    description: 'Built-in recipes cannot be deleted: 403 `not-your-recipe`.',
     access: 'person',
     status: 200,
     reply: RecipeDeleted,

@@ -18,7 +18,7 @@ await runProcess('sandbox', async ({ env, resources }) => {
     publicUrl: env.publicUrl,
     webhookSecret: sandboxWebhookSecret,
     deliver: async () => {
-      throw new Error('Nothing is delivered by whoever only looks');
+      throw new Error('This process sends no webhook events');
     },
   });
   resources.defer(async () => stripe.close());

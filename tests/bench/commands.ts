@@ -4,8 +4,8 @@ import type { Event } from '@event-driven-io/emmett';
 import { getPostgreSQLEventStore, postgreSQLProjection } from '@event-driven-io/emmett-postgresql';
 import type { PostgresEventStore } from '@event-driven-io/emmett-postgresql';
 import type pg from 'pg';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
-import { createHolds } from '#services/credits/ledger/holds.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
+import { ledgerOf } from '#tests/credits/ledger.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { Log } from '#services/platform/process/log.ts';
@@ -112,18 +112,17 @@ async function ourCommands(options: {
   log: Log;
 }): Promise<(account: string, writer: number, round: number) => Promise<unknown>> {
   const bus = createCommandBus({ ...options, clock: Date.now });
-  const holds = createHolds(bus, options.pool);
-  const give = createGiveCredits(bus, Date.now);
+  const ledger = ledgerOf(options.pool, bus);
   const funded = new Map<string, Promise<unknown>>();
   const open = new Map<number, string>();
   return async (account, writer, round) => {
-    const gift = funded.get(account) ?? fund(give, account);
+    const gift = funded.get(account) ?? fund(ledger, account);
     funded.set(account, gift);
     await gift;
     const held = open.get(writer);
     if (round % 2 === 1 && held !== undefined) {
       open.delete(writer);
-      return holds.settle({
+      return ledger.settle({
         userId: account,
         runId: held,
         settlement: { kind: 'release' },
@@ -132,7 +131,7 @@ async function ourCommands(options: {
     }
     const runId = newId('opt');
     open.set(writer, runId);
-    return holds.reserve({
+    return ledger.reserve({
       userId: account,
       runId,
       credits: 1,
@@ -143,8 +142,8 @@ async function ourCommands(options: {
   };
 }
 
-async function fund(give: ReturnType<typeof createGiveCredits>, userId: string): Promise<unknown> {
-  return give({
+async function fund(ledger: Ledger, userId: string): Promise<unknown> {
+  return ledger.give({
     userId,
     credits: 1_000_000,
     source: 'other',

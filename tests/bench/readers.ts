@@ -6,10 +6,10 @@ import { creditAccountTable } from '#projections/credit-account.ts';
 import { creditHistory } from '#projections/credit-history.ts';
 import { rebuild } from '#projections/engine/rebuild.ts';
 import { verify } from '#projections/engine/verify.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { Log } from '#services/platform/process/log.ts';
+import { ledgerOf } from '#tests/credits/ledger.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
 
 /**
@@ -126,10 +126,10 @@ async function underLoad(options: {
 }): Promise<void> {
   const { pool, ownerPool } = options;
   const bus = createCommandBus({ ...options, clock: Date.now });
-  const give = createGiveCredits(bus, Date.now);
+  const ledger = ledgerOf(pool, bus);
   const people = Array.from({ length: 16 }, () => newId('usr'));
   const gift = async (writer: number) =>
-    give({
+    ledger.give({
       userId: people[writer] ?? '',
       credits: 1,
       source: 'other',

@@ -6,11 +6,11 @@ import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { projections } from '#projections/index.ts';
 import type { ConsumeReply } from '#services/credits/contract.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { issueServiceToken } from '#services/identity/service-tokens.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
+import { ledgerOf } from '#tests/credits/ledger.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
 
@@ -101,8 +101,8 @@ async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
     clock: Date.now,
     log,
   });
-  const give = createGiveCredits(bus, Date.now);
-  await give({
+  const ledger = ledgerOf(pool, bus);
+  await ledger.give({
     userId: user.id,
     credits: 1_000_000,
     source: 'other',

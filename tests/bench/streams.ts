@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { projections } from '#projections/index.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { Log } from '#services/platform/process/log.ts';
+import { ledgerOf } from '#tests/credits/ledger.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { createClient, startProcess } from '#tests/support/processes/processes.ts';
 import type { Client } from '#tests/support/processes/processes.ts';
@@ -51,9 +51,9 @@ export async function benchStreams(options: {
   const owners: Owner[] = [];
   for (let run = 0; run < runs; run += 1) owners.push(await ownerOfRun(client));
   await using bus = commandBus(options);
-  const giveCredits = createGiveCredits(bus, Date.now);
+  const ledger = ledgerOf(options.pool, bus);
   const write = async (run: number) => {
-    await giveCredits({
+    await ledger.give({
       userId: owners[run]?.userId ?? '',
       credits: 1,
       source: 'other',

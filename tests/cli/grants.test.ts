@@ -119,9 +119,9 @@ test('a day that is none is refused, and a reason whose key is gone reads so', a
 
 test('verify names a refund that nobody has ended for a month', async () => {
   const { userId, email } = await app.signUp();
-  const { paid } = app.core;
+  const { ledger } = app.core;
   const at = new Date(now).toISOString();
-  const { lotId } = await paid.grantPurchase({
+  const { lotId } = await ledger.grantPurchase({
     userId,
     purchaseId: 'pur_1',
     paymentKey: 'pi:pi_1',
@@ -133,7 +133,7 @@ test('verify names a refund that nobody has ended for a month', async () => {
     actor: 'test',
   });
   const refundId = newId('ref', now);
-  await paid.requestRefund({
+  await ledger.requestRefund({
     userId,
     lotId,
     refundId,
@@ -147,7 +147,7 @@ test('verify names a refund that nobody has ended for a month', async () => {
   const { code, out } = await cli('credits', 'verify', email);
   expect([code, out]).toEqual([1, expect.stringContaining(`refund ${refundId} is pending since`)]);
   const ended = { userId, refundId, providerRefundId: 're_1', at, actor: 'test' };
-  await paid.endRefund({ ...ended, outcome: 'confirmed' });
+  await ledger.endRefund({ ...ended, outcome: 'confirmed' });
   expect((await cli('credits', 'verify', email)).code).toBe(0);
 });
 

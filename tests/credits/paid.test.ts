@@ -5,21 +5,20 @@ import { findPaidLot } from '#projections/paid-lot.ts';
 import { creditAccount } from '#services/credits/account/account.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import { createCloseAccount } from '#services/credits/ledger/closing.ts';
-import { createPaidCredits } from '#services/credits/ledger/paid.ts';
-import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { recordedCreditEvents, replay } from '#services/credits/audit/replay.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { derivedId, newId, uuidV5 } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/process/log.ts';
+import { ledgerOf } from './ledger.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
 let db: TestDatabase;
 let bus: CommandBus;
-let paid: PaidCredits;
+let ledger: Ledger;
 let userId: string;
 const now = Date.UTC(2026, 10, 25);
 const paidAt = '2026-11-20T08:00:00.000Z';
@@ -32,12 +31,7 @@ beforeAll(async () => {
     clock: () => now,
     log: createLog({ level: 'silent', process: 'test' }),
   });
-  paid = createPaidCredits({
-    bus,
-    pool: db.pool,
-    readStream: async (streamId) => readStream(db.pool, streamId),
-    clock: () => now,
-  });
+  ledger = ledgerOf(db.pool, bus, () => now);
 });
 beforeEach(() => {
   userId = newId('usr');
@@ -48,7 +42,7 @@ afterAll(async () => {
 });
 
 async function buy(credits = 20, key = `pi:${newId('pur')}`) {
-  return paid.grantPurchase({
+  return ledger.grantPurchase({
     userId,
     purchaseId: `pur_of_${key}`,
     paymentKey: key,
@@ -84,12 +78,12 @@ async function consume(credits: number): Promise<AccountState> {
 
 async function clawback(lotId: string, wanted: number, owes = true): Promise<AccountState> {
   const of = { userId, lotId, ref: 'dp_1', cause: 'dispute' } as const;
-  return paid.setClawback({ ...of, wanted, owes, actor: 'test' });
+  return ledger.setClawback({ ...of, wanted, owes, actor: 'test' });
 }
 
 async function ask(lotId: string, refundId: string) {
   const requestedAt = '2026-11-21T08:00:00.000Z';
-  return paid.requestRefund({
+  return ledger.requestRefund({
     userId,
     lotId,
     refundId,
@@ -101,7 +95,7 @@ async function ask(lotId: string, refundId: string) {
 
 async function end(refundId: string, outcome: 'confirmed' | 'failed'): Promise<AccountState> {
   const at = '2026-11-22T08:00:00.000Z';
-  return paid.endRefund({
+  return ledger.endRefund({
     userId,
     refundId,
     outcome,
@@ -159,12 +153,12 @@ describe('a purchase', () => {
     await buy(20, key);
     userId = newId('usr');
     await expect(buy(20, key)).rejects.toMatchObject({ status: 409, code: 'lot-exists' });
-    expect((await paid.readAccount(userId)).lots).toEqual([]);
+    expect((await ledger.readAccount(userId)).lots).toEqual([]);
   });
 
   test('into a closed account is granted and asked back in one commit', async () => {
     await buy(5);
-    await createCloseAccount(bus)({ userId, reason: 'erasure', actor: 'test' });
+    await ledger.close({ userId, reason: 'erasure', actor: 'test' });
     const { lotId, state } = await buy(20);
     const refundId = derivedId('ref', lotId);
     expect(state.refunds[refundId]).toMatchObject({
@@ -205,7 +199,7 @@ describe('a clawback', () => {
     await consume(40);
     await clawback(lotId, 40);
     for (let index = 0; index < 40; index += 1) await buy(1);
-    const settled = await paid.readAccount(userId);
+    const settled = await ledger.readAccount(userId);
     expect(settled.balance).toMatchObject({ available: 0, debt: 0, revoked: 40 });
     const won = await clawback(lotId, 0);
     expect(won.balance).toMatchObject({ available: 40, debt: 0, revoked: 0, consumed: 40 });

@@ -140,7 +140,7 @@ function edge(least: number, most: number, chance: Chance): number {
 function textOf({ pattern, format, minLength = 0, maxLength = 200 }: JsonSchema, chance: Chance) {
   if (format === 'uuid') return drawn(uuid, chance);
   if (format === 'email') return `${drawn(matching('^[a-z][\\w+\\-]{0,20}$'), chance)}@example.com`;
-  if (pattern !== undefined && !/\(\?|\\p/.test(pattern)) return drawn(matching(pattern), chance);
+  if (pattern !== undefined && !/\(\?|\[\^/.test(pattern)) return drawn(matching(pattern), chance);
   // Those that look ahead want letters of both kinds and a digit.
   const needed = pattern?.includes('(?=') === true ? 'aB3' : '';
   const length = edge(Math.max(minLength, needed.length), Math.min(maxLength, 25_000), chance);

@@ -3,7 +3,6 @@ import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import type { CreditAnalytics, ModelCosts } from '#services/credits/contract.ts';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import type { Profile } from '#services/identity/contract.ts';
 import { models, priceOf } from '#services/models/catalogue.ts';
 import type { DashboardStats, Usage } from '#services/optimizations/contract.ts';
@@ -21,15 +20,15 @@ beforeAll(async () => {
 afterAll(async () => app.close());
 
 async function give(userId: string, source: 'bonus' | 'other', credits: number): Promise<void> {
-  const giveCredits = createGiveCredits(app.core.bus, app.core.clock);
   const commandId = crypto.randomUUID();
-  await giveCredits({ userId, credits, source, reason: 'operator', actor: 'test', commandId });
+  const gift = { userId, credits, source, reason: 'operator', actor: 'test', commandId } as const;
+  await app.core.ledger.give(gift);
 }
 
 async function hold(userId: string): Promise<string> {
   const runId = newId('opt');
-  const { holds } = app.core;
-  await holds.reserve({
+  const { ledger } = app.core;
+  await ledger.reserve({
     userId,
     runId,
     credits: 5,
@@ -76,7 +75,7 @@ describe('usage', () => {
     await give(person.userId, 'other', 10);
     await hold(person.userId);
     const released = await hold(person.userId);
-    await app.core.holds.settle({
+    await app.core.ledger.settle({
       userId: person.userId,
       runId: released,
       settlement: { kind: 'release' },

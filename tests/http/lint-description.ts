@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describeApi } from '#services/http/openapi.ts';
 
-/** `npm run check`: the description of the API against the rules that Redocly recommends, all of them. */
+/** `npm run check`: lints the description of the API by all rules that Redocly recommends. */
 const publicUrl = 'https://sevenfold.invalid';
 const problems = await lintFromString({
   source: JSON.stringify(describeApi({ productName: 'Sevenfold', publicUrl })),

@@ -42,7 +42,7 @@ async function serve(server: Server, take: RateLimits['take']) {
 
 test('an upgrade beyond the address limit is refused and cut, even if the client stays', async () => {
   await using served = await serve(createServer(), async () => {
-    throw new Problem(429, 'rate-limited', 'Too many requests');
+    throw new Problem('rate-limited', 'Too many requests');
   });
   // The client receives the end of the stream and does not end its own side.
   const client = connect({ ...served.address, allowHalfOpen: true });

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as v from 'valibot';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { socketLimits } from '#services/live/socket/limits.ts';
 import { Evolution, Optimization, ProgressStep } from '#services/optimizations/contract.ts';
 import { createTestApp } from '#tests/support/app.ts';
@@ -59,10 +58,7 @@ async function draft(person: Person): Promise<Optimization> {
 
 async function withCredits(): Promise<Person> {
   const person = await app.signUp();
-  await createGiveCredits(
-    app.core.bus,
-    Date.now,
-  )({
+  await app.core.ledger.give({
     userId: person.userId,
     credits: 50,
     source: 'other',

@@ -40,7 +40,7 @@ function startReadModels(): void {
 async function hold(userId: string): Promise<void> {
   const month = new Date().toISOString().slice(0, 7);
   const runId = newId('opt');
-  await app.core.holds.reserve({ userId, runId, credits: 1, month, limit: 5, actor: userId });
+  await app.core.ledger.reserve({ userId, runId, credits: 1, month, limit: 5, actor: userId });
 }
 
 async function runsOf({ token }: Person): Promise<number> {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -19,9 +18,8 @@ beforeAll(async () => {
 afterAll(async () => app.close());
 
 async function give(userId: string, times: number, from = 0): Promise<void> {
-  const giveCredits = createGiveCredits(app.core.bus, Date.now);
   for (let number = from; number < from + times; number += 1)
-    await giveCredits({
+    await app.core.ledger.give({
       userId,
       credits: 1,
       source: 'other',

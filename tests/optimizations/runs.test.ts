@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { strategies } from '#services/models/strategies.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
@@ -17,10 +16,7 @@ const question = {
 
 async function rich(council: TestCouncil, credits = 1000): Promise<Person> {
   const person = await council.signUp();
-  await createGiveCredits(
-    council.core.bus,
-    Date.now,
-  )({
+  await council.core.ledger.give({
     userId: person.userId,
     credits,
     source: 'other',

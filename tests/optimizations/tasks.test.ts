@@ -75,7 +75,7 @@ describe('start and settlement', () => {
     const { person, runId } = await withRun();
     await app.data(`/optimizations/${runId}/cancel`, { method: 'POST', token: person.token });
     await work('settle-run', { runId });
-    await app.core.holds.reserve({
+    await app.core.ledger.reserve({
       userId: person.userId,
       runId,
       credits: 14,

@@ -17,19 +17,14 @@ import {
   checkLedger,
   checkReview,
   checkVerification,
-  parseReply,
   opinionText,
-} from '#services/optimizations/prompts/replies.ts';
-import type {
-  Checked,
-  CheckedLedger,
-  CheckedReview,
-  Draft,
-  Opinion,
-} from '#services/optimizations/prompts/replies.ts';
+} from '#services/optimizations/prompts/reply-checks.ts';
+import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
+import type { CheckedLedger, CheckedReview } from '#services/optimizations/prompts/reply-checks.ts';
+import type { Checked, Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { computeScores } from '#services/optimizations/council/council.ts';
 import type { Ballot, Scores } from '#services/optimizations/run/events.ts';
-import { reviewOffsets } from '#services/optimizations/council/schedule.ts';
+import { reviewOffsets } from '#services/optimizations/council/assignments.ts';
 import { labelsFor } from '#services/platform/seeded.ts';
 import { respond } from '#services/sandbox/models/responder/respond.ts';
 

@@ -66,7 +66,7 @@ export function linkIn(mail: CaughtMail): string {
 
 type Deliverer = Pick<MailTaskDependencies, 'pool' | 'sealer' | 'clock'>;
 
-type WebhookEvent = {
+type Delivery = {
   log?: Log;
   limits?: MailTransportSettings['limits'];
   from?: string;
@@ -78,7 +78,7 @@ type WebhookEvent = {
 export async function deliverMails(
   core: Deliverer,
   { smtpUrl }: { smtpUrl: string | null },
-  delivery: WebhookEvent = {},
+  delivery: Delivery = {},
 ): Promise<void> {
   const {
     log = createLog({ level: 'silent', process: 'test' }),

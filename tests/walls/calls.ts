@@ -571,7 +571,7 @@ async function newRecipe(app: TestApp, { token }: Pick<Caller, 'token'>): Promis
 
 const picture = {
   path: '/users/me/avatar',
-  raw: Uint8Array.from(png()),
+  raw: Uint8Array.from(png),
   headers: { 'content-type': 'image/png' },
 };
 
@@ -614,7 +614,7 @@ async function newPurchase({ core: { pool } }: TestApp, { userId }: Caller): Pro
 /** Bought and granted, with nothing used of it. */
 async function paidPurchase(app: TestApp, owner: Caller): Promise<string> {
   const purchaseId = await newPurchase(app, owner);
-  const { pool, paid } = app.core;
+  const { pool, ledger } = app.core;
   const now = new Date();
   const bought = requirePackage('boost-20');
   const intentId = `pi_${randomUUID().replaceAll('-', '')}`;
@@ -623,7 +623,7 @@ async function paidPurchase(app: TestApp, owner: Caller): Promise<string> {
     paymentKey: `pi:${intentId}`,
     paidMinor: bought.price_cents,
   };
-  const { lotId } = await paid.grantPurchase({
+  const { lotId } = await ledger.grantPurchase({
     ...payment,
     userId: owner.userId,
     packageId: bought.id,

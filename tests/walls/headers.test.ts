@@ -97,7 +97,7 @@ describe('H1, H2: the headers of', () => {
       'cache-control': 'private, max-age=3600',
       'content-disposition': 'inline',
       'content-security-policy': "sandbox; default-src 'none'",
-      'content-type': 'image/png',
+      'content-type': 'image/webp',
       vary: 'Origin',
     });
   });

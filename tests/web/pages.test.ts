@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { policyVersion } from '#services/identity/contract.ts';
-import { mailLimits } from '#services/platform/limits.ts';
+import { mailLimits } from '#services/platform/mail/mail.ts';
 import { launchBrowser } from './support/browser.ts';
 import { faultsInEveryLook, violations } from './support/member-site.ts';
 import { settled, watchRequests } from './support/settled.ts';

@@ -28,7 +28,7 @@ const reconcileCommand: CliCommand = {
     await askToRepair(database.pool, result.differences);
     printResult(call, documentOf(result), linesOf(result));
     if (result.differences.length > 0)
-      say(`${result.differences.length} differences; workers repair what they can by themselves`);
+      say(`${result.differences.length} differences; workers repair what they can`);
     return result.differences.length === 0 && result.isBalanced ? 0 : 1;
   },
 };

@@ -27,7 +27,7 @@ const warnings: CliCommand = {
   noun: 'credits',
   verb: 'warnings',
   arguments: '',
-  summary: 'Payments that the card network calls probable fraud, and nobody has answered.',
+  summary: 'Payments that the card network calls probable fraud, and that are not answered.',
   options: {
     keep: {
       type: 'string',
@@ -80,10 +80,10 @@ const refund: CliCommand = {
   arguments: '<purchase id>',
   summary: 'Refunds what is unused of a purchase, at any age; a worker sends it.',
   options: {
-    reason: { type: 'string', help: 'Why; stands in the audit log, so it names nobody' },
+    reason: { type: 'string', help: 'Why; stands in the audit log, so it contains no name' },
     'paid-otherwise': {
       type: 'boolean',
-      help: 'To somebody who was erased it was paid in another way: writes that down',
+      help: 'An erased user was paid in another way: records that',
     },
   },
   async run(call) {
@@ -94,7 +94,7 @@ const refund: CliCommand = {
     const purchase = await findPurchase(pool, { purchaseId });
     if (purchase === null) throw new UsageError('There is no such purchase');
     const { user_id: userId } = purchase;
-    // Whoever was erased has no name that the reason could tell.
+    // An erased person has no name that the reason could contain.
     const named = { purchaseId, userId, reason: reasonOf(given, await findUser(sql, userId)) };
     return call.options['paid-otherwise'] === true
       ? paidOtherwise(call, named)
@@ -172,7 +172,7 @@ const unfreeze: CliCommand = {
   arguments: '<email|user id>',
   summary: 'Lets an account spend again to which a payment went back twice.',
   options: {
-    reason: { type: 'string', help: 'Why; stands in the audit log, so it names nobody' },
+    reason: { type: 'string', help: 'Why; stands in the audit log, so it contains no name' },
   },
   async run(call) {
     const { database } = call;
@@ -181,7 +181,7 @@ const unfreeze: CliCommand = {
     if (!given) throw new UsageError('--reason is missing');
     const reason = reasonOf(given, person);
     const actor = operatorName();
-    const lifted = await database.paid.unfreezeSpending({ userId: person.id, actor });
+    const lifted = await database.ledger.unfreezeSpending({ userId: person.id, actor });
     if (lifted === 0) throw new UsageError('This account is not frozen');
     await database.audit({
       actor,

@@ -1,42 +1,71 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import sharp from 'sharp';
 import { avatarLimits } from '#services/identity/contract.ts';
-import { pictureType } from './picture.ts';
-import type { PictureType } from './picture.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 
-/**
- * The picture of an account. An `img` cannot send a bearer token, so its address is the right to see
- * it: 128 random bits, new with each picture.
- */
-export type Avatar = { mediaType: PictureType; bytes: Buffer };
+// Of the library's many decoders, only those of the three formats may read an upload.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'],
+});
+sharp.cache(false);
+// One picture occupies one core.
+sharp.concurrency(1);
 
-/** @throws Problem 415 `avatar-not-an-image`, 413 `avatar-too-large` */
-export function checkedAvatar(declaredType: string, bytes: Buffer): Avatar {
+/** A small file can unfold to a picture that fills the memory. */
+const maxInputPixels = 4_096 * 4_096;
+const maxSidePx = 512;
+const maxSeconds = 5;
+
+/**
+ * Encodes a picture again as WebP. The result holds the pixels and nothing else: no metadata, such as
+ * the place a camera wrote, and no second file hidden between, before or after the parts of the first.
+ *
+ * @throws Problem 415 `avatar-not-an-image`, 413 `avatar-too-large`
+ */
+export async function encodeAvatar(declaredType: string, bytes: Buffer): Promise<Buffer> {
   if (bytes.length > avatarLimits.bytes) throw identityProblem('avatar-too-large');
   const declared = declaredType.split(';')[0]?.trim().toLowerCase();
-  const mediaType = pictureType(bytes);
-  if (mediaType === null || mediaType !== declared) throw identityProblem('avatar-not-an-image');
-  return { mediaType, bytes };
+  const encoded = await encode(bytes, declared);
+  if (encoded === null) throw identityProblem('avatar-not-an-image');
+  if (encoded.length > avatarLimits.bytes) throw identityProblem('avatar-too-large');
+  return encoded;
 }
 
-function avatarAddress(id: string): string {
-  return `/api/avatars/${id}`;
+/** Null for a file that is no picture of this type. */
+async function encode(bytes: Buffer, mediaType: string | undefined): Promise<Buffer | null> {
+  try {
+    const image = sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'warning' });
+    const { format } = await image.metadata();
+    if (`image/${format}` !== mediaType) return null;
+    return await image
+      .timeout({ seconds: maxSeconds })
+      .autoOrient()
+      .resize({ width: maxSidePx, height: maxSidePx, fit: 'inside', withoutEnlargement: true })
+      .webp()
+      .toBuffer();
+  } catch {
+    // The library has no error class; whatever it refuses is a file we cannot show.
+    return null;
+  }
 }
 
-/** Puts it in the place of an earlier one, whose address ends. */
-export async function storeAvatar(pool: pg.Pool, userId: string, avatar: Avatar): Promise<void> {
+/**
+ * Replaces the picture of an account. An `img` cannot send a bearer token, so the address itself is
+ * the right to see the picture: 128 random bits, new with each picture.
+ */
+export async function storeAvatar(pool: pg.Pool, userId: string, bytes: Buffer): Promise<void> {
   const id = randomBytes(16).toString('base64url');
   await pool.query(
     `with person as (
        update users set avatar = $2, updated_at = now()
        where id = $1 and erasing_at is null returning id)
-     insert into avatar (id, user_id, media_type, bytes)
-     select $3, id, $4, $5 from person
+     insert into avatar (id, user_id, bytes)
+     select $3, id, $4 from person
      on conflict (user_id) do update
-       set id = excluded.id, media_type = excluded.media_type, bytes = excluded.bytes,
-         created_at = now()`,
-    [userId, avatarAddress(id), id, avatar.mediaType, avatar.bytes],
+       set id = excluded.id, bytes = excluded.bytes, created_at = now()`,
+    [userId, `/api/avatars/${id}`, id, bytes],
   );
 }
 
@@ -50,13 +79,11 @@ export async function removeAvatar(pool: pg.Pool, userId: string): Promise<void>
   );
 }
 
-/** Null when there is no such address, or no longer. */
-export async function readAvatar(pool: pg.Pool, id: string): Promise<Avatar | null> {
+/** Null when no picture has this id, or no longer. */
+export async function readAvatar(pool: pg.Pool, id: string): Promise<Buffer | null> {
   if (!/^[\w-]{22}$/.test(id)) return null;
-  const { rows } = await pool.query<{ media_type: PictureType; bytes: Buffer }>(
-    'select media_type, bytes from avatar where id = $1',
-    [id],
-  );
-  const found = rows[0];
-  return found ? { mediaType: found.media_type, bytes: found.bytes } : null;
+  const { rows } = await pool.query<{ bytes: Buffer }>('select bytes from avatar where id = $1', [
+    id,
+  ]);
+  return rows[0]?.bytes ?? null;
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type postgres from 'postgres';
-import type { GiveCredits } from '#services/credits/ledger/grants.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { policyVersion } from '#services/identity/contract.ts';
@@ -22,10 +22,10 @@ export async function prepareDemoAccount(options: {
   pool: pg.Pool;
   sql: postgres.Sql;
   sealer: Sealer;
-  giveCredits: GiveCredits;
+  ledger: Pick<Ledger, 'give'>;
   dataDir: string;
 }): Promise<{ email: string; password: string }> {
-  const { sql, sealer, giveCredits, dataDir } = options;
+  const { sql, sealer, ledger, dataDir } = options;
   const password = keptPassword(dataDir);
   const account = (await findUserByEmail(sql, demoEmail)) ?? (await createDemo(options, password));
   // Nobody reads this mailbox, so its address counts as proved.
@@ -39,7 +39,7 @@ export async function prepareDemoAccount(options: {
     await sql`
       update users set password_hash = ${await hashPassword(password)}, updated_at = now()
       where id = ${account.id}`;
-  await giveCredits({
+  await ledger.give({
     userId: account.id,
     credits: demoCredits,
     source: 'other',

@@ -51,7 +51,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
   },
   avatar: {
     as: 'avatar',
-    columns: ['id', 'media_type', 'bytes', 'created_at'],
+    columns: ['id', 'bytes', 'created_at'],
     without: { user_id: whose },
     order: 'id',
   },

@@ -1,6 +1,6 @@
 import { notFound, readBytes } from '#services/platform/http/http.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
-import { checkedAvatar, readAvatar, removeAvatar, storeAvatar } from './avatar.ts';
+import { encodeAvatar, readAvatar, removeAvatar, storeAvatar } from './avatar.ts';
 import { avatarLimits } from '#services/identity/contract.ts';
 import type { identityEndpoints } from '#services/identity/contract.ts';
 import { askForErasure } from '#services/identity/erasure/erasure.ts';
@@ -48,7 +48,7 @@ export function accountHandlers(dependencies: AccountDependencies) {
       const bytes = await readBytes(context, avatarLimits.bytes, () =>
         identityProblem('avatar-too-large'),
       );
-      const avatar = checkedAvatar(context.req.header('content-type') ?? '', bytes);
+      const avatar = await encodeAvatar(context.req.header('content-type') ?? '', bytes);
       await storeAvatar(pool, userId, avatar);
       return readProfile(dependencies, userId);
     },
@@ -59,8 +59,8 @@ export function accountHandlers(dependencies: AccountDependencies) {
     'GET /avatars/{id}': async ({ context, path }) => {
       const avatar = await readAvatar(pool, path.id);
       if (!avatar) throw notFound();
-      return context.body(Uint8Array.from(avatar.bytes), 200, {
-        'Content-Type': avatar.mediaType,
+      return context.body(Uint8Array.from(avatar), 200, {
+        'Content-Type': 'image/webp',
         'Content-Disposition': 'inline',
         'X-Content-Type-Options': 'nosniff',
         'Content-Security-Policy': "sandbox; default-src 'none'",

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import * as v from 'valibot';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
-import type { CloseAccount } from '#services/credits/ledger/closing.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { derivedId } from '#services/platform/ids.ts';
@@ -42,7 +42,7 @@ export type ErasureDependencies = EmailHead & {
   /** True when every run of the person has ended and settled. */
   endRuns: (userId: string) => Promise<boolean>;
   hideRuns: (userId: string) => Promise<void>;
-  closeAccount: CloseAccount;
+  ledger: Pick<Ledger, 'close'>;
   leavePayments: LeavePayments;
   /** Names what is paid back of each purchase because of this; null when nothing is. */
   refundsEmail: (userId: string) => Promise<EmailContent | null>;
@@ -142,7 +142,7 @@ async function closeAccount(
   dependencies: ErasureDependencies,
   userId: string,
 ): Promise<'done' | 'wait'> {
-  const { held } = await dependencies.closeAccount({ userId, reason: 'erasure', actor });
+  const { held } = await dependencies.ledger.close({ userId, reason: 'erasure', actor });
   if (held > 0 || (await endRuns(dependencies, userId)) === 'wait') return 'wait';
   return payments('refundUnused')(dependencies, userId);
 }
@@ -171,7 +171,7 @@ async function tell(dependencies: ErasureDependencies, userId: string): Promise<
     `select from users
      where id = $1 and exists (
        select from mail
-       where user_id = $1 and status in ('queued', 'sending') and created_at > $2)`,
+       where user_id = $1 and status = 'queued' and created_at > $2)`,
     [userId, new Date(clock() - mailMs)],
   );
   return rowCount === 0 ? 'done' : 'wait';

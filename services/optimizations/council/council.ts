@@ -23,7 +23,7 @@ import {
   winRates,
 } from './ranking.ts';
 import type { Review } from './ranking.ts';
-import { reviewSchedule } from './schedule.ts';
+import { reviewAssignments } from './assignments.ts';
 import { peerSupport, seatConfidence } from './seat-confidence.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
@@ -219,8 +219,8 @@ function biasIndicators(
   metric: Metric,
 ): Scores['bias'] {
   const answers = seats.map(({ seat }) => seat);
-  const schedule = reviewSchedule(reviewOrder.order, reviewOrder.offsets);
-  const marks = marksOf(reviews, schedule, answers);
+  const assignments = reviewAssignments(reviewOrder.order, reviewOrder.offsets);
+  const marks = marksOf(reviews, assignments, answers);
   return {
     positionSlope: positionSlope(marks, metric),
     ...leniency(marks),

@@ -1,7 +1,7 @@
 import type { Ballot, Rubric } from '#services/optimizations/run/events.ts';
 import { reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
-import { maximumSeats } from './schedule.ts';
+import { maximumSeats } from './assignments.ts';
 
 /**
  * From the reviewers' rankings to one order of the answers.

@@ -22,16 +22,16 @@ import {
   checkLedger,
   checkReview,
   checkVerification,
-  parseReply,
   sharedNotes,
   opinionText,
-} from './replies.ts';
-import type { Checked, Draft, Opinion } from './replies.ts';
+} from './reply-checks.ts';
+import { parseReply } from './reply-schemas.ts';
+import type { Checked, Draft, Opinion } from './reply-schemas.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
-import { reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { draftSlot, parseSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import type { SlotParts } from '#services/optimizations/run/slots.ts';
@@ -103,7 +103,7 @@ function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): rea
 /** The seats whose answers a reviewer reads, in the order of the design. */
 function answersFor(state: RunState, reviewer: string): readonly string[] {
   if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
-  return reviewSchedule(state.order, state.offsets)[reviewer] ?? [];
+  return reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
 }
 
 export function prepareCall(run: OpenRun, slot: Slot, attempt: number): PreparedCall {

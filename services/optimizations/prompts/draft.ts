@@ -1,5 +1,5 @@
 import { flattenMarkdown } from './plain-text.ts';
-import type { Draft } from './replies.ts';
+import type { Draft } from './reply-schemas.ts';
 
 /**
  * The gate that a synthesised recommendation passes before any model is asked to verify it, and the

@@ -1,8 +1,8 @@
 import type { ModelRequest } from '#services/models/model.ts';
 import type { SeatRole } from '#services/models/strategies.ts';
 import type { ChallengeType } from '#services/optimizations/run/events.ts';
-import { replyJsonSchemas } from './replies.ts';
-import type { Draft, ReplyName } from './replies.ts';
+import { replyJsonSchemas } from './reply-schemas.ts';
+import type { Draft, ReplyName } from './reply-schemas.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 /**

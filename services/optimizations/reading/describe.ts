@@ -12,7 +12,7 @@ import type {
   SeatStatus,
 } from '#services/optimizations/contract.ts';
 import type { Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
 import type { AttemptView, CallView, RunView } from './view.ts';
 

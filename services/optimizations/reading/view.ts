@@ -12,7 +12,7 @@ import type {
   Seat,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 
 /**
  * What people see of a run, written once for the server and the browser: an event becomes a patch of

@@ -17,7 +17,7 @@ import {
 } from '#services/optimizations/council/quorum.ts';
 import { evolve } from './state.ts';
 import type { At, OpenState, RunState } from './state.ts';
-import { reviewOffsets, reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
 import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
@@ -70,9 +70,9 @@ export function closeOpinions(
   const accepted = answeredSeats(state).map((seat) => seat.seat);
   const order = seededOrder(state.seed, 'order', accepted);
   const offsets = reviewOffsets(accepted.length, state.schedule.reviewsPerSeat);
-  const schedule = reviewSchedule(order, offsets);
+  const assignments = reviewAssignments(order, offsets);
   const labels = Object.fromEntries(
-    Object.entries(schedule).map(([reviewer, shown]) => [
+    Object.entries(assignments).map(([reviewer, shown]) => [
       reviewer,
       labelsFor(state.seed, reviewer, shown),
     ]),
@@ -349,8 +349,8 @@ export function reviewsQuorumMet(state: At<'reviews'>): boolean {
 /** Whether the outstanding reviewers could still complete the quorum, each with all it was shown. */
 function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]): boolean {
   const ballots = Object.values(ballotsOf(state));
-  const schedule = reviewSchedule(state.order, state.offsets);
-  const toRead = new Set(waiting.flatMap((reviewer) => schedule[reviewer] ?? []));
+  const assignments = reviewAssignments(state.order, state.offsets);
+  const toRead = new Set(waiting.flatMap((reviewer) => assignments[reviewer] ?? []));
   const everyAnswerReadable = state.accepted.every(
     (seat) => toRead.has(seat) || ballots.some((ballot) => seat in ballot.scores),
   );

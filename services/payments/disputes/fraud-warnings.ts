@@ -1,14 +1,14 @@
 import type pg from 'pg';
-import type { PaidCredits } from '#services/credits/ledger/paid.ts';
+import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { findPaymentOf, NotGrantedYet } from '#services/payments/settle/find.ts';
 
-/** What a warning's delivery came to when its payment was not granted here for days. */
+/** The outcome of a warning whose payment was not granted here for days. */
 export const notGranted = 'not-granted';
 
 /**
- * The card network's word that a payment is probably fraud. Most that nobody answers become disputes,
- * so an operator looks at them and refunds what is still unused.
+ * The card network's word that a payment is probably fraud. Most that are not answered become disputes,
+ * so an operator checks them and refunds what is still unused.
  */
 export async function bookFraudWarning(
   dependencies: PaymentDependencies,
@@ -44,18 +44,18 @@ export type OpenWarning = {
   purchase_id: string | null;
   fraud_type: string | null;
   created_at: string;
-  /** Of its credits, those that nobody has used, held or taken back. */
+  /** Of its credits, those that are neither used, held nor taken back. */
   unused_credits: number;
   granted_credits: number;
 };
 
-/** Those that nobody has settled, oldest first. */
+/** Those that are not settled, oldest first. */
 export async function openWarnings({
   pool,
-  paid,
+  ledger,
 }: {
   pool: pg.Pool;
-  paid: PaidCredits;
+  ledger: Ledger;
 }): Promise<OpenWarning[]> {
   const { rows } = await pool.query<Omit<OpenWarning, 'created_at'> & { created_at: Date }>(
     `select id, user_id, purchase_id, fraud_type, created_at from fraud_warning
@@ -68,7 +68,7 @@ export async function openWarnings({
   );
   return Promise.all(
     rows.map(async (row) => {
-      const lots = row.user_id === null ? [] : (await paid.readAccount(row.user_id)).lots;
+      const lots = row.user_id === null ? [] : (await ledger.readAccount(row.user_id)).lots;
       const lot =
         row.purchase_id === null
           ? undefined
@@ -83,7 +83,7 @@ export async function openWarnings({
   );
 }
 
-/** Of deliveries: what nobody has settled, and no later delivery or grant has booked. `$1` is `notGranted`. */
+/** Warnings that are not settled, and that no later event or grant has booked. `$1` is `notGranted`. */
 export const leftOver = `outcome = $1
   and not exists (select from fraud_warning booked where booked.id = stripe_event.object_id)`;
 
@@ -102,7 +102,7 @@ export async function bookLeftOverWarnings(dependencies: PaymentDependencies): P
     }
 }
 
-/** An operator has looked at it. False when it is none that was waited for in vain. */
+/** An operator has checked it. False when it is no warning of that kind. */
 export async function settleLeftOver(
   client: Pick<pg.ClientBase, 'query'>,
   warningId: string,

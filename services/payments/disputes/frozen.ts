@@ -2,9 +2,9 @@ import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { moneyText } from '#services/payments/money.ts';
-import { testPayments } from '#services/payments/emails/payment-failed.ts';
+import { accountFrozenEmail, creditsFrozenEmail } from '#services/payments/emails/frozen.ts';
 
-type Frozen = Omit<Parameters<PaymentDependencies['paid']['freezeSpending']>[0], 'actor'>;
+type Frozen = Omit<Parameters<PaymentDependencies['ledger']['freezeSpending']>[0], 'actor'>;
 
 /** One mail to the operator and one to the customer for each freeze; the event that freezes enqueues them. */
 export async function mailSpendingFrozen(
@@ -24,9 +24,10 @@ export async function mailSpendingFrozen(
 }
 
 async function mailCustomer(
-  { queueMail, noticeAddress, contactEmail, publicUrl, movesMoney }: PaymentDependencies,
+  dependencies: PaymentDependencies,
   { userId, ref }: Frozen,
 ): Promise<void> {
+  const { queueMail, noticeAddress } = dependencies;
   const to = await noticeAddress(userId);
   if (to === null) return;
   await queueMail({
@@ -34,20 +35,12 @@ async function mailCustomer(
     userId,
     to,
     kind: 'credits-frozen',
-    content: {
-      subject: 'Your credits are frozen',
-      paragraphs: [
-        'We refunded a payment of yours, and then your bank took it back as well. Until that is settled your credits cannot be spent, nor any that you buy. Please write to us.',
-        ...(contactEmail === null ? [] : [`Our address is ${contactEmail}.`]),
-        ...(movesMoney ? [] : [testPayments]),
-      ],
-      action: { label: 'See your credits', url: `${publicUrl}/credits` },
-    },
+    content: creditsFrozenEmail(dependencies),
   });
 }
 
 async function mailOperator(
-  { paid, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
+  { ledger, queueMail, contactEmail, log, movesMoney }: PaymentDependencies,
   { userId, ref, lotId, overpaidMinor, currency }: Frozen,
 ): Promise<void> {
   if (contactEmail === null) {
@@ -57,7 +50,7 @@ async function mailOperator(
     );
     return;
   }
-  const { lots } = await paid.readAccount(userId);
+  const { lots } = await ledger.readAccount(userId);
   const purchaseId = lots.find((lot) => lot.lotId === lotId)?.purchaseId ?? lotId;
   const amount = moneyText(overpaidMinor, currency);
   await queueMail({
@@ -65,15 +58,6 @@ async function mailOperator(
     userId,
     to: contactEmail,
     kind: 'spending-frozen',
-    content: {
-      subject: `An account is frozen: ${amount} went back twice`,
-      paragraphs: [
-        `A payment was refunded and then lost to a dispute. ${amount} more went back than was paid.`,
-        `Account ${userId}, purchase ${purchaseId}, dispute ${ref}.`,
-        'The account can spend no credits until you lift the freeze. Settle the matter with its owner or your bank first.',
-        `To lift it: npm run cli -- credits unfreeze ${userId} --reason "…"`,
-        ...(movesMoney ? [] : [testPayments]),
-      ],
-    },
+    content: accountFrozenEmail({ amount, userId, purchaseId, ref, movesMoney }),
   });
 }

@@ -55,7 +55,7 @@ async function emailOf(
   payment: GrantedPayment,
 ): Promise<DisputeMail | null> {
   const { stage, disputeId } = view;
-  const state = await dependencies.paid.readAccount(payment.userId);
+  const state = await dependencies.ledger.readAccount(payment.userId);
   const lot = state.lots.find(({ lotId }) => lotId === payment.lotId);
   if (!lot) return null;
   const notice: DisputeNotice = {

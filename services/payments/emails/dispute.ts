@@ -1,7 +1,7 @@
-import { testPayments } from './payment-failed.ts';
+import { credits as counted, isOrAre, testPayments, wasOrWere } from './words.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
-/** What is told of a dispute. `amount` is money in words, to the cent. */
+/** `amount` is money in words, to the cent. */
 export type DisputeNotice = {
   amount: string;
   packageName: string;
@@ -31,11 +31,11 @@ export function disputeTakenEmail(dispute: DisputeNotice, figures: TakenCredits)
       ...(owed === 0
         ? []
         : [
-            `${counted(owed)} of it ${owed === 1 ? 'was' : 'were'} used already, so your account owes ${them(owed)}. No optimization can start until the debt is settled. The next credits that you receive settle it first, such as those of a purchase.`,
+            `${counted(owed)} of it ${wasOrWere(owed)} used already, so your account owes ${them(owed)}. No optimization can start until the debt is settled. The next credits that you receive settle it first, such as those of a purchase.`,
           ]),
       ...held(figures),
       'Was it a mistake? Ask your bank to withdraw the dispute. If it is withdrawn or decided for us, the credits come back, what is owed because of it is cancelled, and we tell you.',
-      ...test(dispute),
+      ...testPayments(dispute),
     ],
     action:
       owed === 0
@@ -54,7 +54,7 @@ export function inquiryEmail(dispute: DisputeNotice, figures: TakenCredits): Ema
       ...taken(figures),
       ...held(figures),
       'If you know the payment, tell your bank so. When the inquiry is closed, the credits come back, and we tell you.',
-      ...test(dispute),
+      ...testPayments(dispute),
     ],
     action: { label: 'See your credits', url: `${dispute.publicUrl}/credits` },
   };
@@ -77,18 +77,16 @@ export function disputeOverEmail(dispute: DisputeNotice, figures: ReturnedCredit
     subject: `The dispute about your payment of ${amount} is over`,
     paragraphs: [
       `Your payment for ${packageName} at ${productName} is not in question any more.`,
-      ...(back === 0
-        ? []
-        : [`${counted(back)} ${back === 1 ? 'is' : 'are'} back in your account.`]),
+      ...(back === 0 ? [] : [`${counted(back)} ${isOrAre(back)} back in your account.`]),
       ...(cancelled === 0
         ? []
         : [
-            `The ${counted(cancelled)} that your account owed because of it ${cancelled === 1 ? 'is' : 'are'} not owed any more.`,
+            `The ${counted(cancelled)} that your account owed because of it ${isOrAre(cancelled)} not owed any more.`,
           ]),
       stillOwed === 0
         ? 'Nothing of it keeps you from starting an optimization.'
         : `Your account still owes ${counted(stillOwed)} for another reason. No optimization can start until the next credits that you receive have settled ${them(stillOwed)}.`,
-      ...test(dispute),
+      ...testPayments(dispute),
     ],
     action: { label: 'See your credits', url: `${dispute.publicUrl}/credits` },
   };
@@ -97,25 +95,17 @@ export function disputeOverEmail(dispute: DisputeNotice, figures: ReturnedCredit
 function taken({ taken: credits }: TakenCredits): string[] {
   return credits === 0
     ? []
-    : [`${counted(credits)} ${credits === 1 ? 'was' : 'were'} taken back from your account.`];
+    : [`${counted(credits)} ${wasOrWere(credits)} taken back from your account.`];
 }
 
 function held({ held: credits }: TakenCredits): string[] {
   return credits === 0
     ? []
     : [
-        `Up to ${counted(credits)} more ${credits === 1 ? 'is' : 'are'} held by a running optimization, and ${credits === 1 ? 'follows' : 'follow'} when it has ended.`,
+        `Up to ${counted(credits)} more ${isOrAre(credits)} held by a running optimization, and ${credits === 1 ? 'follows' : 'follow'} when it has ended.`,
       ];
-}
-
-function test({ movesMoney }: DisputeNotice): string[] {
-  return movesMoney ? [] : [testPayments];
 }
 
 function them(credits: number): string {
   return credits === 1 ? 'it' : 'them';
-}
-
-function counted(credits: number): string {
-  return `${credits.toLocaleString('en-US')} ${credits === 1 ? 'credit' : 'credits'}`;
 }

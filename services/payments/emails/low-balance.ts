@@ -5,6 +5,7 @@ import { ErasedKeyError } from '#services/platform/seal.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
+import { credits as inCredits } from './words.ts';
 
 /** A reminder says the same for a week. */
 const everyMs = 7 * 86_400_000;
@@ -24,10 +25,6 @@ export function lowBalanceEmail({ available, productName, publicUrl }: LowBalanc
       `You get this mail when your credits fall below ${paymentLimits.lowBalance}, at most once a week. You can switch it off under Mails in your Account Settings: ${publicUrl}/profile`,
     ],
   };
-}
-
-function inCredits(credits: number): string {
-  return credits === 1 ? '1 credit' : `${credits.toLocaleString('en-US')} credits`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { moneyText } from '#services/payments/money.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
+import { testPayments } from './words.ts';
 
 /** A payment that the bank had to confirm, and did not. */
 export type FailedPayment = {
@@ -19,12 +20,8 @@ export function paymentFailedEmail(payment: FailedPayment): EmailContent {
     paragraphs: [
       `Your bank did not confirm the payment of ${moneyText(amountMinor, currency)} for ${packageName} at ${productName}. Nothing was charged, and no credits were added.`,
       'You can buy the package again, with the same or another way to pay.',
-      ...(movesMoney ? [] : [testPayments]),
+      ...testPayments({ movesMoney }),
     ],
     action: { label: 'Buy credits', url: `${publicUrl}/credits/purchase` },
   };
 }
-
-/** Said wherever a mail speaks of money that nobody paid. */
-export const testPayments =
-  'This installation runs with test payments: no money moved, and no card was charged.';

@@ -1,5 +1,5 @@
 import { moneyText } from '#services/payments/money.ts';
-import { testPayments } from './payment-failed.ts';
+import { dayOf, testPayments } from './words.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** A payment of a plan that runs already, which failed. */
@@ -24,14 +24,14 @@ export function planPaymentFailedEmail(payment: FailedPlanPayment): EmailContent
       keptUntil === null
         ? 'Your plan’s benefits have ended. They come back when the payment goes through.'
         : `Your plan’s benefits stay until ${dayOf(keptUntil)} (UTC), so there is time to put it right. Check your card on the page of your plan; the payment is then tried again.`,
-      ...(payment.movesMoney ? [] : [testPayments]),
+      ...testPayments(payment),
     ],
     action: { label: 'Open my plan', url: `${publicUrl}/credits/plan` },
     closing: ['If you do not want the plan any more, you can cancel it on the same page.'],
   };
 }
 
-/** What somebody has just done about their plan. */
+/** A change that a user has just made to their plan. */
 export type MovedPlan = {
   action: 'plan.changed' | 'plan.cancelled' | 'plan.resumed';
   packageName: string;
@@ -70,18 +70,14 @@ export function planMovedEmail(moved: MovedPlan): EmailContent {
       ],
     },
     'plan.resumed': {
-      subject: 'Your plan goes on',
+      subject: 'Your plan continues',
       paragraphs: [`Your plan at ${productName} is not cancelled any more. ${renews}`],
     },
   }[action];
   return {
     subject: words.subject,
-    paragraphs: [...words.paragraphs, ...(moved.movesMoney ? [] : [testPayments])],
+    paragraphs: [...words.paragraphs, ...testPayments(moved)],
     action: { label: 'Open my plan', url: `${moved.publicUrl}/credits/plan` },
     closing: ['You can change or cancel your plan at any time on that page.'],
   };
-}
-
-function dayOf(time: Date): string {
-  return time.toISOString().slice(0, 10);
 }

@@ -1,5 +1,5 @@
 import { moneyText } from '#services/payments/money.ts';
-import { testPayments } from './payment-failed.ts';
+import { credits as inCredits, dayOf, testPayments } from './words.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 export type Receipt = {
@@ -37,7 +37,7 @@ export function receiptEmail(receipt: Receipt): EmailContent {
       amountSentence(receipt),
       balanceSentence(receipt),
       ...renewalSentences(receipt),
-      ...(receipt.movesMoney ? [] : [testPayments]),
+      ...testPayments(receipt),
     ],
     action: { label: 'See your credits', url: `${publicUrl}/credits` },
     closing: [
@@ -50,18 +50,16 @@ export function receiptEmail(receipt: Receipt): EmailContent {
 }
 
 function amountSentence({ paidMinor, taxMinor, currency, paidAt }: Receipt): string {
-  const date = paidAt.toISOString().slice(0, 10);
   const tax =
     taxMinor === 0 ? 'No tax was added.' : `Of it, ${moneyText(taxMinor, currency)} is tax.`;
-  return `Paid on ${date} (UTC): ${moneyText(paidMinor, currency)}. ${tax}`;
+  return `Paid on ${dayOf(paidAt)} (UTC): ${moneyText(paidMinor, currency)}. ${tax}`;
 }
 
 function renewalSentences({ renewal, currency, publicUrl }: Receipt): string[] {
   if (renewal === null) return [];
-  const date = renewal.at.toISOString().slice(0, 10);
   const price = moneyText(renewal.amountMinor, currency);
   return [
-    `Your plan renews on ${date} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. You can cancel at any time on the page of your plan: ${publicUrl}/credits/plan`,
+    `Your plan renews on ${dayOf(renewal.at)} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. You can cancel at any time on the page of your plan: ${publicUrl}/credits/plan`,
   ];
 }
 
@@ -70,8 +68,4 @@ function balanceSentence({ available, debt, frozen }: Receipt): string {
     ? `You now have ${inCredits(available)}, which cannot be spent while your account is frozen.`
     : `You now have ${inCredits(available)} available.`;
   return debt === 0 ? balance : `${balance} Still owed: ${inCredits(debt)}.`;
-}
-
-function inCredits(credits: number): string {
-  return credits === 1 ? '1 credit' : `${credits.toLocaleString('en-US')} credits`;
 }

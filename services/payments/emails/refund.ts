@@ -1,28 +1,28 @@
-import { testPayments } from './payment-failed.ts';
+import { credits as counted, isOrAre, testPayments } from './words.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
-/** What is told of a refund. `amount` is money in words, to the cent. */
+/** `amount` is money in words, to the cent. */
 export type RefundNotice = {
   amount: string;
   credits: number;
   packageName: string;
-  /** Nobody had to ask for it. */
+  /** The operator asked for it. */
   isOurs: boolean;
   movesMoney: boolean;
 };
 
 type EmailHead = { publicUrl: string };
 
-/** When the bank takes its time: a refund that is made at once is told by `refundDoneEmail` alone. */
+/** While the bank takes its time; a refund that is made at once has `refundDoneEmail` alone. */
 export function refundAskedEmail(refund: RefundNotice, head: EmailHead): EmailContent {
   return {
     subject: `Your refund of ${refund.amount} is on its way`,
     paragraphs: [
       ...ours(refund),
-      `We are paying back ${refund.amount} for ${counted(refund, 'unused ')} of ${refund.packageName}.`,
+      `We are paying back ${refund.amount} for ${counted(refund.credits, 'unused ')} of ${refund.packageName}.`,
       arrival,
       'If the bank turns it down, the credits come back to your account and we tell you.',
-      ...test(refund),
+      ...testPayments(refund),
     ],
     action: purchases(head),
   };
@@ -33,9 +33,9 @@ export function refundDoneEmail(refund: RefundNotice, head: EmailHead): EmailCon
     subject: `We have refunded ${refund.amount}`,
     paragraphs: [
       ...ours(refund),
-      `We have paid back ${refund.amount} for ${counted(refund, 'unused ')} of ${refund.packageName}.`,
+      `We have paid back ${refund.amount} for ${counted(refund.credits, 'unused ')} of ${refund.packageName}.`,
       arrival,
-      ...test(refund),
+      ...testPayments(refund),
     ],
     action: purchases(head),
   };
@@ -53,17 +53,17 @@ export function refundFailedEmail(
   return {
     subject: `Your refund of ${amount} did not go through`,
     paragraphs: [
-      `We could not pay back ${amount} for ${counted(refund)} of ${packageName}: the bank turned it down.`,
+      `We could not pay back ${amount} for ${counted(credits)} of ${packageName}: the bank turned it down.`,
       back === null
         ? `The ${credits === 1 ? 'credit' : 'credits'} cannot be used, because the payment itself was taken back or is disputed.`
-        : `${counted(back)} ${back.credits === 1 ? 'is' : 'are'} back in your account${back.credits < credits ? '; the others went with what the bank has paid back' : ''}. You can use ${back.credits === 1 ? 'it' : 'them'}, or ask for the refund again until ${back.until} (UTC).`,
-      ...test(refund),
+        : `${counted(back.credits)} ${isOrAre(back.credits)} back in your account${back.credits < credits ? '; the others went with what the bank has paid back' : ''}. You can use ${back.credits === 1 ? 'it' : 'them'}, or ask for the refund again until ${back.until} (UTC).`,
+      ...testPayments(refund),
     ],
     action: purchases(head),
   };
 }
 
-/** To whoever deletes their account, once it is certain what is paid back; at least one refund. */
+/** For a deleted account, once it is certain what is paid back; at least one refund. */
 export function accountRefundsEmail(
   refunds: readonly Pick<RefundNotice, 'amount' | 'credits' | 'packageName'>[],
   { movesMoney }: Pick<RefundNotice, 'movesMoney'>,
@@ -73,11 +73,12 @@ export function accountRefundsEmail(
     paragraphs: [
       'We are paying back what you bought and have not used:',
       ...refunds.map(
-        (refund) => `${refund.amount} for ${counted(refund, 'unused ')} of ${refund.packageName}.`,
+        (refund) =>
+          `${refund.amount} for ${counted(refund.credits, 'unused ')} of ${refund.packageName}.`,
       ),
       arrival,
       'If the bank turns a payment down, we try again for some days by ourselves. Should the money not arrive, write to the operator.',
-      ...(movesMoney ? [] : [testPayments]),
+      ...testPayments({ movesMoney }),
     ],
     closing: ['This is the last mail about the account.'],
   };
@@ -89,14 +90,6 @@ function ours({ isOurs }: RefundNotice): string[] {
   return isOurs
     ? ['We have refunded this on our own account: you did not have to ask for it.']
     : [];
-}
-
-function test({ movesMoney }: RefundNotice): string[] {
-  return movesMoney ? [] : [testPayments];
-}
-
-function counted({ credits }: { credits: number }, kind: string = ''): string {
-  return `${credits.toLocaleString('en-US')} ${kind}${credits === 1 ? 'credit' : 'credits'}`;
 }
 
 function purchases({ publicUrl }: EmailHead): { label: string; url: string } {

@@ -3,12 +3,12 @@ import type { Package } from '#services/payments/contract.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 
 /**
- * What a paid invoice of a plan grants, or why it grants nothing. Whoever grants and whoever compares the
- * books ask here, so that neither calls wrong what the other does.
+ * What a paid invoice of a plan grants, or why it grants nothing. Settlement and
+ * reconciliation both ask here, so that neither calls wrong what the other does.
  */
 export type InvoiceGrant = { grants: Package; period: Period } | NoGrant;
 
-/** It is for another reason than a new period, at a price that is none of ours, or not as agreed. */
+/** It is for another reason than a new period, at a price that is not ours, or not as agreed. */
 export type NoGrant =
   | { grants: null; because: 'reason' | 'price' }
   | { grants: null; because: 'amount'; agreed: NonNullable<InvoiceView['agreed']> };
@@ -20,8 +20,8 @@ const grantingReasons: ReadonlySet<string> = new Set(['subscription_create', 'su
 
 /**
  * What was agreed is what the invoice's own price says and not what the catalogue says today: a plan that
- * was begun keeps its price. It is compared without tax and before a discount, which somebody of ours has
- * to give.
+ * was begun keeps its price. It is compared without tax and before a discount, which an
+ * operator has to give.
  */
 export function grantOf(invoice: InvoiceView): InvoiceGrant {
   const { subscriptionId, reason, packageId, agreed, period, subtotalMinor, currency } = invoice;

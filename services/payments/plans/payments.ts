@@ -7,7 +7,7 @@ import { endSurplusPlans, finishEnding, readPlan } from './plans.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 import { soon } from '#services/payments/purchases/rows.ts';
 
-/** From a paid invoice of a plan to its credits and its tier, whoever hears of it first. */
+/** From a paid invoice of a plan to its credits and its tier. */
 
 /** `fulfilled`, `mismatch` when something else was paid than we sell, or `ignored`. */
 export async function takePayment(
@@ -34,7 +34,7 @@ export async function takePayment(
   });
   const userId = plan?.user_id ?? invoice.userId;
   if (userId === null) {
-    dependencies.log.error({ resource_id: invoiceId }, 'A paid invoice is nobody’s');
+    dependencies.log.error({ resource_id: invoiceId }, 'A paid invoice belongs to no user');
     return 'mismatch';
   }
   const isNew = await grant(dependencies, { ...invoice, userId, period }, bought);
@@ -44,11 +44,11 @@ export async function takePayment(
 }
 
 /**
- * The purchase stands before the grant, whose receipt tells of it; both have ids that follow from the
- * invoice, so that whoever is killed in between comes to the same two.
+ * The purchase stands before the grant, whose receipt names it. Both have ids that follow from the
+ * invoice, so a process that is killed in between comes to the same two.
  */
 async function grant(
-  { pool, paid, clock }: PaymentDependencies,
+  { pool, ledger, clock }: PaymentDependencies,
   invoice: InvoiceView & { userId: string; period: Period },
   bought: Package,
 ): Promise<boolean> {
@@ -85,7 +85,7 @@ async function grant(
       soon(new Date(clock())),
     ],
   );
-  const { isNew } = await paid.grantPurchase({
+  const { isNew } = await ledger.grantPurchase({
     userId,
     purchaseId,
     paymentKey,

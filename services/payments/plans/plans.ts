@@ -12,11 +12,11 @@ import type { SubscriptionView } from '#services/payments/provider.ts';
 /**
  * Plans, as rows of `plan`: what was last read of a subscription, and what was paid of it. The provider
  * decides how a plan stands; `plan-tier.ts` what that means; here it is brought together, so that
- * deliveries in any order, at once and again come to the same row and the same tier.
+ * webhook events in any order, at once and again come to the same row and the same tier.
  *
  * Two readings of the same subscription may be stored in the wrong order. So each takes the database's
  * time before it asks, and only what was asked later replaces what is there: whatever the earlier one
- * might have seen beyond it is told by a delivery of its own, which asks later still.
+ * might have seen beyond it has a webhook event of its own, which asks later still.
  *
  * The tier is computed and written under a lock on the person's row, from the plans as they are then.
  */
@@ -44,7 +44,7 @@ export type PaidPeriod = {
 
 /**
  * Reads a subscription and keeps what it says, together with an invoice of it that was paid. Null when
- * it is nobody's, or for nothing that we sell.
+ * it belongs to no user, or is for nothing that we sell.
  */
 export async function readPlan(
   dependencies: PaymentDependencies,
@@ -78,7 +78,10 @@ export async function keepView(
 ): Promise<PlanRow | null> {
   const userId = await ownerOf(dependencies.pool, view);
   if (userId === null) {
-    dependencies.log.warn({ resource_id: view.subscriptionId }, 'A subscription is nobody’s');
+    dependencies.log.warn(
+      { resource_id: view.subscriptionId },
+      'A subscription belongs to no user',
+    );
     return null;
   }
   const known = await findPlan(dependencies.pool, view.subscriptionId);
@@ -155,7 +158,7 @@ async function storeView(
 }
 
 /**
- * Invoices may be paid and told of in the wrong order, and the subscription may be periods ahead of them:
+ * Invoices may be paid and reported in the wrong order, and the subscription may be periods ahead of them:
  * what counts is the one whose period ends last.
  */
 async function storeInvoice(
@@ -194,7 +197,7 @@ async function withPerson(
   });
 }
 
-/** `current` is null for somebody who is gone. */
+/** `current` is null for an erased account. */
 async function settleTier(
   dependencies: PaymentDependencies,
   client: pg.ClientBase,
@@ -226,15 +229,15 @@ async function settleTier(
 
 /**
  * When its tier ends, and a day after the last reading while it may still change. One that we have ended
- * is read again soon until the provider has ended it, too.
+ * stays due until the provider has ended it, too.
  */
-function nextCheckOf(plan: PlanRow, now: number): Date | null {
+function nextCheckOf(plan: PlanRow, atMs: number): Date | null {
   const until = tierUntil(plan);
   const readAt = plan.checked_at.getTime() + planLimits.readEveryMs;
   const times = [
-    ...(until !== null && until > now ? [until] : []),
+    ...(until !== null && until > atMs ? [until] : []),
     ...(plan.ended_at === null
-      ? [Math.max(now + planLimits.readAgainMs, plan.revoked_at === null ? readAt : now)]
+      ? [plan.revoked_at === null ? Math.max(atMs + planLimits.readAgainMs, readAt) : atMs]
       : []),
   ];
   return times.length === 0 ? null : new Date(Math.min(...times));
@@ -286,10 +289,10 @@ export async function isCurrentPeriod(
 }
 
 /**
- * The same for somebody who is about to give the credits back. A period that is over by our clock may have
+ * The same before the credits are given back. A period that is over by our clock may have
  * been followed by another one that we have not heard of, so the provider is asked then.
  *
- * @throws Problem 503 while the provider is away and has to be asked
+ * @throws Problem 503 while the provider is unavailable and has to be asked
  */
 export async function endsPlan(
   dependencies: PaymentDependencies,
@@ -331,10 +334,10 @@ async function readWhenOver(
  * purchase, or the second time.
  *
  * Once the period is over, the next one may have been begun and paid without our having heard of it. That
- * one goes on, so the provider is asked before anything ends.
+ * one continues, so the provider is asked before anything ends.
  *
- * @throws Problem 503 while the provider is away; unless it had to be asked whether the plan has renewed,
- *   the tier has ended all the same, and the sweeper goes on
+ * @throws Problem 503 while the provider is unavailable; unless it had to be asked whether the plan has renewed,
+ *   the tier has ended all the same, and the sweeper continues
  */
 export async function endPlanOf(
   dependencies: PaymentDependencies,
@@ -362,8 +365,8 @@ function lastMomentOf(periodEnd: Date): Date {
 }
 
 /**
- * Ends a plan of which nothing was ever paid, because its first payment has failed: whoever was told so and
- * buys another one is not to be asked for the money of this one again.
+ * Ends a plan of which nothing was ever paid, because its first payment has failed. A
+ * buyer who then takes another plan is not to be charged for this one.
  */
 export async function endUnpaidPlan(
   dependencies: PaymentDependencies,
@@ -377,7 +380,7 @@ export async function endUnpaidPlan(
   );
 }
 
-/** Ends every plan of somebody who goes, whether it was heard of or not. Nothing is paid back by that. */
+/** Ends every plan of an account that is closed, known here or not. Nothing is paid back by that. */
 export async function cancelPlansOf(
   dependencies: PaymentDependencies,
   userId: string,
@@ -399,7 +402,7 @@ export async function cancelPlansOf(
 
 /**
  * One person has one plan. Where two checkouts were paid, the one that was paid later is ended and its
- * credits go back. And whoever is gone has none.
+ * credits go back. A closed account has none.
  */
 export async function endSurplusPlans(
   dependencies: PaymentDependencies,
@@ -419,7 +422,7 @@ export async function endSurplusPlans(
   }
 }
 
-/** In the order in which they were first paid, which is the same whoever hears of which first. */
+/** In the order in which they were first paid, which does not depend on the order of events. */
 async function paidAndLive(client: Queryable, userId: string): Promise<PlanRow[]> {
   const { rows } = await client.query<PlanRow>(
     `select * from plan where user_id = $1 and paid_since is not null
@@ -468,11 +471,11 @@ export async function finishEnding(
 }
 
 /**
- * Of a second plan everything; of others what was paid after they had ended. What somebody has used
- * meanwhile stays paid for. The account of whoever is erased gives back by itself.
+ * Of a second plan everything; of others what was paid after they had ended. What was used
+ * meanwhile stays paid for. An erased account gives back on its own.
  */
 async function returnPaidForNothing(
-  { pool, paid, log, clock }: PaymentDependencies,
+  { pool, ledger, log, clock }: PaymentDependencies,
   plan: PlanRow,
 ): Promise<void> {
   if (plan.revoked_as === 'erased') return;
@@ -487,7 +490,7 @@ async function returnPaidForNothing(
   for (const { id, lot_id: lotId } of rows)
     try {
       await checkSoon(pool, id, new Date(clock()));
-      await paid.requestRefund({
+      await ledger.requestRefund({
         userId: plan.user_id,
         lotId,
         refundId: derivedId('ref', lotId, 'ended-plan'),
@@ -504,12 +507,12 @@ async function returnPaidForNothing(
     }
 }
 
-// --- looking after them ---
+// --- sweeping them ---
 
 /**
  * Looks at plans whose tier's time has come, that were ended and not finished, or that nothing was
  * heard of for a day. Each is taken by moving when it was read, to where it is due again soon should
- * the reading fail. Returns how many it looked at.
+ * the reading fail. Returns how many were due.
  */
 export async function sweepPlans(dependencies: PaymentDependencies): Promise<number> {
   const { log } = dependencies;
@@ -517,12 +520,12 @@ export async function sweepPlans(dependencies: PaymentDependencies): Promise<num
   let isUnavailable = false;
   for (const { subscription_id: subscriptionId, user_id: userId } of due)
     try {
-      // A tier that has run out does so also while the provider is away, which may be for good.
+      // A tier ends on time also while the provider is unavailable, which may be for good.
       if (isUnavailable) await withPerson(dependencies, userId, async () => undefined);
       else await check(dependencies, subscriptionId, userId);
     } catch (error) {
       isUnavailable = error instanceof Problem && error.status === 503;
-      log.warn({ err: error, user_id: userId }, 'A plan could not be looked after');
+      log.warn({ err: error, user_id: userId }, 'A plan could not be checked');
       await withPerson(dependencies, userId, async () => undefined);
     }
   return due.length;

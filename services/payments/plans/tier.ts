@@ -83,8 +83,8 @@ export function tierUntil(plan: TierFields): number | null {
 }
 
 /**
- * The tier that a person's plans bring now, the highest of them; null for somebody who never had a
- * plan, whose tier is none of our business here.
+ * The tier that a person's plans bring now, the highest of them; null for a user who never had a
+ * plan: that tier was set in another way.
  */
 export function tierOf(plans: readonly TierFields[], nowMs: number): Tier | null {
   const paid = plans.filter((plan) => plan.paid_until !== null);

@@ -15,7 +15,7 @@ import { endSurplusPlans, readPlan } from './plans.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 
 /**
- * What the provider tells of plans. A paid invoice of a period grants that period's credits, once by its
+ * Webhook events of plans. A paid invoice of a period grants that period's credits, once by its
  * id, and says which tier was paid for and until when; everything else only makes us read the
  * subscription again.
  */
@@ -59,11 +59,11 @@ async function takeFailure(dependencies: PaymentDependencies, invoiceId: string)
   if (plan === null) return 'ignored';
   const isOverdue = plan.status === 'past_due' || plan.status === 'unpaid';
   if (invoice.reason === 'subscription_create' || !isOverdue) return 'read';
-  await tellOfFailure(dependencies, invoice, plan);
+  await notifyOfFailure(dependencies, invoice, plan);
   return 'past-due';
 }
 
-async function tellOfFailure(
+async function notifyOfFailure(
   dependencies: PaymentDependencies,
   invoice: InvoiceView,
   plan: PlanRow,

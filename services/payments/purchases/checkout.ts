@@ -21,7 +21,7 @@ import type { ReturnAddresses } from './return-address.ts';
 
 /**
  * Beginning to buy. The purchase is written down before the provider is called, and its id is the key
- * of that call: whoever is killed between the two leaves a purchase without a session, which a repeat of
+ * of that call: a process that is killed between the two leaves a purchase without a session, which a repeat of
  * the request or the sweeper asks for again and gets the same one.
  */
 export type Buying = { purchaseId: string; userId: string };
@@ -98,7 +98,7 @@ export async function resumePurchase(
     await recordIntent(dependencies.pool, row.id, intentId, now(dependencies));
   } else {
     const { sessionId } = await openCheckout(dependencies, row);
-    // Whoever asked was told that it did not work, so it is not shown as something to be finished.
+    // The buyer saw an error, so it is not shown as something to be finished.
     const session = { sessionId, url: null };
     await recordSession(dependencies.pool, row.id, session, now(dependencies));
   }
@@ -208,7 +208,7 @@ async function endOpen(dependencies: PaymentDependencies, row: PurchaseRow): Pro
     await provider.expireCheckout(sessionId);
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error;
-    // One that is not there can be paid by nobody: its person is not to wait until it has grown old.
+    // One that is not there cannot be paid, so its buyer does not have to wait until it expires.
     if (error.code === 'resource_missing') {
       await recordUnpaid(pool, row.id, ended, now(dependencies));
       return true;
@@ -257,7 +257,7 @@ async function openIntent(
   );
 }
 
-/** A no for good ends the purchase; nobody is helped by asking for it again and again. */
+/** A final refusal ends the purchase. */
 async function orClose<View>(
   dependencies: PaymentDependencies,
   row: PurchaseRow,

@@ -1,20 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import { bankRefundsOf, readBankRefunds } from '#services/payments/refunds/rows.ts';
 import type { BankRefundRow } from '#services/payments/refunds/rows.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 import type { Purchase, Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { fulfil } from '#services/payments/settle/fulfil.ts';
+import { fulfilForPage } from '#services/payments/settle/fulfil.ts';
 import { isCurrentPeriod } from '#services/payments/plans/plans.ts';
 import { processingMs } from './rows.ts';
 import type { PurchaseRow } from './rows.ts';
 
 /**
- * What somebody has bought, newest first, and what can be asked back of it now. Rows say what was set
+ * What a user has bought, newest first, and what can be asked back of it now. Rows say what was set
  * out to be bought and what was paid; everything about credits is from the ledger, also when a row has
  * not heard of its grant yet.
  */
@@ -23,67 +22,53 @@ export async function listPurchases(
   userId: string,
   before: string | null,
 ): Promise<Purchase[]> {
-  if (before === null) await askAboutNewest(dependencies, userId);
+  if (before === null) await checkNewest(dependencies, userId);
   const rows = await readPage(dependencies, userId, before);
-  const state = await dependencies.paid.readAccount(userId);
+  const state = await dependencies.ledger.readAccount(userId);
   const banks = await readBankRefunds(dependencies.pool, userId);
   return Promise.all(rows.map(async (row) => purchaseOf(dependencies, row, state, banks)));
 }
 
+/** Open payments that the list has checked, and how long it waits for them. */
+const checkedAtOnce = 3;
+const waitMs = 2_000;
+
 /**
- * Whoever has paid and looks at once should not read that it is not finished, only because nobody has told
- * us so far. The list does not wait for it for long, and is there also while the provider is away.
+ * A buyer who has just paid should not read that it is not finished, only because its webhook event is
+ * late. The list does not wait for the provider for long, and is there while it is unavailable.
  */
-async function askAboutNewest(dependencies: PaymentDependencies, userId: string): Promise<void> {
-  const ids = await clawbackNewest(dependencies, userId);
-  if (ids.length === 0) return;
-  const asked = Promise.all(ids.map(async (purchaseId) => ask(dependencies, purchaseId)));
-  const patience = new AbortController();
-  const enough = setTimeout(purchaseLimits.lookedAtMs, undefined, { signal: patience.signal });
-  await Promise.race([asked, enough]);
-  patience.abort();
+async function checkNewest(dependencies: PaymentDependencies, userId: string): Promise<void> {
+  const { rows } = await dependencies.pool.query<{ id: string }>(
+    `select id from purchase
+     where user_id = $1 and status in ('open', 'processing')
+       and (session_id is not null or payment_intent_id is not null)
+     order by created_at desc, id desc limit $2`,
+    [userId, checkedAtOnce],
+  );
+  if (rows.length === 0) return;
+  const checked = Promise.all(rows.map(async ({ id }) => check(dependencies, id)));
+  const waiting = new AbortController();
+  const enough = setTimeout(waitMs, undefined, { signal: waiting.signal });
+  await Promise.race([checked, enough]);
+  waiting.abort();
   await enough.catch(() => undefined);
 }
 
-async function ask(dependencies: PaymentDependencies, purchaseId: string): Promise<void> {
+async function check(dependencies: PaymentDependencies, purchaseId: string): Promise<void> {
   try {
-    await fulfil(dependencies, { purchaseId });
+    await fulfilForPage(dependencies, purchaseId);
   } catch (error) {
     dependencies.log.warn(
       { err: error, resource_id: purchaseId },
-      'A purchase could not be asked about',
+      'A payment could not be checked',
     );
   }
 }
 
-/** Clawbacked by moving `checked_at`, so that a list that is loaded again and again asks once. */
-async function clawbackNewest(
-  { pool, clock }: PaymentDependencies,
-  userId: string,
-): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>(
-    `update purchase set checked_at = $2 where id in (
-       select id from purchase
-       where user_id = $1 and status in ('open', 'processing')
-         and (session_id is not null or payment_intent_id is not null)
-         and (checked_at is null or checked_at <= $3)
-       order by created_at desc, id desc limit $4 for update skip locked)
-     returning id`,
-    [
-      userId,
-      new Date(clock()),
-      new Date(clock() - purchaseLimits.lookedAgainMs),
-      purchaseLimits.lookedAtOnce,
-    ],
-  );
-  return rows.map(({ id }) => id);
-}
-
 /**
- * A checkout that begins a plan is no purchase: its invoices are. What came to nothing is not shown, and
- * neither is what was never begun: a checkout of which nobody was told the page. A payment that failed
- * is, for as long as it might have been pending. Of one that does not fit its purchase (`mismatch-…`)
- * money came, so it is an operator's and not shown as if none had.
+ * A checkout that begins a plan is no purchase: its invoices are. An expired one is not shown, and neither
+ * is one whose page was never opened. A payment that failed is, for as long as it might have been pending. One
+ * that does not fit its purchase (`mismatch-…`) was paid, so it is an operator's.
  */
 async function readPage(
   { pool, clock }: PaymentDependencies,
@@ -140,7 +125,7 @@ async function offerOf(
 ): Promise<Pick<Purchase, 'refundable' | 'refusal'>> {
   if (lot === null) return { refundable: null, refusal: 'not_paid' };
   const now = dependencies.clock();
-  const offer = dependencies.paid.refundOffer(state, lot, now);
+  const offer = dependencies.ledger.refundOffer(state, lot, now);
   if ('refusal' in offer) return { refundable: null, refusal: offer.refusal };
   const { credits, amountMinor, until } = offer;
   const endsPlan =

@@ -4,26 +4,26 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 export type PaidOtherwise = { credits: number; amountMinor: number; currency: string };
 
 /**
- * Writes down that an operator has paid out, without the provider, what somebody who was erased is owed
+ * Writes down that an operator has paid out, without the provider, what an erased user is owed
  * for a purchase. Its credits go, and no bank is asked to take the money any more.
  *
  * @throws Problem 409 `refund-not-possible`
  */
 export async function bookPaidOtherwise(
-  { paid }: Pick<PaymentDependencies, 'paid'>,
+  { ledger }: Pick<PaymentDependencies, 'ledger'>,
   { userId, purchaseId, actor }: { userId: string; purchaseId: string; actor: string },
 ): Promise<PaidOtherwise> {
-  const closed = await paid.readClosedAccount(userId);
+  const closed = await ledger.readClosedAccount(userId);
   const owed = closed?.owed.find(({ lot }) => lot.purchaseId === purchaseId);
   if (!owed)
     throw new Problem(
       'refund-not-possible',
-      'Nothing of this purchase is owed to somebody who was erased, or a refund is on its way.',
+      'Nothing of this purchase is owed to an erased user, or a refund is on its way.',
     );
   const { lot, credits, amountMinor } = owed;
   const ref = `paid:${purchaseId}`;
   const before = lot.clawbacks.find((clawback) => clawback.ref === ref)?.wanted ?? 0;
-  await paid.setClawback({
+  await ledger.setClawback({
     userId,
     lotId: lot.lotId,
     ref,

@@ -13,7 +13,7 @@ import { receiptEmail } from '#services/payments/emails/receipt.ts';
 
 /**
  * One mail for each payment that was granted. The grant comes first and enqueues this, so the purchase
- * may not say yet that it is paid; when whoever granted it was killed in between, this is what repairs it.
+ * may not say yet that it is paid; when the process was killed in between, this repairs it.
  */
 export async function mailReceipt(
   dependencies: PaymentDependencies,
@@ -21,7 +21,7 @@ export async function mailReceipt(
 ): Promise<void> {
   const { pool, queueMail, noticeAddress } = dependencies;
   const lot = await findPaidLot(pool, { lotId });
-  if (lot === null) throw new Error('A receipt for a lot that nobody paid for');
+  if (lot === null) throw new Error('A receipt for a lot that was not paid for');
   const purchase = await paidPurchase(dependencies, lot.purchaseId);
   const to = await noticeAddress(userId);
   if (to === null) return;
@@ -65,7 +65,7 @@ export async function isReceiptMailed(
   ]);
   const status = rows[0]?.status;
   if (status === undefined) return sendsMail && (await noticeAddress(userId)) !== null;
-  return status === 'sent' || (sendsMail && ['queued', 'sending'].includes(status));
+  return status === 'sent' || (sendsMail && status === 'queued');
 }
 
 /** Of what the plan is by now: it may have been cancelled or changed since it was paid. */

@@ -1,8 +1,8 @@
 import { Problem } from '#services/platform/problem.ts';
 
 /**
- * Where the provider's page leads back to. Only to pages of ours: whoever could name another would have
- * a link of the provider's that ends wherever they like.
+ * Where the provider's page leads back to. Only to pages of ours: otherwise a
+ * link of the provider's could be made that ends on any page.
  */
 export type ReturnAddresses = { successUrl: string; cancelUrl: string };
 

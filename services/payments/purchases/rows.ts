@@ -4,9 +4,9 @@ import { purchaseLimits } from '#services/platform/limits.ts';
 import type { Package, PurchaseStatus } from '#services/payments/contract.ts';
 
 /**
- * Rows of `purchase`: what somebody set out to buy, and how far that has come. A row moves by single
- * statements that say from where, so callers that know of each other nothing may move it at once.
- * `paid` is final: whatever else is heard afterwards was heard late.
+ * Rows of `purchase`: what a user set out to buy, and how far that has come. A row moves by single
+ * statements that say from where, so independent callers may move it at once. `paid` is final: whatever
+ * else arrives is late.
  */
 export type PurchaseKind = 'checkout' | 'intent' | 'plan_checkout' | 'invoice';
 

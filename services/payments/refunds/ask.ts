@@ -11,9 +11,9 @@ export type AskedRefund = {
   purchaseId: string;
   /** The same again is the same refund. */
   refundId: string;
-  /** Of how many credits somebody was told; null when nobody was. */
+  /** The number of credits that was shown; null when none was. */
   agreed: number | null;
-  /** Whether somebody was told that it ends a plan; absent when nobody was told either. */
+  /** Whether the end of a plan was shown; absent when nothing was shown. */
   endsPlan?: boolean | undefined;
   reason: RefundReason;
   actor: string;
@@ -23,15 +23,15 @@ export type AskedRefund = {
  * Takes what is unused of a purchase out of reach and has it paid back by a job.
  *
  * @throws Problem 409 `refund-not-possible` with a `reason`, 409 `refund-changed`, 503 when the provider
- *   is away and has to be asked whether a plan has renewed
+ *   is unavailable and has to be asked whether a plan has renewed
  */
 export async function askForRefund(
   dependencies: PaymentDependencies,
   asked: AskedRefund,
 ): Promise<Refund> {
-  const { paid, clock, log } = dependencies;
+  const { ledger, clock, log } = dependencies;
   const { userId, purchaseId, refundId, agreed, endsPlan: agreedEnd, reason, actor } = asked;
-  const { lots, refunds: known } = await paid.readAccount(userId);
+  const { lots, refunds: known } = await ledger.readAccount(userId);
   const lot = lots.find((candidate) => candidate.purchaseId === purchaseId);
   if (!lot) throw notPaid();
   const { lotId } = lot;
@@ -43,7 +43,7 @@ export async function askForRefund(
     if (ends !== agreedEnd) throw planChanged(ends);
   }
   await checkSoon(dependencies.pool, purchaseId, new Date(clock()));
-  await paid.requestRefund({
+  await ledger.requestRefund({
     userId,
     lotId,
     refundId,
@@ -59,13 +59,13 @@ export async function askForRefund(
     // The job does it before the money goes; here it is done so that the next page shows it.
     log.warn({ err: error, user_id: userId, resource_id: refundId }, 'A plan is ended later');
   }
-  const { refunds } = await paid.readAccount(userId);
+  const { refunds } = await ledger.readAccount(userId);
   const refund = refunds[refundId];
   if (!refund) throw new Error('A refund that was asked for is not in the account');
   return refundReply(refundId, refund);
 }
 
-/** What nobody has paid for has no lot, so the ledger cannot be asked about it. */
+/** An unpaid purchase has no lot, so the ledger cannot be asked about it. */
 function notPaid(): Problem {
   return new Problem(
     'refund-not-possible',
@@ -74,13 +74,13 @@ function notPaid(): Problem {
   );
 }
 
-/** The plan has renewed, or ended, since somebody was told what the refund does. */
+/** The plan has renewed, or ended, since the effect of the refund was shown. */
 function planChanged(ends: boolean): Problem {
   return new Problem(
     'refund-changed',
     ends
-      ? 'By now this refund would end your plan. ReadProgress at it and ask again.'
-      : 'By now this refund would not end your plan. ReadProgress at it and ask again.',
+      ? 'By now this refund would end your plan. Look at it and ask again.'
+      : 'By now this refund would not end your plan. Look at it and ask again.',
     { members: { ends_plan: ends } },
   );
 }

@@ -8,7 +8,7 @@ import { checkSoon } from '#services/payments/purchases/rows.ts';
 
 /**
  * Money of people who have been erased. A dispute of theirs may be won and a refund fail long after
- * their account was closed; nobody is left to ask for what comes free by that, so it is asked for here.
+ * their account was closed; no user is left to ask for what comes free by that, so it is asked for here.
  *
  * A bank that has refused may have no account left to pay into. It is asked again after days and not for
  * ever, and whatever it does not take is listed when the books are compared.
@@ -16,13 +16,13 @@ import { checkSoon } from '#services/payments/purchases/rows.ts';
 const actor = 'system:erasure';
 
 /**
- * Accounts of erased people that have something available and have moved since somebody looked, or
- * where a bank is to be asked again. Whoever finds them moves both, to where they are due again soon
- * should the look fail.
+ * Accounts of erased people that have something available and have moved since the last check, or
+ * where a bank is to be asked again. Both are moved to where they are due again soon,
+ * should the check fail.
  */
 export async function dueClosedAccounts({ pool, clock }: PaymentDependencies): Promise<string[]> {
   const { rows } = await pool.query<{ user_id: string }>(
-    `insert into closed_account_check as look (user_id, seen_version, again_at)
+    `insert into closed_account_check as seen_before (user_id, seen_version, again_at)
      select account.user_id, account.version, $2
      from erasure join credit_account account using (user_id)
        left join closed_account_check seen using (user_id)
@@ -32,7 +32,7 @@ export async function dueClosedAccounts({ pool, clock }: PaymentDependencies): P
      limit $3
      on conflict (user_id) do update
        set seen_version = excluded.seen_version, again_at = excluded.again_at
-       where look.seen_version < excluded.seen_version or look.again_at <= $1
+       where seen_before.seen_version < excluded.seen_version or seen_before.again_at <= $1
      returning user_id`,
     [new Date(clock()), new Date(clock() + refundLimits.askAgainMs), refundLimits.sweepAtOnce],
   );
@@ -44,8 +44,8 @@ export async function askBackOfClosed(
   dependencies: PaymentDependencies,
   userId: string,
 ): Promise<void> {
-  const { pool, paid, clock } = dependencies;
-  const closed = await paid.readClosedAccount(userId);
+  const { pool, ledger, clock } = dependencies;
+  const closed = await ledger.readClosedAccount(userId);
   if (closed === null) return;
   const later: number[] = [];
   for (const owed of closed.owed) {
@@ -62,7 +62,7 @@ export async function askBackOfClosed(
 
 /** Several may come to this at once, so its id says which of the lot's refunds it is. */
 async function askBack(
-  { pool, paid, clock, log }: PaymentDependencies,
+  { pool, ledger, clock, log }: PaymentDependencies,
   userId: string,
   { lot: { lotId, purchaseId } }: OwedLot,
   state: AccountState,
@@ -71,10 +71,10 @@ async function askBack(
   const requestedAt = new Date(clock()).toISOString();
   if (purchaseId !== null) await checkSoon(pool, purchaseId, new Date(clock()));
   try {
-    await paid.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
+    await ledger.requestRefund({ userId, lotId, refundId, requestedAt, reason: 'erasure', actor });
     log.info({ user_id: userId, resource_id: refundId }, 'A closed account is paid back');
   } catch (error) {
-    // The account has moved meanwhile, so somebody looks at it again.
+    // The account has moved meanwhile, so it is checked again.
     if (!(error instanceof Problem) || error.code !== 'refund-not-possible') throw error;
   }
 }

@@ -27,8 +27,8 @@ export async function notifyOfRefund(
   const to = await dependencies.noticeAddress(userId);
   if (to === null) return;
   const { refund, lot } = await readRefund(dependencies, named);
-  const offer = dependencies.paid.refundOffer(
-    await dependencies.paid.readAccount(userId),
+  const offer = dependencies.ledger.refundOffer(
+    await dependencies.ledger.readAccount(userId),
     lot,
     dependencies.clock(),
   );

@@ -7,12 +7,12 @@ import type { RefundView } from '#services/payments/provider.ts';
 import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
 
 /**
- * Refunds that the bank made, or somebody at the provider's own pages, as rows: how much money each was.
+ * Refunds made by the bank, or at the provider's own pages, as rows: how much money each was.
  * What they took of a lot together is a clawback in the ledger.
  */
 
 /**
- * Before the ledger is told, so that the lines which follow are found to be about this money. What has
+ * Before the ledger is changed, so that its lines are found to be about this money. What has
  * failed stays so, and what was paid does not become pending again by a late word.
  */
 export async function keepBankRefunds(
@@ -81,13 +81,13 @@ export function bankRefundsOf(
   const wanted = lot.clawbacks
     .filter(({ cause, ref }) => cause === 'cash_refund' && refunds[ref] === undefined)
     .reduce((total, clawback) => total + clawback.wanted, 0);
-  let [money, told] = [0, 0];
+  let [money, counted] = [0, 0];
   return own.map((row) => {
     if (row.status === 'failed') return reply(row, creditsFor(of, row.amount_minor));
     money += row.amount_minor;
     const all = row === last ? wanted : Math.min(wanted, creditsFor(of, money));
-    const credits = Math.max(0, all - told);
-    told += credits;
+    const credits = Math.max(0, all - counted);
+    counted += credits;
     return reply(row, credits);
   });
 }

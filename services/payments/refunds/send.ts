@@ -33,7 +33,7 @@ export async function sendRefunds(
   payment: GrantedPayment,
 ): Promise<SentRefunds> {
   const refunds = await dependencies.provider.listRefunds(payment.intentId);
-  const { refunds: ours } = await dependencies.paid.readAccount(payment.userId);
+  const { refunds: ours } = await dependencies.ledger.readAccount(payment.userId);
   const refused = new Set<string>();
   let error: ProviderRefused | null = null;
   for (const [refundId, refund] of Object.entries(ours)) {
@@ -106,10 +106,10 @@ export async function findNamedRefund(
 }
 
 export async function readRefund(
-  { paid }: Pick<PaymentDependencies, 'paid'>,
+  { ledger }: Pick<PaymentDependencies, 'ledger'>,
   { userId, refundId }: NamedRefund,
 ): Promise<{ refund: AccountState['refunds'][string]; lot: Lot }> {
-  const { refunds, lots } = await paid.readAccount(userId);
+  const { refunds, lots } = await ledger.readAccount(userId);
   const refund = refunds[refundId];
   const lot = lots.find(({ lotId }) => lotId === refund?.lotId);
   if (!refund || !lot) throw new Error('There is no such refund in this account');

@@ -60,6 +60,24 @@ export async function fulfil(
   return { outcome: 'queued', purchase };
 }
 
+const pageEveryMs = 2_000;
+
+/** For a page: the provider is asked about one payment at most every two seconds, by all pages together. */
+export async function fulfilForPage(
+  dependencies: PaymentDependencies,
+  purchaseId: string,
+): Promise<PurchaseRow | null> {
+  const { pool, clock } = dependencies;
+  const { rowCount } = await pool.query(
+    `update purchase set checked_at = $2
+     where id = $1 and (checked_at is null or checked_at <= $3)`,
+    [purchaseId, now(dependencies), new Date(clock() - pageEveryMs)],
+  );
+  return rowCount === 1
+    ? (await fulfil(dependencies, { purchaseId })).purchase
+    : findPurchase(pool, { purchaseId });
+}
+
 type Outcome = FulfilOutcome | 'moved';
 
 async function fulfilAs(
@@ -277,7 +295,7 @@ function begun({ subscriptionId }: Payment): { paymentKey: null; lotId: null } |
 
 /** Null when there is no payment, or one that was granted before for something else. */
 async function grant(
-  { paid }: PaymentDependencies,
+  { ledger }: PaymentDependencies,
   row: PurchaseRow,
   { intentId, paidMinor }: Payment,
   paidAt: Date,
@@ -285,7 +303,7 @@ async function grant(
   if (intentId === null) return null;
   const paymentKey = `pi:${intentId}`;
   try {
-    const { lotId, state } = await paid.grantPurchase({
+    const { lotId, state } = await ledger.grantPurchase({
       userId: row.user_id,
       purchaseId: row.id,
       paymentKey,

@@ -115,10 +115,10 @@ async function apply(
   { refunds, refused }: SentRefunds,
   disputes: readonly DisputeView[],
 ): Promise<Applied> {
-  const { pool, paid, clock } = dependencies;
+  const { pool, ledger, clock } = dependencies;
   const { userId, lotId } = payment;
   const now = clock();
-  const before = await paid.readAccount(userId);
+  const before = await ledger.readAccount(userId);
   const should = expected({ payment, account: before, refunds, disputes, refused, now });
   await keepBankRefunds(pool, payment, should.bankRefunds, new Date(now));
   const moved: DisputeView[] = [];
@@ -131,7 +131,7 @@ async function apply(
   let account = await endRefunds(dependencies, payment, before, should.refunds);
   for (const clawback of should.clawbacks)
     if (!stands(lotOf(account, lotId), clawback))
-      account = await paid.setClawback({ userId, lotId, ...clawback, actor });
+      account = await ledger.setClawback({ userId, lotId, ...clawback, actor });
   await freeze(dependencies, payment, account, should.freeze);
   return {
     should,
@@ -144,7 +144,7 @@ async function apply(
 const actor = 'system:payments';
 
 async function endRefunds(
-  { paid, clock, log }: PaymentDependencies,
+  { ledger, clock, log }: PaymentDependencies,
   { userId }: GrantedPayment,
   before: AccountState,
   refunds: readonly ExpectedRefund[],
@@ -159,7 +159,7 @@ async function endRefunds(
     if (status === refund.status || status === 'pending') continue;
     const providerRefundId = shown?.providerRefundId ?? null;
     const at = new Date(clock()).toISOString();
-    account = await paid.endRefund({
+    account = await ledger.endRefund({
       userId,
       refundId,
       outcome: status,
@@ -174,13 +174,13 @@ async function endRefunds(
 
 /** A dispute freezes once, also when an operator has lifted it since. */
 async function freeze(
-  { paid, log }: PaymentDependencies,
+  { ledger, log }: PaymentDependencies,
   { userId, lotId, purchaseId }: GrantedPayment,
   { frozenBy }: AccountState,
   wanted: Expected['freeze'],
 ): Promise<void> {
   if (wanted === null || frozenBy.includes(wanted.ref)) return;
-  await paid.freezeSpending({ userId, lotId, ...wanted, actor });
+  await ledger.freezeSpending({ userId, lotId, ...wanted, actor });
   log.warn(
     { user_id: userId, resource_id: purchaseId, reason: wanted.ref },
     'A payment was refunded and lost to a dispute: spending is frozen until cli credits unfreeze',
@@ -202,7 +202,7 @@ async function finish(
   for (const dispute of disputes) await closeDispute(dependencies, dispute);
 }
 
-/** Nothing is left to do now; another settlement that has begun meanwhile decides by itself. */
+/** Nothing is left to do now; another settlement that has begun meanwhile sets its own time. */
 async function rest(
   { pool, clock }: PaymentDependencies,
   purchaseId: string,

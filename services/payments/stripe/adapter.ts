@@ -48,9 +48,9 @@ const apiVersion = '2026-10-28.endive';
 const timeoutMs = 10_000;
 /** With the same key each time, so that nothing is done twice. */
 const networkRetries = 2;
-/** A delivery that was signed longer ago may be a recorded one. */
+/** A webhook event that was signed longer ago may be a recorded one. */
 const signatureSeconds = 300;
-/** What a payment's metadata mean; told with each. */
+/** What a payment's metadata mean; sent with each. */
 const ledgerVersion = '1';
 
 export function createStripe(settings: StripeSettings): Stripe {
@@ -346,7 +346,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
           stripe.subscriptions.cancel(subscriptionId, { prorate: false, invoice_now: false }),
         ),
       );
-      // Somebody else ended it in between.
+      // Another process ended it in between.
       const ended = cancelled ?? (await existingSubscription(subscriptionId));
       return viewOfSubscription(checked('subscription', ended, subscriptionId));
     },
@@ -439,7 +439,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
 }
 
 /**
- * What of a checkout is told whole: the receipt is the charge's, or the invoice's of a plan; and a plan's
+ * What of a checkout is expanded: the receipt is the charge's, or the invoice's of a plan; and a plan's
  * checkout has no intent, so whether its payment has failed is the subscription's to say.
  */
 const checkoutParts = ['payment_intent.latest_charge', 'invoice', 'subscription'];
@@ -547,12 +547,12 @@ async function readWebhookEvent(
   throw badSignature();
 }
 
-/** Of a forged and an old one alike, without a word more: whoever signs rightly knows what is wrong. */
+/** The same for a forged and an old one: a reply that says more would help to forge. */
 function badSignature(): Problem {
-  return new Problem('bad-signature', 'The signature of this delivery is not valid.');
+  return new Problem('bad-signature', 'The signature of this webhook event is not valid.');
 }
 
 /** Signed, and still nothing that the provider would send. */
 function badWebhookEvent(): Problem {
-  return new Problem('bad-webhook-event', 'This delivery is signed, but it is no event.');
+  return new Problem('bad-webhook-event', 'This request is signed, but it is no webhook event.');
 }

@@ -11,7 +11,7 @@ import { ProviderRefused } from '#services/payments/provider.ts';
 const retryAfterSeconds = 5;
 
 /**
- * One call of the provider. `what` names it for whoever reads a log.
+ * One call of the provider. `what` names it in the log.
  *
  * @throws Problem 503 `payment-provider`; ProviderRefused
  */

@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe';
 
-/** A key is tried no further: whoever has met so many faults begins another purchase. */
+/** A key is tried no further: after so many faults the buyer begins another purchase. */
 const keysAtMost = 20;
 
 type Making<Made> = {

@@ -13,7 +13,7 @@ export type PageQuery = {
 };
 type GetPage<Item> = (query: PageQuery) => Promise<{ data: Item[]; has_more: boolean }>;
 
-/** All of a list, page by page, newest first, as the provider tells it. */
+/** All of a list, page by page, newest first, as the provider lists it. */
 export async function* everyPage<Item extends { id: string }>(
   what: string,
   getPage: GetPage<Item>,
@@ -35,7 +35,7 @@ export async function* everyPage<Item extends { id: string }>(
 }
 
 /**
- * Everything that was made since a time, oldest first. The provider tells the newest first, so it is
+ * Everything that was made since a time, oldest first. The provider lists the newest first, so it is
  * asked for a window of time after another, and only one window is held: a day, longer where days are
  * empty. The last window has no end: the provider's clock may be ahead of ours.
  */

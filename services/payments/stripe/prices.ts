@@ -15,7 +15,7 @@ import { paymentsUnavailable } from '#services/payments/unavailable.ts';
 export type Prices = {
   /** The id of its price. @throws Problem 503 `payments-unavailable` when there is none */
   priceOf(packageId: string): Promise<string>;
-  /** What a price is for; null when it is none of ours. */
+  /** What a price is for; null when it is not ours. */
   describe(price: string | Stripe.Price): Promise<PriceOfOurs | null>;
   /** After a refusal: what is remembered may not be for sale any more. */
   forget(): void;
@@ -47,14 +47,14 @@ export function createPrices(stripe: Stripe, makesMissing: boolean): Prices {
       ids.set(packageId, price.id);
       return price.id;
     },
-    async describe(told) {
-      const id = typeof told === 'string' ? told : told.id;
+    async describe(named) {
+      const id = typeof named === 'string' ? named : named.id;
       const known = described.get(id);
       if (known !== undefined) return known;
       const price =
-        typeof told === 'string'
-          ? await askForOne('price', async () => stripe.prices.retrieve(told))
-          : told;
+        typeof named === 'string'
+          ? await askForOne('price', async () => stripe.prices.retrieve(named))
+          : named;
       const ours = price === null ? null : priceOfOurs(checked('price', price));
       described.set(id, ours);
       return ours;
@@ -97,7 +97,7 @@ export type SyncLine = {
 
 /**
  * Compares the catalogue with the provider's products and prices, and makes what is missing unless it
- * only looks. An amount is never changed: a price that differs from its own key is only told of.
+ * only compares. An amount is never changed: a price that differs from its own key is only reported.
  */
 export async function syncCatalogue(stripe: Stripe, onlyLooks: boolean): Promise<SyncLine[]> {
   const lines: SyncLine[] = [];
@@ -192,7 +192,7 @@ async function makeProduct(stripe: Stripe, pack: Package): Promise<void> {
   try {
     checked('product', await made, id);
   } catch (error) {
-    // Somebody else was a moment faster.
+    // Another process was a moment faster.
     const isThere = error instanceof ProviderRefused && error.code === 'resource_already_exists';
     if (!isThere) throw error;
   }

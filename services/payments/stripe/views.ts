@@ -37,7 +37,7 @@ const kinds = {
 } as const;
 type Kind = keyof typeof kinds;
 
-/** Ids of prices and products may be chosen by whoever makes them. */
+/** Ids of prices and products may be chosen when they are made. */
 const anyId = v.pipe(v.string(), v.regex(/^[\w-]{1,255}$/));
 
 /** An id as it can stand in an address; anything else is nothing that the provider could know. */
@@ -75,7 +75,7 @@ export function checkoutView(answer: Stripe.Checkout.Session, expectedId?: strin
   const intent = whole(session.payment_intent);
   const invoice = whole(session.invoice);
   const charge = whole(intent?.latest_charge);
-  // A first payment that was tried again is told of by the invoice.
+  // A first payment that was tried again shows in the invoice.
   const isPaid = session.payment_status === 'paid' || invoice?.status === 'paid';
   const isUnpaid = session.status === 'complete' && !isPaid;
   const failure = isUnpaid ? (failureOf(intent) ?? planFailureOf(session)) : null;
@@ -137,7 +137,7 @@ function failureOf(intent: Stripe.PaymentIntent | null): string | null {
 }
 
 /**
- * The same for a plan, which begins before its first payment has come: it has ended without it, or goes on
+ * The same for a plan, which begins before its first payment has come: it has ended without it, or continues
  * in debt, which we do not let it.
  */
 function planFailureOf({ subscription, invoice }: Stripe.Checkout.Session): string | null {
@@ -286,7 +286,7 @@ export function disputeView(answer: Stripe.Dispute, expectedId?: string): Disput
   };
 }
 
-/** New statuses appear: what they mean follows from whether money is away from us. */
+/** New statuses appear: what they mean follows from whether the money is withdrawn. */
 function stageOf(dispute: Stripe.Dispute): DisputeView['stage'] {
   switch (dispute.status) {
     case 'warning_needs_response':
@@ -341,8 +341,8 @@ export function balanceTransactionView(answer: Stripe.BalanceTransaction): Balan
 }
 
 /**
- * Whoever can sign may write anything, and all of this is stored before anybody asks the provider about
- * it. So it is looked at first: Postgres takes neither every character nor every time.
+ * A signed event may contain anything, and it is stored before the provider is asked about it. So it is
+ * checked first: Postgres takes neither every character nor every time.
  *
  * @throws UnexpectedAnswer
  */
@@ -378,14 +378,14 @@ const DeliveredEvent = v.object({
   }),
 });
 
-/** Of something that is told by its id or, when it was asked for, whole. */
-function idOf(told: string | { id: string } | null | undefined): string | null {
-  if (told === null || told === undefined) return null;
-  return typeof told === 'string' ? told : told.id;
+/** Of something that is given by its id or, when it was expanded, whole. */
+function idOf(given: string | { id: string } | null | undefined): string | null {
+  if (given === null || given === undefined) return null;
+  return typeof given === 'string' ? given : given.id;
 }
 
-function whole<Whole extends object>(told: string | Whole | null | undefined): Whole | null {
-  return typeof told === 'object' ? told : null;
+function whole<Whole extends object>(given: string | Whole | null | undefined): Whole | null {
+  return typeof given === 'object' ? given : null;
 }
 
 function oneOf<const Allowed extends readonly string[]>(

@@ -2,7 +2,6 @@ import type { Task } from 'graphile-worker';
 import type pg from 'pg';
 import * as v from 'valibot';
 import { newId } from '#services/platform/ids.ts';
-import { mailLimits } from '#services/platform/limits.ts';
 import { layOut, singleLine } from './layout.ts';
 import type { EmailContent, MailSender } from './layout.ts';
 import type { Log } from '#services/platform/process/log.ts';
@@ -16,9 +15,9 @@ export type OutgoingMail = {
   /** Such as `confirm` or `run-finished`. */
   kind: string;
   content: EmailContent;
-  /** After this moment it is not sent any more, such as a link that has expired. */
+  /** It is not sent after this moment, such as the end of its link. */
   notAfter?: Date;
-  /** For a mail that there may be only one of: the same id again changes nothing. Fresh when left out. */
+  /** A second mail with the same id is ignored. Fresh when left out. */
   id?: string;
 };
 
@@ -36,17 +35,25 @@ export type MailQueueDependencies = {
   sender: MailSender;
 };
 
-/** What is sealed in a row of `mail`, and how it is told from the text of another mail. */
+export const mailLimits = {
+  /** Tries of one mail; the queue waits longer after each, about four days in all. */
+  attempts: 25,
+  /** After a hand-over that the server did not answer. After the last one the outcome is `unknown`. */
+  retryUnansweredMs: [60_000, 300_000, 1_800_000],
+  /** The row of a mail that has ended is kept; its content is not. */
+  keptDays: 30,
+  /** Rows deleted at a time. */
+  purgePage: 1_000,
+} as const;
+
+/** What is sealed in a row of `mail`. */
 export type MailContent = { to: string; subject: string; text: string; html: string; kind: string };
 
 export function contentContext(mailId: string): SealContext {
   return { stream: `mail-${mailId}`, field: 'content' };
 }
 
-/**
- * Row and job come from one statement, so there is never one without the other, and nothing has to
- * look for mails that nobody sends. The job knows the mail's id and nothing else.
- */
+/** Row and job come from one statement, so there is never one without the other. */
 export function createMailQueue(dependencies: MailQueueDependencies): QueueMail {
   const { pool, sealer, clock, sender } = dependencies;
   return async (mail, client) => {
@@ -80,7 +87,7 @@ export function createMailQueue(dependencies: MailQueueDependencies): QueueMail 
   };
 }
 
-/** Addresses are checked where they come in; here it only matters that one is one, on one line. */
+/** Addresses are validated where they come in; this keeps a second recipient out of the envelope. */
 function checkedAddress(address: string): string {
   if (singleLine(address) !== address || !/^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(address))
     throw new Error('A mail goes to one plain address');
@@ -99,17 +106,16 @@ export type MailTaskDependencies = {
 };
 
 /**
- * A mail is sent once or not at all. It is `queued` until the server waits for its first byte, which
- * is when `sending` is committed, and `sent` when the server has said so. Whatever the server refuses
- * before that is certain: back to `queued` for the queue to try again, or `failed` for good. But a
- * mail that is found `sending` by a later try belongs to a process that was killed, and one whose
- * connection died without an answer may have arrived: both end as `unknown` and are never sent again.
- * A person can ask for another link; a second receipt could not be taken back.
+ * A mail is `queued` until the server takes it (`sent`) or refuses it for good (`failed`). A connection
+ * that dies between the last byte and the answer leaves both possible, and so does a worker that is
+ * killed there. So each hand-over is counted before its first byte and taken back when the server has
+ * refused it. What stays unanswered is sent again, with the same Message-ID, by which servers drop a
+ * copy; after three more hand-overs without an answer it ends as `unknown`.
  */
 export function mailTasks(dependencies: MailTaskDependencies): Readonly<Record<'send-mail', Task>> {
   const sendMail: Task = async (payload, { job }) => {
     const { mailId } = v.parse(MailPayload, payload);
-    await sendOnce(dependencies, mailId, job.attempts >= job.max_attempts);
+    await trySending(dependencies, mailId, job.attempts >= job.max_attempts);
   };
   return { 'send-mail': sendMail };
 }
@@ -125,51 +131,56 @@ const Content = v.object({
 
 type Ended = 'sent' | 'unknown' | 'failed' | 'expired';
 
-async function sendOnce(
+async function trySending(
   dependencies: MailTaskDependencies,
   mailId: string,
   isLastTry: boolean,
 ): Promise<void> {
-  const begun = await beginTry(dependencies, mailId);
-  if (begun === null) return;
-  const content = await openContent(dependencies, mailId, begun.sealed);
+  const mail = await beginTry(dependencies, mailId);
+  if (mail === null) return;
+  const { transport, clock, pool } = dependencies;
+  const content = await openContent(dependencies, mailId, mail.sealed);
   if (content === null) return end(dependencies, mailId, 'failed', 'erased');
-  const { transport, clock } = dependencies;
+  if (mail.unanswered > 0 && nextTryAt(mail) > clock())
+    return continueLater(dependencies, mailId, mail);
+  // An earlier hand-over may have arrived.
+  const notSent = (status: Ended, code: string) =>
+    end(dependencies, mailId, mail.unanswered > 0 ? 'unknown' : status, code);
   try {
-    refuseLate(begun.notAfter, clock);
     await transport.send({ id: mailId, ...content }, async () => {
-      refuseLate(begun.notAfter, clock);
-      await claim(dependencies, mailId);
+      if (isLate(mail.notAfter, clock())) throw new MailTooLate();
+      await countHandOver(dependencies, mailId, mail.unanswered);
     });
   } catch (error) {
-    if (error instanceof MailTaken) return;
-    if (error instanceof MailTooLate) return end(dependencies, mailId, 'expired', 'too-late');
+    if (error instanceof MailTooLate) return notSent('expired', 'too-late');
+    if (error instanceof MailTaken) return continueLater(dependencies, mailId);
     if (!(error instanceof MailNotSent)) throw error;
-    if (error.outcome === 'unknown') return end(dependencies, mailId, 'unknown', error.code);
-    if (error.outcome === 'refused' || isLastTry)
-      return end(dependencies, mailId, 'failed', error.code);
-    await dependencies.pool.query(
-      `update mail set status = 'queued' where id = $1 and status = 'sending'`,
-      [mailId],
-    );
+    if (error.outcome === 'unknown') return continueLater(dependencies, mailId);
+    if (error.outcome === 'refused' || isLastTry) return notSent('failed', error.code);
+    await pool.query(`update mail set unanswered = $2 where id = $1 and status = 'queued'`, [
+      mailId,
+      mail.unanswered,
+    ]);
     throw error;
   }
   await end(dependencies, mailId, 'sent', null);
 }
 
-/** Null when there is nothing to do; a mail whose sender was killed over it ends here. */
+type HandOvers = { unanswered: number; handedOverAt: Date | null; notAfter: Date | null };
+
+const handOverColumns = 'unanswered, handed_over_at as "handedOverAt", not_after as "notAfter"';
+
+/** Null when the mail has ended. */
 async function beginTry(
-  dependencies: MailTaskDependencies,
+  { pool }: MailTaskDependencies,
   mailId: string,
-): Promise<{ sealed: string; notAfter: Date | null } | null> {
-  const { rows } = await dependencies.pool.query<{ sealed: string; notAfter: Date | null }>(
+): Promise<({ sealed: string } & HandOvers) | null> {
+  const { rows } = await pool.query<{ sealed: string } & HandOvers>(
     `update mail set attempts = attempts + 1 where id = $1 and status = 'queued'
-     returning sealed, not_after as "notAfter"`,
+     returning sealed, ${handOverColumns}`,
     [mailId],
   );
-  const row = rows[0];
-  if (!row) await end(dependencies, mailId, 'unknown', 'found-sending', ['sending']);
-  return row ?? null;
+  return rows[0] ?? null;
 }
 
 async function openContent(
@@ -181,7 +192,7 @@ async function openContent(
   return 'erased' in opened ? null : v.parse(Content, JSON.parse(opened.text));
 }
 
-/** Somebody else sends it, or it was erased, since it was read. */
+/** Another worker has handed it over, or it has ended, since it was read. */
 class MailTaken extends Error {
   override readonly name = 'MailTaken';
 }
@@ -190,29 +201,63 @@ class MailTooLate extends Error {
   override readonly name = 'MailTooLate';
 }
 
-function refuseLate(notAfter: Date | null, clock: () => number): void {
-  if (notAfter !== null && notAfter.getTime() <= clock()) throw new MailTooLate();
+function isLate(notAfter: Date | null, atMs: number): boolean {
+  return notAfter !== null && notAfter.getTime() <= atMs;
 }
 
-async function claim({ pool }: MailTaskDependencies, mailId: string): Promise<void> {
+async function countHandOver(
+  { pool, clock }: MailTaskDependencies,
+  mailId: string,
+  unanswered: number,
+): Promise<void> {
   const { rowCount } = await pool.query(
-    `update mail set status = 'sending' where id = $1 and status = 'queued'`,
-    [mailId],
+    `update mail set unanswered = unanswered + 1, handed_over_at = $3
+     where id = $1 and status = 'queued' and unanswered = $2`,
+    [mailId, unanswered, new Date(clock())],
   );
   if (rowCount !== 1) throw new MailTaken();
 }
 
-/**
- * What a mail said goes when it has ended. A sender that was thought dead and has sent after all
- * corrects `unknown`; nothing else is ever corrected.
- */
+/** Infinity when an unanswered mail is not tried again. */
+function nextTryAt({ unanswered, handedOverAt, notAfter }: HandOvers): number {
+  const delayMs = mailLimits.retryUnansweredMs[unanswered - 1] ?? Number.POSITIVE_INFINITY;
+  const at = (handedOverAt?.getTime() ?? 0) + delayMs;
+  return isLate(notAfter, at) ? Number.POSITIVE_INFINITY : at;
+}
+
+async function continueLater(
+  dependencies: MailTaskDependencies,
+  mailId: string,
+  read?: HandOvers,
+): Promise<void> {
+  const { pool } = dependencies;
+  const mail = read ?? (await handOversOf(pool, mailId));
+  if (mail === null) return;
+  const at = nextTryAt(mail);
+  if (at === Number.POSITIVE_INFINITY) return end(dependencies, mailId, 'unknown', 'no-answer');
+  await pool.query(
+    `select graphile_worker.add_job('send-mail', json_build_object('mailId', $1::text),
+       job_key := $1, run_at := $2, max_attempts := $3)`,
+    [mailId, new Date(at), mailLimits.attempts],
+  );
+}
+
+async function handOversOf(pool: pg.Pool, mailId: string): Promise<HandOvers | null> {
+  const { rows } = await pool.query<HandOvers>(
+    `select ${handOverColumns} from mail where id = $1 and status = 'queued'`,
+    [mailId],
+  );
+  return rows[0] ?? null;
+}
+
+/** Deletes the content. Only `unknown` can still become `sent`, by a worker that was believed dead. */
 async function end(
   { pool, log, clock }: MailTaskDependencies,
   mailId: string,
   status: Ended,
   code: string | null,
-  from: readonly string[] = ['queued', 'sending', ...(status === 'sent' ? ['unknown'] : [])],
 ): Promise<void> {
+  const from = status === 'sent' ? ['queued', 'unknown'] : ['queued'];
   const { rows } = await pool.query<{ attempts: number }>(
     `update mail set status = $2, sealed = null, ended_at = $3
      where id = $1 and status = any ($4) returning attempts`,
@@ -225,7 +270,7 @@ async function end(
   else log.warn(fields, 'A mail was not sent');
 }
 
-/** Removes what is left of mails after their time. Returns how many. */
+/** Deletes the rows of old mails. Returns how many. */
 export async function purgeMails({
   pool,
   clock,

@@ -3,24 +3,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import type { NodemailerError } from 'nodemailer';
 import pLimit from 'p-limit';
-import { mailLimits } from '#services/platform/limits.ts';
+
+export const transportLimits = {
+  /** To the mail server, in each worker process. */
+  connections: 2,
+  connectMs: 10_000,
+  greetingMs: 10_000,
+  /** Without a byte from the server. */
+  silenceMs: 60_000,
+  /** A stopping process waits so long for mails that are being handed over. */
+  drainMs: 4_000,
+} as const;
 
 /** Hands mails to a mail server. */
 export type MailTransport = {
   /**
-   * Resolves when the server has taken the mail. `handOver` runs once the server has said that it
-   * will take sender and recipient, right before the first byte of the mail; when it rejects, no byte
-   * is sent and the rejection is passed on.
+   * Resolves when the server has taken the mail. `handOver` runs once the server has accepted sender
+   * and recipient, right before the first byte; when it rejects, no byte is sent and `send` rejects
+   * with the same error.
    *
    * @throws MailNotSent
    */
   send(message: MailMessage, handOver: () => Promise<void>): Promise<void>;
-  /** Waits for mails on their way, cuts off those that take too long, and takes no more. */
+  /** Waits for mails on their way, cuts off those that take too long, and accepts no more. */
   close(): Promise<void>;
 };
 
 export type MailMessage = {
-  /** The same for every try, so that a server may know it again. */
+  /** Makes the Message-ID, the same for every try, by which a server recognizes a copy. */
   id: string;
   to: string;
   subject: string;
@@ -29,8 +39,8 @@ export type MailMessage = {
 };
 
 /**
- * Why the server has not taken a mail, in words of our own: what a server says repeats addresses.
- * `passing` may be tried again, `refused` may not, and of `unknown` nobody knows whether it was taken.
+ * Why the server has not taken a mail, without the server's own text, which repeats addresses.
+ * `passing` may be tried again and `refused` may not; `unknown` may have been taken.
  */
 export class MailNotSent extends Error {
   override readonly name = 'MailNotSent';
@@ -46,21 +56,21 @@ export class MailNotSent extends Error {
 }
 
 export type MailTransportSettings = {
-  /** Null: nothing can be sent, and every mail waits. */
+  /** Null: every mail waits. */
   smtpUrl: string | null;
   /** `Name <address>` or an address. */
   from: string;
   publicUrl: string;
-  limits?: Partial<Record<keyof typeof mailLimits, number>>;
+  limits?: Partial<Record<keyof typeof transportLimits, number>>;
 };
 
 /**
- * A few connections that are kept open. The library would give a mail to the next connection when one
- * breaks, even after its last byte; that is switched off, because it could arrive twice.
+ * A few connections that are kept open. When one breaks, even after the last byte, the library would
+ * send its mail over the next one; that is switched off, because our own queue decides on a copy.
  */
 export function createMailTransport(settings: MailTransportSettings): MailTransport {
   if (settings.smtpUrl === null) return withoutServer;
-  const limits = { ...mailLimits, ...settings.limits };
+  const limits = { ...transportLimits, ...settings.limits };
   const host = new URL(settings.publicUrl).hostname;
   const pool = createTransport(
     {
@@ -77,7 +87,6 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
     },
     { from: settings.from },
   );
-  // One that waits for a connection has not begun, and can still be given to another process.
   const turns = pLimit(limits.connections);
   const beginnings = new Map<string, () => Promise<void>>();
   const open = new Set<Promise<void>>();
@@ -99,7 +108,7 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
         progress.handedOver = true;
       } catch (error) {
         progress.prevented = { reason: error };
-        // The library writes into what it is thrown.
+        // The library changes the error that it catches.
         throw new Error('Not handed over', { cause: error });
       }
     });
@@ -111,6 +120,7 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
         text: message.text,
         html: message.html,
         headers: { 'Auto-Submitted': 'auto-generated' },
+        baseBoundary: message.id,
       });
     } catch (error) {
       if (progress.prevented) throw progress.prevented.reason;
@@ -146,16 +156,16 @@ const withoutServer: MailTransport = {
   close: async () => undefined,
 };
 
-/** The source is read only once the server waits for it: that is the moment to say so. */
+/** The library reads the source only once the server waits for it. */
 async function* afterwards(begin: () => Promise<void>, source: Readable): AsyncGenerator<Buffer> {
   await begin();
   yield* source;
 }
 
 /**
- * Only place and name: an address may carry any option of the library, and some of them would undo
- * what keeps a mail from going out twice. A name and a password never travel in the clear, except to
- * this machine; otherwise STARTTLS is used where the server offers it, and certificates are checked.
+ * Host, port and login only: the library reads any option from a URL, also those that are switched off
+ * above. A password is never sent without TLS, except to this machine; otherwise STARTTLS is used where
+ * the server offers it, and certificates are verified.
  */
 function serverOf(url: URL) {
   const secure = url.protocol === 'smtps:';
@@ -180,14 +190,13 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * Before the hand-over nothing is uncertain. After it only the server's own no is certain: without an
- * answer the mail may have been taken. A 5xx is about the mail when it answers sender, recipient or
- * the mail itself; about the connection (a wrong password, a server that is closed) it is repaired by
- * the operator and tried again.
+ * After the hand-over, only a refusal by the server is certain: without an answer the mail may have been
+ * taken. A 5xx is final when it answers sender, recipient or content; about the connection (a wrong
+ * password, a closed server) it is the operator's to repair, and the mail is tried again.
  */
 function notSent(error: NodemailerError, handedOver: boolean): MailNotSent {
   const { responseCode, command = '', code = 'unknown' } = error;
-  // Of the system, such as ECONNREFUSED, where the library names only its own part in it.
+  // The system's code, such as ECONNREFUSED, under the library's own.
   const { originalCode: reason = code } = error;
   const answered = responseCode !== undefined && responseCode >= 400;
   if (handedOver && !answered) return new MailNotSent('unknown', reason);
@@ -197,7 +206,7 @@ function notSent(error: NodemailerError, handedOver: boolean): MailNotSent {
   return new MailNotSent(permanent ? 'refused' : 'passing', answered ? `${responseCode}` : reason);
 }
 
-/** The library itself finds sender or recipient to be no address. */
+/** The library finds that sender or recipient is no address. */
 function isOurs({ code, command }: NodemailerError): boolean {
   return code === 'EENVELOPE' && command === 'API';
 }

@@ -75,7 +75,7 @@ const daySeconds = 24 * 3600;
 const answerDays = 1;
 const eventDays = 30;
 
-/** Once a day, so that what nobody can ask for any more does not pile up. */
+/** Once a day, so that what cannot be asked for any more does not pile up. */
 function forgetOld(store: Store, nowMs: number): void {
   const today = Math.floor(nowMs / 1000 / daySeconds);
   if (Number(store.get('setting', 'forgotten')?.value ?? 0) >= today) return;
@@ -85,10 +85,10 @@ function forgetOld(store: Store, nowMs: number): void {
     for (const [key, { at }] of store.entries('answer'))
       if (at < before(answerDays)) store.drop('answer', key);
     for (const [id, { created }] of store.entries('event')) {
-      const isOver = store.get('delivery', id)?.state !== 'pending';
+      const isOver = store.get('webhook', id)?.state !== 'pending';
       if (created * 1000 >= before(eventDays) || !isOver) continue;
       store.drop('event', id);
-      store.drop('delivery', id);
+      store.drop('webhook', id);
     }
   });
 }

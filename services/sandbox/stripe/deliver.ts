@@ -4,7 +4,7 @@ const timeoutMs = 10_000;
 const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
- * Deliveries to our own webhook. They go to where the API listens and not to PUBLIC_URL, a name that
+ * Webhook events to our own endpoint. They go to where the API listens and not to PUBLIC_URL, a name that
  * need not lead here from inside.
  */
 export function deliverTo(place: {

@@ -43,7 +43,7 @@ function asOfNow(world: World, event: Stripe.Event): Stripe.Event {
 }
 
 function isWaiting(world: World, id: string): boolean {
-  return world.store.get('delivery', id)?.state === 'pending';
+  return world.store.get('webhook', id)?.state === 'pending';
 }
 
 const readList = parametersOf<Stripe.EventListParams>()({
@@ -53,7 +53,7 @@ const readList = parametersOf<Stripe.EventListParams>()({
   types: v.optional(v.array(text)),
 });
 
-/** `delivery_success=false` lists those that nobody has taken yet. */
+/** `delivery_success=false` lists those that were not accepted yet. */
 export function listEvents(world: World, given: Params) {
   const params = readList(given);
   const wanted = params.type === undefined ? params.types : [params.type];
@@ -70,7 +70,7 @@ export function listEvents(world: World, given: Params) {
 }
 
 function wasDelivered(world: World, id: string): boolean {
-  return world.store.get('delivery', id)?.state === 'delivered';
+  return world.store.get('webhook', id)?.state === 'delivered';
 }
 
 function matches(type: string, wanted: string): boolean {

@@ -42,7 +42,7 @@ import type { World } from './world.ts';
 
 /**
  * The payment provider of local mode and of tests: its API in the wire format that the SDK pins, its
- * deliveries, and the hand of whoever pays, whose bank refunds, and whose clock moves on. No money
+ * webhook events, and the hands of the payer, the bank and the clock. No money
  * moves. What it knows survives a restart when it has a folder.
  */
 export type FakeStripe = {
@@ -53,12 +53,12 @@ export type FakeStripe = {
   faults: FakeFaults;
   /** Milliseconds since 1970, by its own clock. */
   nowMs(): number;
-  /** Runs what changes something: as a whole, after what the clock brought, and told of. */
+  /** Runs what changes something: as a whole, after what the clock brought, with its events. */
   act<T>(work: () => T): T;
 
-  /** What somebody does at a checkout session (or, for other clients, with an intent). */
+  /** What the payer does at a checkout session (or, for other clients, with an intent). */
   pay(id: string, outcome: Outcome): { redirect: string | null };
-  /** The bank decides about a payment of `pay-later`; by itself it pays after three days. */
+  /** The bank decides about a payment of `pay-later`; otherwise it pays after three days. */
   settleLater(id: string, outcome: 'paid' | 'failed'): void;
   /** Moves its clock; what falls due happens in order. */
   advance(ms: number): void;
@@ -75,7 +75,7 @@ export type FakeStripe = {
   pendingWebhookEvents(): Stripe.Event[];
   /** Delivers what waits, due or not, once each. */
   deliverAll(how?: DeliverAll): Promise<Delivered[]>;
-  /** From now on it delivers by itself. */
+  /** From now on it sends webhook events automatically. */
   startDelivering(): void;
   close(): Promise<void>;
 };
@@ -88,7 +88,7 @@ export type FakeStripeOptions = {
   /** Where its pages are seen. */
   publicUrl: string;
   webhookSecret: string;
-  /** Takes a delivery to our webhook; the status that it answered. */
+  /** Sends an event to our webhook; the status that it answered. */
   deliver: (body: string, signature: string) => Promise<number>;
   faults?: FakeFaults;
   /** The one key that it takes. */
@@ -129,9 +129,9 @@ export function createFakeStripe(options: FakeStripeOptions): FakeStripe {
   const inProgress = new Set<string>();
   let ticking: NodeJS.Timeout | undefined;
 
-  /** Everything that changes something: as a whole, after what the clock brought, and told of. */
+  /** Everything that changes something: as a whole, after what the clock brought, with its events. */
   function act<T>(work: () => T): T {
-    // Whoever only looks sees it as it was left: what has fallen due is done by the one at work.
+    // A reader sees it as it was left: what has fallen due is done by the writing process.
     if (options.readOnly !== true) clock.catchUp(world);
     try {
       return store.transact(work);
@@ -169,9 +169,9 @@ export function createFakeStripe(options: FakeStripeOptions): FakeStripe {
         act(() => {
           const first = perform(request.method, url.pathname, params);
           const breaks = writes && first.status < 400 && strikes(faults, 'failAfterCommit', call);
-          const told = breaks ? serverError() : first;
-          if (known !== null) rememberAnswer(store, known, fingerprint, told, clock.nowMs());
-          return told;
+          const reply = breaks ? serverError() : first;
+          if (known !== null) rememberAnswer(store, known, fingerprint, reply, clock.nowMs());
+          return reply;
         });
       if (before === null) await held(request.method, call, known);
       if (writes && done.status < 400 && strikes(faults, 'loseReply', call))
@@ -247,7 +247,7 @@ export function createFakeStripe(options: FakeStripeOptions): FakeStripe {
     deliverAll: webhooks.deliverAll,
     startDelivering() {
       webhooks.start();
-      // Time passes here, too, while nobody calls.
+      // Time passes here, too, between calls.
       ticking = setInterval(() => act(() => undefined), tickMs);
     },
     async close() {

@@ -1,5 +1,5 @@
 /**
- * What can go wrong with the real one. Read at each call and each delivery, so a test may change its
+ * What can go wrong with the real one. Read at each call and each webhook event, so a test may change its
  * mind; a count goes down as it is used up.
  */
 export type FakeFaults = {
@@ -9,7 +9,7 @@ export type FakeFaults = {
   failAfterCommit?: number;
   /**
    * So many answers to calls that write are cut off, also those that a repeat hears. The SDK tries once
-   * more by itself after a cut, so 2 is what its caller gets to feel.
+   * more after a cut, so 2 is what its caller gets to feel.
    */
   loseReply?: number;
   /** Calls that write wait for this before they are answered, done already. */
@@ -18,13 +18,13 @@ export type FakeFaults = {
   only?: RegExp | undefined;
   /** What becomes of refunds that are asked for; `succeeded` when absent. */
   refunds?: 'succeeded' | 'pending' | 'failed' | undefined;
-  /** Each delivery is made so many times more. */
+  /** Each webhook event is sent so many times more. */
   duplicate?: number;
   /** What waits is delivered newest first. */
   reorder?: boolean;
-  /** New deliveries wait so long at first. */
+  /** New webhook events wait so long at first. */
   delayMs?: number;
-  /** So many new deliveries are never made. */
+  /** So many new webhook events are never sent. */
   drop?: number;
   /** Signatures are made so many seconds earlier (negative) or later than now. */
   signatureSkewSeconds?: number;

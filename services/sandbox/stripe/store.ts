@@ -13,7 +13,7 @@ import { Stripe } from 'stripe';
 /**
  * What the fake knows, in tables of plain objects. With a folder each transaction is one line of a
  * journal there, so it is kept as a whole or not at all, and a restart forgets nothing. Everything is
- * synchronous: nobody ever sees half a transaction.
+ * synchronous: no reader sees half a transaction.
  */
 export type Store = {
   get<K extends Kind>(kind: K, id: string): Kinds[K] | null;
@@ -27,7 +27,7 @@ export type Store = {
   newId(prefix: string): string;
   /** The object with this id, of whatever kind; null when there is none. */
   find(id: string): StoredObject | null;
-  /** All of it or nothing. One inside another is undone by itself, and done with the outer one. */
+  /** All of it or nothing. One inside another is undone alone, and done with the outer one. */
   transact<T>(work: () => T): T;
 };
 
@@ -50,7 +50,7 @@ export type Kinds = {
   collection: Collection;
   portal: Stripe.BillingPortal.Session;
   event: Stripe.Event;
-  delivery: WebhookEventRow;
+  webhook: WebhookEventRow;
   answer: StoredAnswer;
   setting: { value: number | string };
 };
@@ -63,7 +63,7 @@ export type SessionDetails = {
   subscriptionMetadata: Stripe.Metadata;
   /** Why the last try failed, in words for the page. */
   decline: string | null;
-  /** When the bank confirms by itself, in seconds. */
+  /** When the bank confirms without being asked, in seconds. */
   settlesAt: number | null;
 };
 
@@ -160,7 +160,7 @@ export function createStore({ folder, seed, readOnly = false }: StoreOptions): S
         return;
       }
       if (readOnly) throw new Error(onlyLooks);
-      // Put back it would stand last; nothing that is forgotten is told of in its order.
+      // Put back it would stand last; the order of what is forgotten does not matter.
       undo.push(restoring(tables[kind], id));
       tables[kind].delete(id);
       changes.push([kind, id, null]);
@@ -175,7 +175,7 @@ export function createStore({ folder, seed, readOnly = false }: StoreOptions): S
     },
 
     find(id) {
-      // Whoever makes a product may choose its id.
+      // The id of a product may be chosen.
       const product = store.get('product', id);
       if (product !== null) return product;
       const prefix = /^[a-z]+_/.exec(id)?.[0] ?? '';
@@ -239,13 +239,13 @@ function emptyTables(): Tables {
     collection: new Map(),
     portal: new Map(),
     event: new Map(),
-    delivery: new Map(),
+    webhook: new Map(),
     answer: new Map(),
     setting: new Map(),
   };
 }
 
-/** A last line that was cut off belongs to a transaction that nobody was told of. */
+/** A last line that was cut off belongs to a transaction that was never answered. */
 function load(journal: string, tables: Tables): void {
   if (!existsSync(journal)) return;
   const lines = readFileSync(journal, 'utf8').split('\n').slice(0, -1);

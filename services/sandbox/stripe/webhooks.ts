@@ -4,8 +4,8 @@ import type { FakeFaults } from './faults.ts';
 import type { WebhookEventRow, Store } from './store.ts';
 
 /**
- * Deliveries of events, signed, tried again with a growing delay for three days of the fake's clock,
- * and kept over restarts. They are made by themselves once they are started, or one by one by a test.
+ * Webhook events, signed, tried again with a growing delay for three days of the fake's clock, and kept
+ * over restarts. They are sent automatically once that is started, or one by one by a test.
  */
 export type Webhooks = {
   /** Notes that an event is to be delivered; within the transaction that made it. */
@@ -53,13 +53,13 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   let wasWoken = false;
 
   // Those that may be waiting, oldest first; the rows say which are.
-  const maybe = new Set(store.entries('delivery').map(([id]) => id));
+  const maybe = new Set(store.entries('webhook').map(([id]) => id));
 
   function waiting(): [Stripe.Event, WebhookEventRow][] {
     const found: [Stripe.Event, WebhookEventRow][] = [];
     for (const id of maybe) {
       const event = store.get('event', id);
-      const row = store.get('delivery', id);
+      const row = store.get('webhook', id);
       if (event !== null && row?.state === 'pending') found.push([event, row]);
       else maybe.delete(id);
     }
@@ -77,21 +77,21 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     try {
       return await options.deliver(payload, signature);
     } catch {
-      // Nobody is there: that is an answer, too, and the next try is noted.
+      // No answer is an answer, too, and the next try is noted.
       return 0;
     }
   }
 
   async function attempt(event: Stripe.Event): Promise<number> {
     const status = await send(event);
-    const before = store.get('delivery', event.id);
+    const before = store.get('webhook', event.id);
     if (before === null) return status;
     const attempts = before.attempts + 1;
     const done = status >= 200 && status < 300;
     const late = now() - before.createdAt > giveUpMs;
     const state = done ? 'delivered' : late ? 'given-up' : before.state;
     const nextAt = now() + (retryMs[attempts - 1] ?? longRetryMs);
-    store.put('delivery', event.id, { ...before, state, attempts, nextAt });
+    store.put('webhook', event.id, { ...before, state, attempts, nextAt });
     return status;
   }
 
@@ -131,7 +131,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const at = now();
       const dropped = strikes(faults, 'drop');
       maybe.add(eventId);
-      store.put('delivery', eventId, {
+      store.put('webhook', eventId, {
         state: dropped ? 'dropped' : 'pending',
         attempts: 0,
         createdAt: at,
@@ -152,8 +152,8 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     async deliverAll({ order = 'sent', copies = 1, drop = () => false } = {}) {
       const all = waiting().map(([event]) => event);
       for (const event of all.filter(drop)) {
-        const row = store.get('delivery', event.id);
-        if (row !== null) store.put('delivery', event.id, { ...row, state: 'dropped' });
+        const row = store.get('webhook', event.id);
+        if (row !== null) store.put('webhook', event.id, { ...row, state: 'dropped' });
       }
       const rest = all.filter((event) => !drop(event));
       const delivered: Delivered[] = [];

@@ -188,7 +188,7 @@ type ListParams = {
   created?: v.InferOutput<typeof range> | undefined;
 };
 
-/** Rows come oldest first and are told newest first, as everywhere in this API. */
+/** Rows come oldest first and are listed newest first, as everywhere in this API. */
 export function pageOf<T extends { id: string; created?: number }>(
   rows: readonly T[],
   params: ListParams,

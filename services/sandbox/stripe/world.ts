@@ -15,7 +15,7 @@ export type World = {
    * world's: without this nobody could buy once it was moved on.
    */
   ahead(): number;
-  /** Tells the world of what happened to an object, with the object as it is now. */
+  /** Emits what happened to an object, with the object as it is now. */
   emit<T extends Stripe.Event.Type>(type: T, object: EventObject<T>): void;
 };
 

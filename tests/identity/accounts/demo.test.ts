@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
 import { findUserByEmail } from '#services/identity/accounts/users.ts';
@@ -22,8 +21,7 @@ afterAll(async () => {
 
 async function prepare() {
   const { core } = app;
-  const giveCredits = createGiveCredits(core.bus, core.clock);
-  return prepareDemoAccount({ ...core, giveCredits, dataDir });
+  return prepareDemoAccount({ ...core, dataDir });
 }
 
 test('the demo account is there once, and can sign in although addresses have to be confirmed', async () => {

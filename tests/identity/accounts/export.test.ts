@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { ExportReply } from '#services/identity/contract.ts';
 import { otherTables, plainTables } from '#services/identity/accounts/export.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
@@ -10,6 +9,7 @@ import { createTestApp } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { testPassword } from '#tests/support/password.ts';
+import { encodeAvatar } from '#services/identity/accounts/avatar.ts';
 import { png } from './pictures.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
     method: 'PUT',
     token: person.token,
     headers: { 'content-type': 'image/png' },
-    raw: Uint8Array.from(png()),
+    raw: Uint8Array.from(png),
   });
   await council.core.queueMail({
     userId: person.userId,
@@ -65,13 +65,10 @@ beforeAll(async () => {
 afterAll(async () => council.close());
 
 async function give({ userId }: Person, note: string): Promise<void> {
-  const { sealer, bus } = council.core;
+  const { sealer } = council.core;
   await sealer.createDataKey('account', userId, userId);
   const stream = creditStream(userId);
-  await createGiveCredits(
-    bus,
-    Date.now,
-  )({
+  await council.core.ledger.give({
     userId,
     credits: 50,
     source: 'other',
@@ -103,9 +100,9 @@ describe('an export', () => {
     expect(text).not.toMatch(/password_hash|token_hash|signup_browser|wrapped/);
   });
 
-  test('holds the picture, the sessions, and which mails were sent, not again what they said', () => {
+  test('holds the picture, the sessions, and which mails were sent, not again what they said', async () => {
     expect(rowsOf('avatar')).toMatchObject([
-      { media_type: 'image/png', bytes: png().toString('base64') },
+      { bytes: (await encodeAvatar('image/png', png)).toString('base64') },
     ]);
     expect(rowsOf('sessions')).toMatchObject([{ method: 'signup', revoked_at: null }]);
     expect(rowsOf('mails').map((mail) => mail['kind'])).toContain('test');

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { eraseAccount } from '#services/identity/erasure/erasure.ts';
 import { beginSession } from '#services/identity/sessions/sessions.ts';
 import { sweepUnconfirmed } from '#services/identity/accounts/unconfirmed.ts';
@@ -68,10 +67,7 @@ test('an account that nobody confirmed or used in thirty days is erased, and no 
   const confirmed = await signedUp(31);
   await pool.query('update users set email_confirmed_at = now() where id = $1', [confirmed]);
   const paid = await signedUp(31);
-  await createGiveCredits(
-    app.core.bus,
-    Date.now,
-  )({
+  await app.core.ledger.give({
     userId: paid,
     credits: 5,
     source: 'other',

@@ -9,7 +9,7 @@ import type {
   Seat,
   Stance,
 } from '#services/optimizations/run/events.ts';
-import { reviewOffsets, reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { seededInteger, seededOrder } from '#services/platform/seeded.ts';
 
 /** Councils written down in a line, for tests of what is computed from them. */
@@ -152,10 +152,10 @@ export function drawnCouncil(
     });
   });
   const voting = codes.slice(0, Math.max(0, codes.length - shape.lost));
-  const schedule = reviewSchedule(order, offsets);
+  const assignments = reviewAssignments(order, offsets);
   const ballots = Object.fromEntries(
     voting.map((reviewer) => {
-      const shown = schedule[reviewer]!;
+      const shown = assignments[reviewer]!;
       const groups = Map.groupBy(shown, (answer) => draw(`place ${reviewer} ${answer}`, 5));
       const votes = claims.flatMap(({ id }) => {
         const stance = (['agree', 'agree', 'disagree', 'unsure', null] as const)[

@@ -10,7 +10,7 @@ import {
 } from '#services/optimizations/council/bias.ts';
 import type { Mark } from '#services/optimizations/council/bias.ts';
 import { agreementV1 } from '#services/optimizations/council/metric.ts';
-import { reviewOffsets, reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 
 import { ballot, rubric, seatCodes } from './ballots.ts';
 
@@ -23,9 +23,9 @@ function planted(
   qualities: readonly number[],
 ): Mark[] {
   const seats = seatCodes(size);
-  const schedule = reviewSchedule(seats, reviewOffsets(size, reviews));
+  const assignments = reviewAssignments(seats, reviewOffsets(size, reviews));
   return seats.flatMap((reviewer, row) =>
-    schedule[reviewer]!.map((answer, index) => ({
+    assignments[reviewer]!.map((answer, index) => ({
       reviewer,
       answer,
       position: index + 1,
@@ -132,12 +132,12 @@ describe('the two-way fit', () => {
 
 describe('marks', () => {
   test('keep the places of the stored design when an answer was left out', () => {
-    const schedule = { S1: ['S2', 'S3', 'S4'] };
+    const assignments = { S1: ['S2', 'S3', 'S4'] };
     const reviewer = {
       reviewer: 'S1',
       ballot: ballot({ scores: { S2: rubric(3), S3: rubric(9), S4: rubric(5) } }),
     };
-    expect(marksOf([reviewer], schedule, ['S1', 'S2', 'S4'])).toEqual([
+    expect(marksOf([reviewer], assignments, ['S1', 'S2', 'S4'])).toEqual([
       { reviewer: 'S1', answer: 'S2', position: 1, score: 3 },
       { reviewer: 'S1', answer: 'S4', position: 3, score: 5 },
     ]);

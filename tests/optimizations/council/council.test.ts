@@ -5,7 +5,7 @@ import { computeScores } from '#services/optimizations/council/council.ts';
 import type { CouncilInput } from '#services/optimizations/council/council.ts';
 import type { Ballot, Scores, Seat } from '#services/optimizations/run/events.ts';
 import { agreementV1 } from '#services/optimizations/council/metric.ts';
-import { reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 
 import {
   anyCouncil,
@@ -231,7 +231,7 @@ describe('a seat that was left out', () => {
   test('still counts as a place in what the others were shown', () => {
     const seats = laboratories(7);
     const input = drawnCouncil(seed, seats, { reviews: 6, claims: 0, lost: 0, scored: true });
-    const schedule = reviewSchedule(input.reviewOrder.order, input.reviewOrder.offsets);
+    const assignments = reviewAssignments(input.reviewOrder.order, input.reviewOrder.offsets);
     // Each mark is the place at which the answer stood, so the slope is exactly 1 a place.
     const ballots = Object.fromEntries(
       Object.entries(input.ballots).map(([reviewer, kept]) => [
@@ -239,7 +239,7 @@ describe('a seat that was left out', () => {
         {
           ...kept,
           scores: Object.fromEntries(
-            schedule[reviewer]!.map((answer, index) => [answer, rubric(index + 1)]),
+            assignments[reviewer]!.map((answer, index) => [answer, rubric(index + 1)]),
           ),
         },
       ]),

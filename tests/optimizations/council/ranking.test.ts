@@ -19,7 +19,7 @@ import {
   winRates,
 } from '#services/optimizations/council/ranking.ts';
 import type { Pairs, Review } from '#services/optimizations/council/ranking.ts';
-import { reviewOffsets, reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 import { ballot, rubric, seatCodes, strict } from './ballots.ts';
@@ -351,9 +351,9 @@ describe("the agreement of the reviewers' orders", () => {
     'is unknown when %i seats review three answers each',
     (size) => {
       const answers = seatCodes(size);
-      const schedule = reviewSchedule(answers, reviewOffsets(size, 3));
+      const assignments = reviewAssignments(answers, reviewOffsets(size, 3));
       const all = answers.map((reviewer) =>
-        review(reviewer, { ranking: schedule[reviewer]!.map((answer) => [answer]) }),
+        review(reviewer, { ranking: assignments[reviewer]!.map((answer) => [answer]) }),
       );
       expect(agreed(answers, all)).toBeNull();
     },

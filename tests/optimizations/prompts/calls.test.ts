@@ -16,7 +16,7 @@ import { decide } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { createReadRun, foldRun } from '#services/optimizations/reading/read-run.ts';
 import type { OpenRun, ReadRunEvent } from '#services/optimizations/reading/read-run.ts';
 import { labelPattern } from '#services/platform/seeded.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkDraft, draftMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
-import type { Draft } from '#services/optimizations/prompts/replies.ts';
+import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 
 const draft: Draft = {
   decision: 'Raise the price to $79 for new buyers.',

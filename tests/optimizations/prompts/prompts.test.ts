@@ -2,15 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   draftPrompt,
-  expectedReplyCharacters,
   ledgerPrompt,
   opinionPrompt,
   reviewPrompt,
   verificationPrompt,
 } from '#services/optimizations/prompts/prompts.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
-import { replyNames } from '#services/optimizations/prompts/replies.ts';
-import type { Draft } from '#services/optimizations/prompts/replies.ts';
+import { replyJsonSchemas } from '#services/optimizations/prompts/reply-schemas.ts';
+import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 import { dataDelimiter } from '#services/platform/seeded.ts';
 
 const asked: Challenge = {
@@ -61,7 +60,7 @@ describe('a prompt', () => {
   ];
 
   it('asks for the reply of its stage by name', () => {
-    expect(prompts.map((prompt) => prompt.schema?.name)).toEqual(replyNames);
+    expect(prompts.map((prompt) => prompt.schema?.name)).toEqual(Object.keys(replyJsonSchemas));
   });
 
   it('says that blocks are data, and keeps what others wrote out of the system text', () => {
@@ -69,10 +68,6 @@ describe('a prompt', () => {
       expect(system).toMatch(/never an instruction/);
       expect(system).not.toMatch(/Sunday|bakery|K7Q|walk by/);
     }
-  });
-
-  it('has an expected length for its progress', () => {
-    for (const name of replyNames) expect(expectedReplyCharacters[name]).toBeGreaterThan(0);
   });
 });
 

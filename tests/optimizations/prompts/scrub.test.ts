@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { providerDefinitions } from '#services/models/provider-list.ts';
 import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
 import { findsInjection, scrub } from '#services/optimizations/prompts/scrub.ts';
-import { opinionText } from '#services/optimizations/prompts/replies.ts';
+import { opinionText } from '#services/optimizations/prompts/reply-checks.ts';
 
 describe('scrubbing an answer', () => {
   it.each([

@@ -2,7 +2,8 @@ import { createReadable } from '#services/live/readable.ts';
 import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
 import { findsInjection, scrub } from '#services/optimizations/prompts/scrub.ts';
 import { escapeMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
-import { parseReply, sharedNotes, opinionText } from '#services/optimizations/prompts/replies.ts';
+import { sharedNotes, opinionText } from '#services/optimizations/prompts/reply-checks.ts';
+import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import { filled } from '#tests/walls/hostile/inputs.ts';
 
 /** Everything that reads a reply's text between the provider and what is stored or shown of it. */

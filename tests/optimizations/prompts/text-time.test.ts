@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createReadable } from '#services/live/readable.ts';
-import { checkLedger } from '#services/optimizations/prompts/replies.ts';
+import { checkLedger } from '#services/optimizations/prompts/reply-checks.ts';
 import { filled, textUnits } from '#tests/walls/hostile/inputs.ts';
 import { stepsOver } from './text-steps.ts';
 

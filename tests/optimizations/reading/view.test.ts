@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { Optimization, ProgressStep } from '#services/optimizations/contract.ts';
 import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import {

@@ -18,7 +18,7 @@ import type { CallResult, OptimizationCommand } from '#services/optimizations/ru
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import { reactions } from '#services/optimizations/run/reactions.ts';
-import { reviewSchedule } from '#services/optimizations/council/schedule.ts';
+import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { rubric, seed } from '#tests/optimizations/council/ballots.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
@@ -255,7 +255,7 @@ export function reviewBy(
     reversed?: boolean;
   } = {},
 ): CallOutcome {
-  const shown = reviewSchedule(state.order, state.offsets)[reviewer] ?? [];
+  const shown = reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
   // Everybody ranks by one common order, so that the council agrees unless told otherwise.
   const ranked = shown.toSorted((one, other) => (one < other ? -1 : 1));
   const best = parts.reversed === true ? ranked.toReversed() : ranked;

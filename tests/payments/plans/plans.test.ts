@@ -104,7 +104,7 @@ async function tierOf({ userId }: Person): Promise<string | undefined> {
 }
 
 async function lotsOf({ userId }: Person): Promise<number[]> {
-  const { lots } = await shop.core.paid.readAccount(userId);
+  const { lots } = await shop.core.ledger.readAccount(userId);
   return lots.map((lot) => lot.granted);
 }
 
@@ -462,7 +462,7 @@ test('of two plans of one person the one that was paid later ends, and its credi
   expect(await tierOf(person)).toBe('pro');
   expect((await planOf(person)).plan).toMatchObject({ package_id: 'side-gig-builder' });
   expect(await audited(person, 'plan.ended')).toEqual([{ reason: 'second' }]);
-  const { lots, refunds, balance } = await shop.core.paid.readAccount(person.userId);
+  const { lots, refunds, balance } = await shop.core.ledger.readAccount(person.userId);
   expect(lots.map((lot) => [lot.granted, lot.available])).toEqual([
     [50, 50],
     [400, 0],
@@ -522,7 +522,7 @@ test.each([
     const id = rows[which]?.id ?? '';
     await shop.data(`/credits/purchases/${id}/refund`, { token, method: 'POST' });
     await shop.runJobs();
-    const account = await shop.core.paid.readAccount(person.userId);
+    const account = await shop.core.ledger.readAccount(person.userId);
     const made = rows.map(
       (row) => Object.values(account.refunds).filter(({ lotId }) => lotId === row.lot_id).length,
     );
@@ -623,7 +623,7 @@ describe('a payment that was taken back', () => {
     shop.stripe.moveDispute(id, 'won');
     await shop.deliver();
     expect(await standing(person)).toEqual(ended);
-    const { lots } = await shop.core.paid.readAccount(person.userId);
+    const { lots } = await shop.core.ledger.readAccount(person.userId);
     expect(lots.map(({ available }) => available)).toEqual([50, 50]);
     move(32 * day);
     await shop.deliver();
@@ -782,9 +782,9 @@ test('the monthly limit is that of the tier, from the moment on that the tier ch
     `select id from purchase where subscription_id = $1 and kind = 'invoice'`,
     [subscriptionId],
   );
-  const { lots } = await shop.core.paid.readAccount(person.userId);
+  const { lots } = await shop.core.ledger.readAccount(person.userId);
   const lot = lots.find(({ purchaseId }) => purchaseId === rows[0]?.id);
-  await shop.core.paid.setClawback({
+  await shop.core.ledger.setClawback({
     userId: person.userId,
     lotId: lot?.lotId ?? '',
     ref: 'dp_1',
@@ -815,7 +815,7 @@ test('what was paid for a period after its plan had ended goes back', async () =
   await endPlanOf(shop.payments, rows[0]?.id ?? '', askedAt);
   await endPlanOf(shop.payments, rows[0]?.id ?? '', askedAt);
   await shop.deliver();
-  const { lots, refunds } = await shop.core.paid.readAccount(person.userId);
+  const { lots, refunds } = await shop.core.ledger.readAccount(person.userId);
   expect(lots.map((lot) => lot.available)).toEqual([50, 0]);
   expect(Object.values(refunds)).toMatchObject([{ amountMinor: 2_500, status: 'confirmed' }]);
   expect(await tierOf(person)).toBe('free');

@@ -31,7 +31,7 @@ async function grantedTo(
 }
 
 export async function accountOf(shop: TestShop, { userId }: Person): Promise<AccountState> {
-  return shop.payments.paid.readAccount(userId);
+  return shop.payments.ledger.readAccount(userId);
 }
 
 export async function lotOf(shop: TestShop, { person, purchaseId }: Bought): Promise<Lot> {
@@ -61,11 +61,11 @@ export async function hold(
   { userId }: Person,
   credits: number,
 ): Promise<{ capture: () => Promise<unknown>; release: () => Promise<unknown> }> {
-  const { holds } = shop.core;
+  const { ledger } = shop.core;
   const runId = newId('opt', shop.core.clock());
-  await holds.reserve({ userId, runId, credits, month: '2026-11', limit: -1, actor: userId });
+  await ledger.reserve({ userId, runId, credits, month: '2026-11', limit: -1, actor: userId });
   const settle = async (kind: 'capture' | 'release') =>
-    holds.settle({
+    ledger.settle({
       userId,
       runId,
       actor: 'test',

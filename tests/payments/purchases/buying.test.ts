@@ -124,7 +124,7 @@ describe('a package', () => {
       lot_id: null,
     });
     expect(await balanceOf(person)).toMatchObject({ available_credits: 50 });
-    const { lots } = await shop.core.paid.readAccount(person.userId);
+    const { lots } = await shop.core.ledger.readAccount(person.userId);
     expect(lots.map(({ paymentKey }) => paymentKey)).toEqual([expect.stringMatching(/^invoice:/)]);
   });
 

@@ -88,7 +88,7 @@ describe('a person’s unfinished checkouts', () => {
     shop.stripe.pay(first.session_id, 'pay');
     for (let count = 0; count < 10; count += 1)
       await post(person, '/credits/create-payment-intent', { package_id: 'boost-20' });
-    const { lots } = await shop.payments.paid.readAccount(person.userId);
+    const { lots } = await shop.payments.ledger.readAccount(person.userId);
     expect(lots.map(({ granted }) => granted)).toEqual([20]);
   });
 });

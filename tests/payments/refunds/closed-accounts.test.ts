@@ -99,7 +99,7 @@ test('what was too old to be paid back stays where it is, and is looked at once'
   now += 31 * dayMs;
   await leave(one);
   await sweep();
-  const read = vi.spyOn(shop.core.paid, 'readClosedAccount');
+  const read = vi.spyOn(shop.core.ledger, 'readClosedAccount');
   await laterBy(dayMs);
   expect(read).not.toHaveBeenCalled();
   read.mockRestore();

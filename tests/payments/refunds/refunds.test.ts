@@ -183,14 +183,14 @@ describe('asking back', () => {
   test('while a run begins is compared with what is left when it is decided', async () => {
     const one = await bought(shop, 'boost-20');
     const { userId } = one.person;
-    const { paid } = shop.payments;
+    const { ledger } = shop.payments;
     let isHeld = false;
     const meanwhile: PaymentDependencies = {
       ...shop.payments,
-      paid: {
-        ...paid,
+      ledger: {
+        ...ledger,
         async readAccount(id) {
-          const account = await paid.readAccount(id);
+          const account = await ledger.readAccount(id);
           if (!isHeld) await hold(shop, one.person, 14);
           isHeld = true;
           return account;
@@ -532,11 +532,11 @@ describe('what becomes of the money', () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     const named = { userId: one.person.userId, refundId };
-    const { paid, provider } = shop.payments;
+    const { ledger, provider } = shop.payments;
     await settleRefund(shop.payments, named);
     const at = new Date(now).toISOString();
     const told = { ...named, providerRefundId: null, at, actor: 'test' };
-    await paid.endRefund({ ...told, outcome: 'failed' });
+    await ledger.endRefund({ ...told, outcome: 'failed' });
     expect(await partsOf(shop, one)).toEqual({ available: 20 });
     // Its own news, which also looks at what a bank may have refunded.
     const [made] = await provider.listRefunds(one.intentId);

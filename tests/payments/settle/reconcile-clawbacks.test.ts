@@ -61,7 +61,7 @@ test('a dispute of what had been refunded is told with the money that is lost', 
 test('a refund that failed, was asked for again, and was paid after all is told', async () => {
   const refundId = await refundedBack();
   const { userId } = one.person;
-  const { paid, provider } = shop.payments;
+  const { ledger, provider } = shop.payments;
   const [first] = await refundsAt(shop, one);
   shop.stripe.settleRefund(first!.providerRefundId, 'failed');
   await shop.deliver();
@@ -71,7 +71,7 @@ test('a refund that failed, was asked for again, and was paid after all is told'
   const at = new Date(now).toISOString();
   const { providerRefundId } = first!;
   const late = { userId, refundId, providerRefundId, at, actor: 'test' };
-  await paid.endRefund({ ...late, outcome: 'confirmed' });
+  await ledger.endRefund({ ...late, outcome: 'confirmed' });
   const changed: ReconcileDependencies = {
     ...shop.payments,
     provider: {

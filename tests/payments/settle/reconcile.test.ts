@@ -215,7 +215,7 @@ describe('a payment', () => {
 
 describe('a lot', () => {
   const grant = async (paymentKey: string, purchaseId: string, paidMinor: number) =>
-    shop.payments.paid.grantPurchase({
+    shop.payments.ledger.grantPurchase({
       userId: ann.userId,
       purchaseId,
       paymentKey,
@@ -358,15 +358,15 @@ describe('a refund', () => {
   test('that was never sent, and one that only the ledger knows, are found', async () => {
     const of = await bought(shop, 'boost-20', ann);
     const { lotId } = await lotOf(shop, of);
-    const { paid } = shop.payments;
+    const { ledger } = shop.payments;
     const refundId = newId('ref', now);
     const requestedAt = new Date(now).toISOString();
     const actor = 'test';
     const reason = 'customer' as const;
-    await paid.requestRefund({ userId: ann.userId, lotId, refundId, requestedAt, reason, actor });
+    await ledger.requestRefund({ userId: ann.userId, lotId, refundId, requestedAt, reason, actor });
     later();
     expect(await found()).toEqual([{ kind: 'refund-not-sent', object: refundId }]);
-    await paid.endRefund({
+    await ledger.endRefund({
       userId: ann.userId,
       refundId,
       outcome: 'confirmed',
@@ -425,7 +425,7 @@ describe('a refund', () => {
     const bob = await shop.signUp();
     const other = await bought(shop, 'boost-20', bob);
     const { lotId } = await lotOf(shop, other);
-    await shop.payments.paid.setClawback({
+    await shop.payments.ledger.setClawback({
       userId: bob.userId,
       lotId,
       ref: chargeOf(other.intentId),
@@ -463,7 +463,7 @@ describe('a dispute', () => {
   test('that only the ledger knows is found', async () => {
     const of = await bought(shop, 'boost-20', ann);
     const { lotId } = await lotOf(shop, of);
-    await shop.payments.paid.setClawback({
+    await shop.payments.ledger.setClawback({
       userId: ann.userId,
       lotId,
       ref: 'dp_none',

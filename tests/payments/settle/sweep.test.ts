@@ -42,7 +42,7 @@ async function sweep(dependencies: PaymentDependencies = shop.payments): Promise
 }
 
 async function available({ userId }: Person): Promise<number> {
-  return (await shop.core.paid.readAccount(userId)).balance.available;
+  return (await shop.core.ledger.readAccount(userId)).balance.available;
 }
 
 async function grantsOf({ userId }: Person): Promise<number> {
@@ -262,13 +262,13 @@ describe('killed between the provider’s answer and ours', () => {
 
   /** The process is gone once `step` of granting has come. */
   function killed(step: 'before the append' | 'after the append'): PaymentDependencies {
-    const { paid } = shop.payments;
+    const { ledger } = shop.payments;
     return {
       ...shop.payments,
-      paid: {
-        ...paid,
+      ledger: {
+        ...ledger,
         async grantPurchase(purchase) {
-          if (step === 'after the append') await paid.grantPurchase(purchase);
+          if (step === 'after the append') await ledger.grantPurchase(purchase);
           throw new Error('Killed');
         },
       },
@@ -287,7 +287,7 @@ describe('killed between the provider’s answer and ours', () => {
       expect(await available(person)).toBe(step === 'after the append' ? 50 : 0);
       pass(11 * minute);
       await sweep();
-      const [lot] = (await shop.core.paid.readAccount(person.userId)).lots;
+      const [lot] = (await shop.core.ledger.readAccount(person.userId)).lots;
       expect(await row(purchaseId)).toMatchObject({ status: 'paid', lot_id: lot?.lotId });
       expect(await available(person)).toBe(50);
       expect(await grantsOf(person)).toBe(1);

@@ -1,4 +1,3 @@
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
@@ -75,7 +74,10 @@ export const spendingSteps: readonly Step[] = [
       if (someone === undefined) return null;
       const { freezes } = world.accountOf(someone);
       const { userId } = someone;
-      const lifted = await world.shop.core.paid.unfreezeSpending({ userId, actor: 'operator:sim' });
+      const lifted = await world.shop.core.ledger.unfreezeSpending({
+        userId,
+        actor: 'operator:sim',
+      });
       requireThat(lifted === freezes, 'Not every freeze is lifted', { userId, lifted });
       world.count('freezes lifted');
       return someone.name;
@@ -91,10 +93,7 @@ export const spendingSteps: readonly Step[] = [
       const credits = world.chance.between(1, 30);
       const commandId = freshKey();
       const give = async () =>
-        createGiveCredits(
-          world.shop.core.bus,
-          world.now,
-        )({
+        world.shop.core.ledger.give({
           userId: someone.userId,
           credits,
           source,

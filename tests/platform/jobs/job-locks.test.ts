@@ -124,7 +124,11 @@ test('a job that is freed frees its queue, too', async () => {
   );
   start().hold(runner);
   const held = async () =>
-    (await database.pool.query('select locked_by from graphile_worker._private_job_queues')).rows;
+    (
+      await database.pool.query<{ locked_by: string | null }>(
+        'select locked_by from graphile_worker._private_job_queues',
+      )
+    ).rows;
   await expect.poll(held).toEqual([{ locked_by: null }]);
 });
 

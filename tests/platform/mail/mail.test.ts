@@ -5,10 +5,14 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/process/log.ts';
-import { mailLimits } from '#services/platform/limits.ts';
 import { layOut } from '#services/platform/mail/layout.ts';
 import { createMailTransport, MailNotSent } from '#services/platform/mail/transport.ts';
-import { createMailQueue, mailTasks, purgeMails } from '#services/platform/mail/mail.ts';
+import {
+  createMailQueue,
+  mailLimits,
+  mailTasks,
+  purgeMails,
+} from '#services/platform/mail/mail.ts';
 import type { OutgoingMail, QueueMail } from '#services/platform/mail/mail.ts';
 import { createSealer } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -59,17 +63,17 @@ function mailTo(to: string, more: Partial<OutgoingMail> = {}): OutgoingMail {
   return { userId: newId('usr'), to, kind: 'confirm', content, ...more };
 }
 
-type WebhookEvent = Parameters<typeof deliverMails>[2];
+type Delivery = Parameters<typeof deliverMails>[2];
 
-const deliver = async (delivery: WebhookEvent = {}) =>
+const deliver = async (delivery: Delivery = {}) =>
   deliverMails({ pool: database.pool, sealer, clock }, mailbox, delivery);
 
 /** The queue waits before it tries again; a test does not. */
-async function deliverAgain(): Promise<void> {
+async function deliverAgain(delivery: Delivery = {}): Promise<void> {
   await database.pool.query(
     'update graphile_worker._private_jobs set run_at = now() where attempts < max_attempts',
   );
-  await deliver();
+  await deliver(delivery);
 }
 
 type Row = { status: string; sealed: string | null; attempts: number; ended_at: Date | null };
@@ -326,57 +330,102 @@ describe('a mail server that cannot be trusted', () => {
   });
 });
 
-describe('a mail that may have arrived', () => {
-  test('because the connection died before the answer is never sent again', async () => {
+describe('a mail that the server may have taken', () => {
+  const minute = 60_000;
+  /** The time at which the queue tries it again, after so many minutes have passed. */
+  async function nextTryAfter(minutes: number): Promise<void> {
+    const before = now;
+    const { rows } = await database.pool.query<{ run_at: Date }>(
+      'select run_at from graphile_worker._private_jobs where key is not null',
+    );
+    expect(rows.map(({ run_at }) => run_at.getTime())).toEqual([before + minutes * minute]);
+    now = before + minutes * minute;
+    await deliverAgain({ limits: { silenceMs: 200 } });
+  }
+
+  test.each(['drop', 'hang'] as const)(
+    'is sent again after 1, 5 and 30 minutes without an answer (%s), and then ends as unknown',
+    async (trouble) => {
+      mailbox.trouble.afterData = trouble;
+      const id = await queueMail(mailTo('ann@example.com'));
+      await deliver({ limits: { silenceMs: 200 } });
+      for (const [index, minutes] of [1, 5, 30].entries()) {
+        expect(await rowOf(id)).toMatchObject({ status: 'queued', attempts: index + 1 });
+        await nextTryAfter(minutes);
+      }
+      expect(await rowOf(id)).toMatchObject({ ...ended('unknown'), attempts: 4 });
+      expect(await jobs()).toEqual([]);
+      const copies = await mailbox.all();
+      expect(copies).toHaveLength(4);
+      const same = copies.map(({ message_id, subject, text, html }) =>
+        JSON.stringify([message_id, subject, text, html]),
+      );
+      expect(new Set(same).size).toBe(1);
+    },
+  );
+
+  test('ends as sent when the server answers a later try', async () => {
     mailbox.trouble.afterData = 'drop';
-    const id = await queueMail(mailTo('once@example.com'));
+    const id = await queueMail(mailTo('ann@example.com'));
     await deliver();
-    expect(await mailbox.all()).toHaveLength(1);
-    expect(await rowOf(id)).toMatchObject(ended('unknown'));
     mailbox.trouble.afterData = undefined;
-    await deliverAgain();
-    expect(await mailbox.all()).toHaveLength(1);
+    await nextTryAfter(1);
+    expect(await rowOf(id)).toMatchObject(ended('sent'));
+    expect(await jobs()).toEqual([]);
   });
 
-  test('because the answer never came is never sent again', async () => {
-    mailbox.trouble.afterData = 'hang';
-    const id = await queueMail(mailTo('once@example.com'));
-    await deliver({ limits: { silenceMs: 200 } });
+  test('is not sent again after its time, and ends as unknown', async () => {
+    mailbox.trouble.afterData = 'drop';
+    const notAfter = new Date(now + 6 * minute);
+    const id = await queueMail(mailTo('ann@example.com', { notAfter }));
+    await deliver();
+    await nextTryAfter(1);
     expect(await rowOf(id)).toMatchObject(ended('unknown'));
-    expect(await mailbox.all()).toHaveLength(1);
+    expect(await mailbox.all()).toHaveLength(2);
+    expect(await jobs()).toEqual([]);
   });
 
-  test('because its sender was killed over it is never sent again', async () => {
-    const id = await queueMail(mailTo('once@example.com'));
-    await database.pool.query(`update mail set status = 'sending' where id = $1`, [id]);
+  test('is not taken for refused when a later try is refused', async () => {
+    mailbox.trouble.afterData = 'drop';
+    const id = await queueMail(mailTo('ann@example.com'));
+    await deliver();
+    mailbox.trouble.refuse = ['ann@example.com'];
+    await nextTryAfter(1);
+    expect(await rowOf(id)).toMatchObject(ended('unknown'));
+  });
+
+  test('because its worker was killed is sent again a minute after that hand-over', async () => {
+    const id = await queueMail(mailTo('ann@example.com'));
+    await database.pool.query('update mail set unanswered = 1, handed_over_at = $2 where id = $1', [
+      id,
+      new Date(now),
+    ]);
     await deliver();
     expect(await mailbox.all()).toEqual([]);
-    expect(await rowOf(id)).toMatchObject(ended('unknown'));
+    await nextTryAfter(1);
+    expect(await rowOf(id)).toMatchObject(ended('sent'));
+    expect(await mailbox.all()).toHaveLength(1);
   });
+});
 
-  test('because its sender ends while it waits for the answer is never sent again', async () => {
-    mailbox.trouble.afterData = 'hang';
-    const transport = createMailTransport({
-      smtpUrl: mailbox.smtpUrl,
-      from: 'no-reply@localhost',
-      publicUrl: 'http://localhost:3000',
-      limits: { drainMs: 50 },
-    });
-    const sent = transport.send(
-      { id: newId('mai'), to: 'once@example.com', ...layOut(content, sender) },
+test('a transport that closes while it waits for an answer reports the outcome as unknown', async () => {
+  mailbox.trouble.afterData = 'hang';
+  const transport = createMailTransport({
+    smtpUrl: mailbox.smtpUrl,
+    from: 'no-reply@localhost',
+    publicUrl: 'http://localhost:3000',
+    limits: { drainMs: 50 },
+  });
+  const send = async () =>
+    transport.send(
+      { id: newId('mai'), to: 'ann@example.com', ...layOut(content, sender) },
       async () => undefined,
     );
-    const outcome = sent.catch((error: unknown) => error);
-    await mailbox.waitFor('once@example.com');
-    await transport.close();
-    expect(await outcome).toMatchObject({ outcome: 'unknown' });
-    await expect(
-      transport.send(
-        { id: newId('mai'), to: 'once@example.com', ...layOut(content, sender) },
-        async () => undefined,
-      ),
-    ).rejects.toThrow(new MailNotSent('passing', 'closing'));
-  });
+  const outcome = send().catch((error: unknown) => error);
+  await mailbox.waitFor('ann@example.com');
+  await transport.close();
+  expect(await outcome).toMatchObject({ outcome: 'unknown' });
+  await expect(send()).rejects.toThrow(new MailNotSent('passing', 'closing'));
 });
 
 describe('several workers', () => {
@@ -387,20 +436,7 @@ describe('several workers', () => {
     expect(await rowOf(id)).toMatchObject(ended('sent'));
   });
 
-  test('of which one is thought dead and goes on, send it once, and what became of it is known', async () => {
-    mailbox.trouble.afterData = 'hang';
-    const id = await queueMail(mailTo('once@example.com'));
-    const first = tryOnce(id);
-    await mailbox.waitFor('once@example.com');
-    expect((await rowOf(id))?.status).toBe('sending');
-    await tryOnce(id);
-    expect((await rowOf(id))?.status).toBe('unknown');
-    await first;
-    expect(await mailbox.all()).toHaveLength(1);
-    expect(await rowOf(id)).toMatchObject(ended('unknown'));
-  });
-
-  test('share what there is', async () => {
+  test('share the queued mails', async () => {
     const people = Array.from({ length: 30 }, (_, index) => `person-${index}@example.com`);
     for (const person of people) await queueMail(mailTo(person));
     await Promise.all([deliver(), deliver(), deliver()]);
@@ -538,9 +574,11 @@ test('nothing of a mail is left once it has ended, nor ever in jobs or logs', as
   expect(lines.join('\n')).toContain('A mail was sent');
   expect(lines.join('\n')).toContain('MailNotSent');
   expect([...left, ...lines].filter((line) => line.includes(canary))).toEqual([]);
-  const { rows } = await database.pool.query(
-    `select status, sealed is null as gone from mail where status <> 'queued'`,
-  );
-  expect(rows).toHaveLength(3);
+  mailbox.trouble.afterData = undefined;
+  now += 3_600_000;
+  await deliverAgain(delivery);
+  await lookAtAll();
+  const { rows } = await database.pool.query('select status, sealed is null as gone from mail');
+  expect(rows).toHaveLength(4);
   expect(rows.every((row: { gone: boolean }) => row.gone)).toBe(true);
 });

@@ -54,7 +54,7 @@ function mailTo(to: string) {
 }
 
 test(
-  'a mail whose worker is killed while the server has it is not sent by the next worker',
+  'a mail whose worker is killed while the server has it is sent again by the next worker a minute later',
   { timeout: 300_000 },
   async () => {
     const database = await createTestDatabase();
@@ -87,7 +87,7 @@ test(
     const first = await startWorker();
     const id = await queueMail(mailTo('once@example.com'));
     await mailbox.waitFor('once@example.com');
-    expect(await statusOf(id)).toBe('sending');
+    expect(await statusOf(id)).toBe('queued');
     first.signal('SIGKILL');
     await first.ended;
 
@@ -95,12 +95,33 @@ test(
     await startWorker();
     const other = await queueMail(mailTo('other@example.com'));
     await mailbox.waitFor('other@example.com');
+    const { pool } = database;
     await eventually(
-      'the end of the mail whose worker is gone',
-      async () => (await statusOf(id)) === 'unknown',
+      'the next try of the mail whose worker is gone',
+      async () => {
+        const { rowCount } = await pool.query(
+          `select from graphile_worker.jobs j, mail m
+           where m.id = $1 and j.key = m.id and j.locked_at is null
+             and j.run_at = m.handed_over_at + interval '1 minute'`,
+          [id],
+        );
+        return rowCount === 1;
+      },
       3 * (lockLimits.sweepEveryMs + lockLimits.settleMs),
     );
     expect(await mailbox.all('once@example.com')).toHaveLength(1);
+    await pool.query(
+      `update mail set handed_over_at = handed_over_at - interval '1 minute' where id = $1`,
+      [id],
+    );
+    await pool.query(
+      'select graphile_worker.reschedule_jobs(array_agg(id), now()) from graphile_worker.jobs where key = $1',
+      [id],
+    );
+    await eventually('the second copy', async () => (await statusOf(id)) === 'sent');
+    const copies = await mailbox.all('once@example.com');
+    expect(copies).toHaveLength(2);
+    expect(copies[0]?.message_id).toBe(copies[1]?.message_id);
     await eventually('the other mail', async () => (await statusOf(other)) === 'sent');
   },
 );

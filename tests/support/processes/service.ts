@@ -1,6 +1,4 @@
-import { createGiveCredits } from '#services/credits/ledger/grants.ts';
 import { issueServiceToken } from '#services/identity/service-tokens.ts';
-import { newId } from '#services/platform/ids.ts';
 import { randomUUID } from 'node:crypto';
 import type { TestApp } from '#tests/support/app.ts';
 
@@ -24,20 +22,16 @@ export async function give(
   credits: number,
   source: 'bonus' | 'other' = 'other',
 ): Promise<string> {
-  const lotId = newId('lot', core.clock());
-  await createGiveCredits(
-    core.bus,
-    core.clock,
-  )({
+  await core.ledger.give({
     userId,
     credits,
     source,
     reason: 'operator',
     actor: 'operator:test',
     commandId: randomUUID(),
-    lotId,
   });
-  return lotId;
+  const { lots } = await core.ledger.readAccount(userId);
+  return lots.at(-1)?.lotId ?? '';
 }
 
 export type Consume = {

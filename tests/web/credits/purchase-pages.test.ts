@@ -5,7 +5,6 @@ import {
   failing,
   faultsInEveryLook,
   member,
-  sidewaysScroll,
   useMemberSite,
   violations,
 } from '#tests/web/support/member-site.ts';

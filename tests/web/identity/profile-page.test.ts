@@ -12,7 +12,6 @@ import {
   member,
   page as pageOf,
   runOf,
-  sidewaysScroll,
   useMemberSite,
   violations,
 } from '#tests/web/support/member-site.ts';

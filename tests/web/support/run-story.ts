@@ -1,7 +1,7 @@
 import type { Fact } from '#services/live/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/replies.ts';
+import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {

@@ -33,14 +33,14 @@ export type Books = {
   account: (userId: string) => Promise<AccountState>;
 };
 
-export type BooksDependencies = Pick<PaymentDependencies, 'pool' | 'provider' | 'paid' | 'clock'>;
+export type BooksDependencies = Pick<PaymentDependencies, 'pool' | 'provider' | 'ledger' | 'clock'>;
 
 const day = 24 * 60 * 60 * 1000;
 /** An invoice may be paid weeks after it was made, when its first payments failed. */
 const invoiceDays = 40;
 
 export async function readBooks(
-  { pool, provider, paid, clock }: BooksDependencies,
+  { pool, provider, ledger, clock }: BooksDependencies,
   since: number,
 ): Promise<Books> {
   const charges = await Array.fromAsync(provider.listCharges(since));
@@ -75,11 +75,11 @@ export async function readBooks(
         ...(row.payment_intent_id === null ? [] : [[row.payment_intent_id, row] as const]),
       ]),
     ),
-    account: once(async (userId: string) => paid.readAccount(userId)),
+    account: once(async (userId: string) => ledger.readAccount(userId)),
   };
 }
 
-/** The lot that an intent paid for, by itself or through an invoice; null when there is none. */
+/** The lot that an intent paid for, alone or through an invoice; null when there is none. */
 export function lotOfIntent(books: Books, intentId: string | null): PaidLot | null {
   if (intentId === null) return null;
   const invoice = invoiceOfIntent(books, intentId);

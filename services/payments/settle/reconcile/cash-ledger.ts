@@ -4,10 +4,10 @@ import type { BalanceTransactionView, PaymentProvider } from '#services/payments
 
 /**
  * The money in double entry: the view `cash_ledger` over the ledger's events and the
- * provider's balance transactions, which are stored as they are told and never change.
+ * provider's balance transactions, which are stored as listed and never change.
  */
 export type CashAccount =
-  /** Between what the ledger says and what the provider moved: 0 once both have told of everything. */
+  /** Between what the ledger says and what the provider moved: 0 once both are complete. */
   | 'stripe:clearing'
   | 'stripe:balance'
   | 'stripe:fees'

@@ -16,7 +16,7 @@ type Dependencies = { pool: pg.Pool; provider: PaymentProvider };
 /**
  * Money that went back twice, where the ledger has credits for once: a refund that failed, whose
  * credits were refunded again, and that was paid after all, or a dispute of what had been refunded. No
- * debt covers it, since nobody used these credits; the clawback waits for ever, and somebody has to know.
+ * debt covers it, since these credits were never used; the clawback waits for ever, and an operator has to know.
  */
 export async function compareClawbacks(
   dependencies: Dependencies,
@@ -75,7 +75,7 @@ function lost({ ref, wanted, taken }: Clawback, lot: PaidLot, twice: number): Di
     expected: `${wanted} credits of ${lot.lotId} taken back`,
     found: `${taken}, and nothing is left to take; ${amountText(twice, lot.currency)} more went back than was paid`,
     cause: 'money went back twice, and for the second time there are no credits and no debt',
-    repairs: repairers.nobody,
+    repairs: repairers.operator,
     isSettling: false,
   };
 }

@@ -7,13 +7,13 @@ import { amountText } from './difference.ts';
 import type { Difference } from './difference.ts';
 
 /**
- * What people who were erased are owed, and no bank takes. However old it is: it is listed until
- * somebody has paid it out in another way and said so.
+ * What erased users are owed, and no bank takes. However old it is: it is listed until
+ * an operator has paid it out in another way and said so.
  */
 export async function compareClosed({
   pool,
-  paid,
-}: Pick<PaymentDependencies, 'pool' | 'paid'>): Promise<Difference[]> {
+  ledger,
+}: Pick<PaymentDependencies, 'pool' | 'ledger'>): Promise<Difference[]> {
   const { rows } = await pool.query<{ user_id: string }>(
     `select distinct refund.user_id
      from cash_refund refund join erasure using (user_id) join credit_account account using (user_id)
@@ -22,7 +22,7 @@ export async function compareClosed({
   );
   const found: Difference[] = [];
   for (const { user_id: userId } of rows) {
-    const closed = await paid.readClosedAccount(userId);
+    const closed = await ledger.readClosedAccount(userId);
     if (closed === null) continue;
     for (const owed of closed.owed) found.push(...refused(userId, closed.state, owed));
   }
@@ -44,8 +44,8 @@ function refused(userId: string, state: AccountState, owed: OwedLot): Difference
       expected: `${amountText(amountMinor, lot.currency ?? '')} paid back for ${credits} credits`,
       found: `${failures.length === 1 ? 'a refund' : `${failures.length} refunds`} that failed, the last one on ${last.endedAt ?? ''}`,
       cause:
-        'whoever paid has been erased, and the card or account that was paid from takes nothing',
-      repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${refundLimits.failedTries} times; or somebody` : 'somebody'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
+        'the account has been erased, and the card or account that was paid from takes nothing',
+      repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${refundLimits.failedTries} times; or an operator` : 'an operator'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
       isSettling: false,
     },
   ];

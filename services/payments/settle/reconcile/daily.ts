@@ -13,7 +13,7 @@ import type { Reconciliation, ReconcileDependencies } from './reconcile.ts';
 const hour = 60 * 60 * 1000;
 /** In the night, after the day's last payments have settled. */
 const startHour = 3;
-/** What was settling the last time is looked at again. */
+/** What was settling the last time is compared again. */
 const overlapMs = 24 * hour;
 /** One that has not ended by then never will: its process is gone, or the provider was away. */
 const tryAgainMs = hour;
@@ -28,14 +28,14 @@ export async function reconcileDaily(
   if (turn === null) return null;
   const result = await reconcile(dependencies, turn.since);
   await keep(pool, turn.id, result, new Date(clock()));
-  tell(log, result);
+  report(log, result);
   await askToRepair(pool, result.differences);
   return result;
 }
 
 type Turn = { id: string; since: number };
 
-/** Null when this day has its comparison, when it is too early, or when somebody else is at it. */
+/** Null when this day has its comparison, when it is too early, or when another worker is at it. */
 async function takeTurn(pool: pg.Pool, now: number): Promise<Turn | null> {
   const day = new Date(now - startHour * hour).toISOString().slice(0, 10);
   if (!(await isDue(pool, day, now))) return null;
@@ -87,7 +87,7 @@ async function keep(
   );
 }
 
-function tell(log: Log, { differences, isBalanced }: Reconciliation): void {
+function report(log: Log, { differences, isBalanced }: Reconciliation): void {
   for (const { kind, object, userId } of differences)
     log.error(
       { code: kind, resource_id: object, user_id: userId },

@@ -1,6 +1,6 @@
 import { moneyText } from '#services/payments/money.ts';
 
-/** One thing that the ledger and the provider, or the ledger and our own rows, tell differently. */
+/** One thing on which the ledger and the provider, or the ledger and our own rows, disagree. */
 export type Difference = {
   kind: DifferenceKind;
   /** The object that it is about: `pi_…`, `in_…`, `re_…`, `dp_…`, `pur_…` … */
@@ -11,9 +11,9 @@ export type Difference = {
   found: string;
   /** What has most probably happened, in words. */
   cause: string;
-  /** What will repair it: a sweeper, a command, or somebody. */
+  /** What will repair it: a sweeper, a command, or an operator. */
   repairs: string;
-  /** Too young to be one for sure: whoever repairs it has hardly had a turn yet. */
+  /** Too young to be one for sure: the sweeper has hardly had a turn yet. */
   isSettling: boolean;
 };
 
@@ -46,21 +46,21 @@ export type DifferenceKind =
   | 'balance-amount'
   | 'cash-unbalanced';
 
-/** After so long, whoever repairs it by itself should have done so. */
+/** After so long, the sweeper should have repaired it. */
 export const settleMs = 15 * 60 * 1000;
 
 export const repairers = {
   purchases: 'a worker asks about open purchases every 5 minutes and fulfils it',
-  /** Whoever finds one with these words makes a job of it (`repair.ts`). */
+  /** A difference with these words becomes a job (`repair.ts`). */
   settling: 'a worker settles it now that it is found here',
   payment:
-    'it is booked with its payment, once that is granted; if that is none of ours, an operator has to look at it',
+    'it is booked with its payment, once that is granted; if that is not ours, an operator has to check it',
   refunds:
     'a worker asks about open refunds, at first after 5 minutes and then less and less often',
   plans:
     'a worker reads every plan once a day; `customer.subscription.updated`, sent again at the provider, does so at once',
   next: 'the next comparison stores it',
-  nobody: 'nobody: an operator has to look at it, in the ledger and at the provider',
+  operator: 'an operator has to check it, in the ledger and at the provider',
 } as const;
 
 /** `$10.00`, or another amount in words that name both figures. */

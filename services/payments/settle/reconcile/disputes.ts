@@ -75,7 +75,7 @@ function onlyHere(id: string, row: DisputeRow | null): Difference[] {
       expected: 'a dispute at the provider',
       found: 'none',
       cause: 'the ledger has a clawback of a dispute that the provider does not know',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
       isSettling: false,
     },
   ];
@@ -93,9 +93,9 @@ async function compareView(
   const common = {
     object: disputeId,
     userId: row?.user_id ?? lot?.userId ?? null,
-    cause: 'the delivery was lost or is still on its way',
+    cause: 'the webhook event was lost or is still on its way',
     repairs: repairers.settling,
-    // Only its beginning has a time; whatever comes after it is told of by the balance.
+    // Only its beginning has a time; later moves show in the balance.
     isSettling: row === null && books.now - view.createdAt < settleMs,
   };
   if (row === null)

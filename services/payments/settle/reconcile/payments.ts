@@ -64,35 +64,35 @@ function causeOf(
   if (!purchase)
     return {
       cause: 'it belongs to no purchase of ours: made at the provider, or by another server',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
     };
   if (purchase.currency !== currency || purchase.amount_minor > amountMinor)
     return {
       cause: `${purchase.id} was agreed on ${amountText(purchase.amount_minor, purchase.currency)}, so it was not fulfilled`,
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
     };
   if (purchase.failure?.startsWith('mismatch-'))
     return {
       cause: `it is not what was agreed in ${purchase.id} (${purchase.failure}), so it was not fulfilled`,
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
     };
   switch (purchase.status) {
     case 'open':
     case 'processing':
       return {
-        cause: `the delivery was lost or is still on its way: ${purchase.id} is ${purchase.status}`,
+        cause: `the webhook event was lost or is still on its way: ${purchase.id} is ${purchase.status}`,
         repairs: repairers.purchases,
       };
     case 'failed':
     case 'expired':
       return {
-        cause: `it was paid after ${purchase.id} had ended as ${purchase.status}, and the delivery was lost`,
+        cause: `it was paid after ${purchase.id} had ended as ${purchase.status}, and the webhook event was lost`,
         repairs: repairers.settling,
       };
     case 'paid':
       return {
         cause: `${purchase.id} says that it was granted, and the ledger does not`,
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
       };
   }
 }
@@ -114,7 +114,7 @@ function compareInvoice(books: Books, invoice: InvoiceView): Difference[] {
         expected: `no lot: ${whyNothing(invoice, granting)}`,
         found: `${lot.credits} credits in ${lot.lotId}`,
         cause: 'the invoice was granted as another one than it is',
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
         isSettling: false,
       },
     ];
@@ -138,8 +138,11 @@ function invoiceCause(
   granting: InvoiceGrant,
 ): Pick<Difference, 'cause' | 'repairs'> {
   if (granting.grants === null)
-    return { cause: whyNothing(invoice, granting), repairs: repairers.nobody };
-  return { cause: 'the delivery was lost or is still on its way', repairs: repairers.settling };
+    return { cause: whyNothing(invoice, granting), repairs: repairers.operator };
+  return {
+    cause: 'the webhook event was lost or is still on its way',
+    repairs: repairers.settling,
+  };
 }
 
 function whyNothing({ reason, subtotalMinor, currency }: InvoiceView, granting: NoGrant): string {
@@ -147,7 +150,7 @@ function whyNothing({ reason, subtotalMinor, currency }: InvoiceView, granting: 
     case 'reason':
       return `it was paid for the reason ${reason}, which grants nothing`;
     case 'price':
-      return 'its price is none of ours';
+      return 'its price is not ours';
     case 'amount': {
       const { agreed } = granting;
       return `it is over ${amountText(subtotalMinor, currency)}, and ${amountText(agreed.amountMinor, agreed.currency)} was agreed`;
@@ -170,7 +173,7 @@ function compareAmounts(
       expected: `${amountText(amountMinor, currency)}, as the provider was paid`,
       found: `${amountText(lot.paidMinor, lot.currency)} in ${lot.lotId}`,
       cause: 'the lot was granted with another amount than was paid',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
       isSettling: false,
     },
   ];
@@ -195,8 +198,8 @@ async function compareLot(
       expected: `a payment of ${amountText(lot.paidMinor, lot.currency)} for ${lot.lotId}`,
       found: problem,
       cause:
-        'credits were granted that nobody has paid for, or the payment is in another account of the provider',
-      repairs: repairers.nobody,
+        'credits were granted that were not paid for, or the payment is in another account of the provider',
+      repairs: repairers.operator,
       isSettling: false,
     },
   ];
@@ -243,7 +246,7 @@ async function lotsTwice(client: Queryable, { since }: Books): Promise<Differenc
     expected: 'one lot',
     found: `${lots.length} lots: ${lots.join(', ')}`,
     cause: 'one purchase was paid twice, or granted under two payments',
-    repairs: repairers.nobody,
+    repairs: repairers.operator,
     isSettling: false,
   }));
 }

@@ -12,8 +12,8 @@ import { compareRefunds } from './refunds.ts';
 import { compareCash, comparePlans, compareRows } from './rows.ts';
 
 /**
- * The ledger against the provider's books, in both directions. It finds and names; whatever can be
- * repaired is repaired by the sweepers, which come by anyhow, so that there is one way in which it is done.
+ * The ledger against the provider's books, in both directions. A dry run of
+ * settlement with a report: it compares with `expected` and repairs nothing.
  */
 export type Reconciliation = {
   /** ISO 8601. */
@@ -28,7 +28,7 @@ export type Reconciliation = {
     balanceTransactions: number;
   };
   differences: readonly Difference[];
-  /** The same, but too young to be sure: nobody has had a turn to repair them. */
+  /** The same, but too young to be sure: the sweeper has not had a turn yet. */
   settling: readonly Difference[];
   cash: readonly CashBalance[];
   isBalanced: boolean;

@@ -49,7 +49,7 @@ function compareShown(
         expected: `a refund ${refund.refundId} in the ledger`,
         found: `none, of ${amountText(refund.amountMinor, refund.currency)} that were refunded`,
         cause: 'it carries an id as ours do, and the ledger never asked for it',
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
         isSettling: false,
       },
     ];
@@ -61,7 +61,7 @@ function compareShown(
       expected: `${amountText(row.amountMinor, row.currency)}, as the ledger asked for`,
       found: amountText(refund.amountMinor, refund.currency),
       cause: 'the provider gave back another amount than was asked for',
-      repairs: repairers.nobody,
+      repairs: repairers.operator,
       isSettling: false,
     });
   const end = endOf[refund.status];
@@ -75,8 +75,8 @@ function compareShown(
       expected: `${end}, as the provider shows it`,
       found: `${row.status} in the ledger`,
       cause: isOpen
-        ? 'the delivery of its end was lost or is still on its way'
-        : 'it ended in another way than was told before, and the delivery of that was lost',
+        ? 'the webhook event of its end was lost or is still on its way'
+        : 'it ended in another way than was reported before, and the webhook event of that was lost',
       repairs: isOpen ? repairers.refunds : repairers.settling,
       isSettling: isYoung(books, refund.createdAt),
     },
@@ -98,7 +98,7 @@ function shownTwice({ refunds }: Books): Difference[] {
         expected: `one refund ${refund.refundId}`,
         found: `another one, ${before.providerRefundId}`,
         cause: 'one refund was sent twice',
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
         isSettling: false,
       },
     ];
@@ -132,7 +132,7 @@ async function compareRow(
       cause: isPending
         ? 'its job was lost, or the provider refuses it for now'
         : 'the ledger has it as paid, and the provider knows nothing of it',
-      repairs: isPending ? repairers.refunds : repairers.nobody,
+      repairs: isPending ? repairers.refunds : repairers.operator,
       isSettling: isPending && isYoung(books, Date.parse(row.requestedAt)),
     },
   ];
@@ -156,7 +156,7 @@ export async function intentOf(provider: PaymentProvider, lot: PaidLot): Promise
   return kind === 'pi' ? id : ((await provider.retrieveInvoice(id))?.intentId ?? null);
 }
 
-// --- refunds that the bank made, or somebody at the provider's own pages ---
+// --- refunds made by the bank, or at the provider's own pages ---
 
 async function compareBankRefunds(
   dependencies: Dependencies,

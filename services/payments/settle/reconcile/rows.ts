@@ -9,7 +9,7 @@ import { readCashBalances, readUnbalancedCash } from './cash-ledger.ts';
 import type { CashBalance } from './cash-ledger.ts';
 import type { Books } from './books.ts';
 
-/** Our own rows against the ledger: purchases that are stuck or behind, deliveries nobody worked. */
+/** Our own rows against the ledger: purchases that are stuck or behind, webhook events that wait. */
 const hour = 60 * 60 * 1000;
 /** A checkout can be paid for an hour and an intent for a day. */
 const openMs = 26 * hour;
@@ -44,7 +44,7 @@ async function stuckPurchases(client: Queryable, { ourNow }: Books): Promise<Dif
   }));
 }
 
-/** The grant comes before the row: whoever was killed in between has left this. */
+/** The grant comes before the row: a process that was killed in between has left this. */
 async function behindPurchases(client: Queryable, { since, now }: Books): Promise<Difference[]> {
   const { rows } = await client.query<{
     lot_id: string;
@@ -66,8 +66,8 @@ async function behindPurchases(client: Queryable, { since, now }: Books): Promis
     userId: row.user_id,
     expected: `a paid purchase for ${row.lot_id}`,
     found: row.status === null ? 'no purchase' : `one that is ${row.status}`,
-    cause: 'whoever granted it was stopped before the purchase was written',
-    repairs: row.status === null ? repairers.nobody : repairers.purchases,
+    cause: 'the process was killed after the grant, before the purchase was written',
+    repairs: row.status === null ? repairers.operator : repairers.purchases,
     isSettling: now - row.granted_at.getTime() < settleMs,
   }));
 }
@@ -87,7 +87,7 @@ async function withoutLots(client: Queryable, { since }: Books): Promise<Differe
     expected: `a lot for ${row.payment_key ?? 'it'}`,
     found: 'no lot',
     cause: 'the purchase says that it was granted, and the ledger does not',
-    repairs: row.payment_key?.startsWith('invoice:') ? repairers.settling : repairers.nobody,
+    repairs: row.payment_key?.startsWith('invoice:') ? repairers.settling : repairers.operator,
     isSettling: false,
   }));
 }
@@ -105,7 +105,7 @@ async function unprocessedWebhookEvents(
     kind: 'webhook-event-not-processed',
     object: row.id,
     userId: null,
-    expected: `${row.type} worked within an hour`,
+    expected: `${row.type} processed within an hour`,
     found: `waiting since ${row.received_at.toISOString()}`,
     cause: 'its job fails or was lost, or no worker runs',
     repairs: 'a worker adds lost jobs again after two minutes; its log says why one fails',
@@ -131,7 +131,7 @@ export async function comparePlans(
       userId: plan.user_id,
       expected: view === null ? 'a subscription' : planText(view),
       found: view === null ? 'none at the provider' : `another ${wrong.join(', ')}`,
-      cause: 'the delivery of a change was lost or is still on its way',
+      cause: 'the webhook event of a change was lost or is still on its way',
       repairs: repairers.plans,
       isSettling: ourNow - plan.checked_at.getTime() < settleMs,
     });
@@ -172,7 +172,7 @@ function packagesOf(plan: PlanRow): (string | null)[] {
 
 function planText(view: SubscriptionView): string {
   const end = view.periodEnd === null ? 'no end' : new Date(view.periodEnd).toISOString();
-  return `${view.packageId ?? 'a price of nobody'}, ${view.status}, paid until ${end}`;
+  return `${view.packageId ?? 'an unknown price'}, ${view.status}, paid until ${end}`;
 }
 
 // --- the money ---
@@ -188,7 +188,7 @@ export async function compareCash(client: Queryable, books: Books): Promise<Cash
     expected: 'lines that sum to 0',
     found: 'lines that do not',
     cause: 'an event or a balance transaction does not hold what it should',
-    repairs: repairers.nobody,
+    repairs: repairers.operator,
     isSettling: false,
   }));
   return {
@@ -233,7 +233,7 @@ async function compareCharges(client: Queryable, books: Books): Promise<Differen
         kind: 'balance-amount',
         found: `one of ${row.amount} ${row.currency}`,
         cause: 'the provider moved another amount than it charged',
-        repairs: repairers.nobody,
+        repairs: repairers.operator,
         isSettling: false,
       },
     ];

@@ -38,7 +38,7 @@ import {
 import type { Params } from '#services/sandbox/stripe/wire.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
-/** Checkout sessions: made by us, ended by whoever stands before the page, by us, or by the clock. */
+/** Checkout sessions: made by us, ended by the payer, by us, or by the clock. */
 
 const daySeconds = 24 * 3600;
 const shortestSeconds = 30 * 60;
@@ -308,7 +308,7 @@ function priceOfLine(
 
 export type Outcome = 'pay' | 'decline' | 'pay-later' | 'abandon';
 
-/** What somebody does on the page; where the browser goes then. */
+/** What the payer does on the page; where the browser goes then. */
 export function endCheckout(world: World, id: string, outcome: Outcome): string | null {
   const session = openSession(world, id);
   if (outcome === 'abandon') return session.cancel_url;
@@ -381,7 +381,7 @@ function subscribe(
   return { subscription: subscription.id, invoice: invoice.id, customer };
 }
 
-/** A plan belongs to somebody, so whoever was nobody before becomes one. */
+/** A plan belongs to a customer, so a payer without one gets one. */
 function newCustomer(world: World, session: Stripe.Checkout.Session): string {
   const email = session.customer_details?.email ?? null;
   return createCustomer(world, email === null ? {} : { email }).id;

@@ -71,7 +71,7 @@ export function createCustomer(world: World, given: Params): Stripe.Customer {
   return customer;
 }
 
-/** One that was deleted is still told of, as deleted. */
+/** One that was deleted is still returned, as deleted. */
 export function retrieveCustomer(world: World, id: string) {
   const found = world.store.get('customer', id);
   if (found === null) throw missing('customer', id);

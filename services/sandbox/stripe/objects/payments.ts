@@ -308,7 +308,7 @@ export function chargeOf(world: World, id: string, param: string = 'id'): Stripe
   return found;
 }
 
-/** Of an intent the charge that stands for it; a charge itself. For whoever knows either. */
+/** Of an intent the charge that stands for it; a charge itself. */
 export function chargeBehind(world: World, chargeOrIntentId: string): Stripe.Charge {
   if (!chargeOrIntentId.startsWith('pi_')) return chargeOf(world, chargeOrIntentId);
   const { latest_charge: charge } = retrieveIntent(world, chargeOrIntentId);

@@ -57,7 +57,7 @@ function chargeFor(
   return chargeOf(world, mustId(intent.latest_charge));
 }
 
-/** Whoever asks: we, or the bank by itself. */
+/** Asked for by us, or made by the bank. */
 function refundCharge(
   world: World,
   charge: Stripe.Charge,

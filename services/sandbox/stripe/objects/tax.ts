@@ -1,6 +1,6 @@
 /**
- * Where automatic tax is asked for, the sandbox adds a tenth, wherever somebody lives: enough to see
- * that prices without tax and amounts with it are told apart.
+ * Where automatic tax is asked for, the sandbox adds a tenth, wherever the payer lives: enough to see
+ * that prices without tax and amounts with it differ.
  */
 export function taxOf(subtotal: number): number {
   return Math.round(subtotal / 10);

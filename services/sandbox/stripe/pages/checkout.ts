@@ -5,7 +5,7 @@ import { detailsOf, sessionEmail } from '#services/sandbox/stripe/objects/checko
 import { act, money, sandboxNote } from './words.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
-/** The page on which somebody pays, or does not. Plain HTML, so that it works everywhere. */
+/** The page on which the payer pays, or does not. Plain HTML, so that it works everywhere. */
 export function checkoutPage(
   world: World,
   session: Stripe.Checkout.Session,

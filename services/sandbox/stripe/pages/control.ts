@@ -206,10 +206,10 @@ function disputeRow(dispute: Stripe.Dispute): Html {
 }
 
 function troubleOf({ faults }: FakeStripe): string {
-  const told = Object.entries(faults).flatMap(([name, value]) =>
+  const active = Object.entries(faults).flatMap(([name, value]) =>
     typeof value === 'number' || typeof value === 'string' || value === true
       ? [`${name}: ${String(value)}`]
       : [],
   );
-  return told.length === 0 ? 'There is none.' : told.join(', ');
+  return active.length === 0 ? 'There is none.' : active.join(', ');
 }

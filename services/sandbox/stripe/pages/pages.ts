@@ -85,15 +85,15 @@ export function stripePages(fake: FakeStripe, productName: string): Hono {
     return leadTo(context, `/dev/stripe/portal/${portal}`);
   });
 
-  /** A control: what it is told, what it does with it, and what it answers. */
+  /** A control: its input, what it does with it, and what it answers. */
   const control = <S extends v.GenericSchema>(
     path: string,
     schema: S,
-    run: (told: v.InferOutput<S>, id: string) => unknown,
+    run: (input: v.InferOutput<S>, id: string) => unknown,
   ) =>
     pages.post(path, async (context) => {
-      const told = parsed(schema, await bodyOf(context));
-      const result = run(told, context.req.param('id') ?? '');
+      const input = parsed(schema, await bodyOf(context));
+      const result = run(input, context.req.param('id') ?? '');
       return wantsJson(context)
         ? context.json(result ?? {}, 200, noStore)
         : leadTo(context, '/dev/stripe');
@@ -103,8 +103,8 @@ export function stripePages(fake: FakeStripe, productName: string): Hono {
     fake.advance(advance * 1000);
     return { now: new Date(fake.nowMs()).toISOString() };
   });
-  control('/later/:id', v.object({ outcome: v.picklist(['paid', 'failed']) }), (told, id) =>
-    fake.settleLater(id, told.outcome),
+  control('/later/:id', v.object({ outcome: v.picklist(['paid', 'failed']) }), (input, id) =>
+    fake.settleLater(id, input.outcome),
   );
   control(
     '/disputes',
@@ -126,8 +126,8 @@ export function stripePages(fake: FakeStripe, productName: string): Hono {
     v.object({ payment: v.string(), amount: minor }),
     ({ payment, amount }) => fake.refundAtBank(payment, amount),
   );
-  control('/refunds/:id', v.object({ outcome: v.picklist(['succeeded', 'failed']) }), (told, id) =>
-    fake.settleRefund(id, told.outcome),
+  control('/refunds/:id', v.object({ outcome: v.picklist(['succeeded', 'failed']) }), (input, id) =>
+    fake.settleRefund(id, input.outcome),
   );
   control('/intents/:id', v.object({ outcome: OutcomeName }), ({ outcome }, id) =>
     fake.pay(id, outcome),
@@ -137,7 +137,7 @@ export function stripePages(fake: FakeStripe, productName: string): Hono {
     fake.failNextRenewal(id, tries);
   });
   control('/payouts', v.object({}), () => fake.payOut());
-  control('/faults', Faults, (told) => Object.assign(fake.faults, told));
+  control('/faults', Faults, (input) => Object.assign(fake.faults, input));
 
   pages.all('*', () => {
     throw new WireError(404, 'invalid_request_error', 'There is nothing here.');
@@ -149,7 +149,7 @@ type Shown = { status?: 200 | 400 | 404; formOrigins?: readonly string[] };
 
 const noStore = { 'Cache-Control': 'no-store' };
 
-// --- what is told ---
+// --- input ---
 
 /** From a form or from JSON. */
 const wholeNumber = v.pipe(
@@ -192,8 +192,8 @@ const Faults = v.object({
   refunds: v.optional(v.picklist(['succeeded', 'pending', 'failed'])),
 });
 
-function parsed<S extends v.GenericSchema>(schema: S, told: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, told);
+function parsed<S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, input);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
@@ -213,7 +213,7 @@ async function bodyOf(context: Context): Promise<unknown> {
   }
 }
 
-/** A form on another page; scripts and old browsers tell nothing about where they stand. */
+/** A form on another page; scripts and old browsers send no origin. */
 function isForeign(context: Context): boolean {
   const site = context.req.header('sec-fetch-site');
   const origin = context.req.header('origin');

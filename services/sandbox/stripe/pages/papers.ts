@@ -9,7 +9,7 @@ import { itemOf } from '#services/sandbox/stripe/objects/subscriptions.ts';
 import { missing } from '#services/sandbox/stripe/wire.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
-/** Receipts, invoices, and the page where somebody looks after a plan. */
+/** Receipts, invoices, and the page of a plan. */
 
 export function receiptPage(world: World, chargeId: string): Html {
   const charge = chargeOf(world, chargeId);

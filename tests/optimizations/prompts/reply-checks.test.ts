@@ -5,13 +5,19 @@ import {
   checkLedger,
   checkReview,
   checkVerification,
+  sharedNotes,
+} from '#services/optimizations/prompts/reply-checks.ts';
+import {
   maximumClaims,
   parseReply,
   replyJsonSchemas,
-  replyNames,
-  sharedNotes,
-} from '#services/optimizations/prompts/replies.ts';
-import type { ClaimLedger, Opinion, Review } from '#services/optimizations/prompts/replies.ts';
+} from '#services/optimizations/prompts/reply-schemas.ts';
+import type {
+  ClaimLedger,
+  Opinion,
+  ReplyName,
+  Review,
+} from '#services/optimizations/prompts/reply-schemas.ts';
 import { hiddenCharacters } from '#tests/walls/hostile/inputs.ts';
 
 const opinion: Opinion = {
@@ -71,7 +77,7 @@ const shown = { labels: ['K7Q', 'M4T'], claimIds: ['c1', 'c2'], optionIds: ['o1'
 
 describe('a JSON schema of a reply', () => {
   it('uses only the keywords that every provider accepts, closed and with all fields required', () => {
-    const nodes = replyNames.flatMap((name) => nodesOf(replyJsonSchemas[name]));
+    const nodes = Object.values(replyJsonSchemas).flatMap(nodesOf);
     const keywords = new Set(nodes.flatMap((node) => Object.keys(node)));
     expect([...keywords].toSorted()).toEqual(
       [
@@ -236,7 +242,7 @@ describe('parsing a reply', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.json()),
-        fc.constantFrom(...replyNames),
+        fc.constantFrom(...(Object.keys(replyJsonSchemas) as ReplyName[])),
         (text, name) => {
           expect(typeof parseReply(name, text).ok).toBe('boolean');
         },

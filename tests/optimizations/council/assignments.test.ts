@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import {
   pairCoverage,
   reviewOffsets,
-  reviewSchedule,
-} from '#services/optimizations/council/schedule.ts';
+  reviewAssignments,
+} from '#services/optimizations/council/assignments.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 const published: [answers: number, reviews: number, offsets: number[]][] = [
@@ -40,7 +40,7 @@ const anyRun = fc.record({
 function design(seed: string, answers: number, reviews: number) {
   const seats = Array.from({ length: answers }, (_, index) => `S${index + 1}`);
   const order = seededOrder(seed, 'order', seats);
-  return { seats, schedule: reviewSchedule(order, reviewOffsets(answers, reviews)) };
+  return { seats, assignments: reviewAssignments(order, reviewOffsets(answers, reviews)) };
 }
 
 describe('the offsets of the review design', () => {
@@ -73,11 +73,13 @@ describe('the offsets of the review design', () => {
   });
 });
 
-describe('the review schedule', () => {
+describe('the review assignments', () => {
   test('never shows a seat its own answer, nor an answer twice', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
-        for (const [reviewer, shown] of Object.entries(design(seed, answers, reviews).schedule)) {
+        for (const [reviewer, shown] of Object.entries(
+          design(seed, answers, reviews).assignments,
+        )) {
           expect(shown).not.toContain(reviewer);
           expect(new Set(shown).size).toBe(shown.length);
         }
@@ -88,13 +90,13 @@ describe('the review schedule', () => {
   test('gives each answer exactly k reviews, one in each place', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
-        const { seats, schedule } = design(seed, answers, reviews);
+        const { seats, assignments } = design(seed, answers, reviews);
         const k = Math.min(reviews, answers - 1);
         for (let place = 0; place < k; place += 1) {
-          const inPlace = Object.values(schedule).map((shown) => shown[place]!);
+          const inPlace = Object.values(assignments).map((shown) => shown[place]!);
           expect(inPlace.toSorted()).toEqual(seats.toSorted());
         }
-        expect(Object.values(schedule).every((shown) => shown.length === k)).toBe(true);
+        expect(Object.values(assignments).every((shown) => shown.length === k)).toBe(true);
       }),
     );
   });
@@ -102,8 +104,8 @@ describe('the review schedule', () => {
   test('never lets an answer follow the same answer twice', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
-        const { schedule } = design(seed, answers, reviews);
-        const neighbours = Object.values(schedule).flatMap((shown) =>
+        const { assignments } = design(seed, answers, reviews);
+        const neighbours = Object.values(assignments).flatMap((shown) =>
           shown.slice(1).map((answer, index) => `${shown[index]}>${answer}`),
         );
         expect(new Set(neighbours).size).toBe(neighbours.length);

@@ -6,8 +6,7 @@
  * that a model's taste for the first answer it reads cannot favour anybody (Zheng et al. 2306.05685,
  * Shi et al. 2406.07791). The offsets decide the rest, see `reviewOffsets`.
  *
- * Order, offsets and labels are fixed when the opinions close; a later exclusion removes rows and
- * schedules nothing anew.
+ * Order, offsets and labels are fixed when the opinions close; a later exclusion only removes rows.
  */
 
 /** The largest panel. Every exact search of the council is sized for it. */
@@ -41,7 +40,7 @@ export function reviewOffsets(answers: number, reviewsPerSeat: number): number[]
  * Reviewer → the answers that it reads, in the order in which they are shown.
  * `order` is the base order of all accepted seats, `offsets` as given by `reviewOffsets`.
  */
-export function reviewSchedule(
+export function reviewAssignments(
   order: readonly string[],
   offsets: readonly number[],
 ): Record<string, string[]> {

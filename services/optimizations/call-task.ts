@@ -1,0 +1,214 @@
+import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
+import type { LiveTextWriter } from '#services/live/live-text.ts';
+import { createReadable } from '#services/live/readable.ts';
+import { costMicros } from '#services/models/catalogue.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type { ModelReply, Provider, UsageRecord } from '#services/models/model.ts';
+import type { ModelRegistry } from '#services/models/registry.ts';
+import { strategyOf } from '#services/models/strategies.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { isoNow, issue } from './commands.ts';
+import type { CommandDependencies } from './commands.ts';
+import type { OpenCalls } from './open-calls.ts';
+import { fieldsOfPrompt, prepareCall, TextErased } from './prompts/calls.ts';
+import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
+import type { OpenRun, ReadRun } from './reading/read-run.ts';
+import { timeLeft } from './run/deadlines.ts';
+import { streamOf } from './run/events.ts';
+import type { Slot } from './run/events.ts';
+import type { CallResult } from './run/optimization.ts';
+import { nextAttempt } from './run/owed.ts';
+import { modelOf } from './run/slots.ts';
+
+/**
+ * The job that calls a model: it asks what the slot asks, streams the text out, and records the
+ * checked and sealed answer, or the failure.
+ */
+export type CallDependencies = CommandDependencies & {
+  readRun: ReadRun;
+  sealer: Sealer;
+  registry: ModelRegistry;
+  liveText: LiveTextWriter;
+  openCalls: OpenCalls;
+  log: Log;
+  /** Calls under way to one provider at a time, in this process. */
+  callsPerProvider: number;
+};
+
+export function createCallModel(
+  dependencies: CallDependencies,
+): (runId: string, slot: Slot) => Promise<void> {
+  const limits = new Map<string, LimitFunction>();
+  const limitOf = (provider: string) => {
+    const limit = limits.get(provider) ?? pLimit(dependencies.callsPerProvider);
+    limits.set(provider, limit);
+    return limit;
+  };
+  return async (runId, slot) => {
+    const run = await dependencies.readRun(runId, fieldsOfPrompt(slot));
+    if (!run) throw new Error('A call for a run that does not exist');
+    // The run has ended.
+    if (!('runDeadlineAt' in run.state)) return;
+    const { provider } = modelOf(slot, run.state);
+    await limitOf(provider)(async () => callOnce(dependencies, run, slot));
+  };
+}
+
+async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot): Promise<void> {
+  const { runId } = run;
+  const attempt = nextAttempt(run.state, slot);
+  const now = isoNow(dependencies);
+  const begun = await issue(dependencies, runId, { type: 'BeginCall', slot, attempt, now }, [
+    slot,
+    attempt,
+    'start',
+  ]);
+  const started = begun.events.find((event) => event.type === 'CallStarted');
+  if (started?.type !== 'CallStarted') return;
+  // A repeat is another worker's call, unless it is our own whose answer was lost on the way.
+  if (begun.repeated && started.data.startedAt !== now) return;
+  const { model, simulated } = started.data;
+  const startedMs = dependencies.clock();
+  const called = await dependencies.openCalls.during({ runId, slot }, (signal) =>
+    answerOf(dependencies, run, { ...started.data, signal }),
+  );
+  // The process is ending: the job will run again elsewhere and record this attempt as lost.
+  if (dependencies.openCalls.stopping && !called.result.ok)
+    throw new Error('Stopped before the model had answered');
+  const latencyMs = Math.max(0, Math.round(dependencies.clock() - startedMs));
+  const cost = costMicros(called.usage, model, now);
+  dependencies.log.info(
+    {
+      run_id: runId,
+      seat: slot,
+      attempt,
+      model,
+      duration_ms: latencyMs,
+      cost_micros: cost,
+      outcome: called.result.ok ? 'answered' : called.result.failure,
+      mode: simulated ? 'simulated' : 'real',
+    },
+    'A model call ended',
+  );
+  await issue(
+    dependencies,
+    runId,
+    {
+      type: 'EndCall',
+      slot,
+      attempt,
+      now: isoNow(dependencies),
+      usage: called.usage,
+      costMicros: cost,
+      latencyMs,
+      result: called.result,
+    },
+    [slot, attempt, 'end'],
+  );
+}
+
+type Call = {
+  slot: Slot;
+  attempt: number;
+  model: string;
+  effort: Parameters<Provider['call']>[0]['effort'];
+  signal: AbortSignal;
+};
+type Called = { usage: UsageRecord; result: CallResult };
+
+/** The model's answer, checked and sealed, or the failure as data. */
+async function answerOf(dependencies: CallDependencies, run: OpenRun, call: Call): Promise<Called> {
+  let usage = unknownUsage;
+  try {
+    const prepared = prepareCall(run, call.slot, call.attempt);
+    const reply = await streamReply(dependencies, run, call, prepared);
+    usage = reply.usage;
+    if (reply.finish === 'length') return failed('truncated', usage);
+    const checked = prepared.check(reply.text);
+    if (!checked.ok) {
+      dependencies.log.warn(
+        { run_id: run.runId, seat: call.slot, model: call.model, reason: checked.reason },
+        'A reply did not have the required form',
+      );
+      return failed('malformed', usage);
+    }
+    return { usage, result: await sealed(dependencies, run, reply, checked.value) };
+  } catch (error) {
+    if (error instanceof ModelFailure)
+      return failed(error.failure, error.usage, error.retryAfterMs);
+    if (error instanceof TextErased || error instanceof ErasedKeyError)
+      return failed('aborted', usage);
+    throw error;
+  }
+}
+
+function failed(
+  failure: ModelFailure['failure'],
+  usage: UsageRecord,
+  retryAfterMs: number | null = null,
+): Called {
+  return { usage, result: { ok: false, failure, retryAfterMs } };
+}
+
+async function streamReply(
+  dependencies: CallDependencies,
+  run: OpenRun,
+  call: Call,
+  prepared: PreparedCall,
+): Promise<ModelReply> {
+  const { state } = run;
+  const provider = dependencies.registry.providerFor(call.model);
+  if (!provider || !('userId' in state))
+    throw new ModelFailure('auth', `No provider serves ${call.model}`);
+  const parts = provider.call({
+    ...prepared.request,
+    model: call.model,
+    effort: call.effort,
+    maxOutputTokens: strategyOf(state.strategy)?.maxOutputTokens ?? defaultOutputTokens,
+    timeoutMs: timeLeft(state, dependencies.clock()),
+    signal: call.signal,
+  });
+  const { slot, attempt } = call;
+  const live = dependencies.liveText.begin(
+    { runId: run.runId, slot, attempt, userId: state.userId },
+    run.runId,
+  );
+  const readable = createReadable();
+  let characters = 0;
+  try {
+    for await (const part of parts) {
+      if (part.type === 'reply') return part.reply;
+      characters += part.text.length;
+      live.push(readable.push(part.text), (100 * characters) / prepared.expectedCharacters);
+    }
+  } finally {
+    live.end();
+  }
+  throw new ModelFailure('connection', 'The stream ended without a reply');
+}
+
+async function sealed(
+  { sealer }: Pick<CallDependencies, 'sealer'>,
+  run: OpenRun,
+  reply: ModelReply,
+  { outcome, texts, ledger }: CheckedCall,
+): Promise<CallResult> {
+  const stream = streamOf(run.runId);
+  const seal = (field: string, text: string) => sealer.seal(run.runId, { stream, field }, text);
+  return {
+    ok: true,
+    outcome,
+    answeredBy: reply.answeredBy,
+    sealed: {
+      reply: await seal('reply', texts.reply),
+      ...(texts.shown === undefined ? {} : { shown: await seal('shown', texts.shown) }),
+      ...(texts.notes === undefined ? {} : { notes: await seal('notes', texts.notes) }),
+    },
+    ...(ledger ? { ledger: await seal('ledger', JSON.stringify(ledger)) } : {}),
+  };
+}
+
+const defaultOutputTokens = 8000;

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import type { PaymentProvider } from '#services/payments/provider.ts';
+import { fulfilForPage } from '#services/payments/settle/fulfil.ts';
+import { settle } from '#services/payments/settle/settle.ts';
+import { createTestShop } from '#tests/support/payments.ts';
+import type { TestShop } from '#tests/support/payments.ts';
+import { bought, partsOf } from '#tests/payments/purchases/bought.ts';
+
+let shop: TestShop;
+let now = Date.parse('2026-11-20T12:00:00.000Z');
+
+beforeAll(async () => {
+  shop = await createTestShop({ clock: () => now });
+});
+afterAll(async () => shop.close());
+
+/** Each reading of the disputes is answered late: `meanwhile` happens before the answer is used. */
+function slow(meanwhile: () => Promise<unknown>): {
+  payments: PaymentDependencies;
+  listed: ReturnType<typeof vi.fn>;
+} {
+  const { provider } = shop.payments;
+  const listed = vi.fn<PaymentProvider['listDisputesOf']>(async (intentId) => {
+    const disputes = await provider.listDisputesOf(intentId);
+    await meanwhile();
+    return disputes;
+  });
+  return {
+    payments: { ...shop.payments, provider: { ...provider, listDisputesOf: listed } },
+    listed,
+  };
+}
+
+async function jobs(): Promise<string[]> {
+  const { rows } = await shop.database.ownerPool.query<{ task: string }>(
+    'select task_identifier as task from graphile_worker.jobs',
+  );
+  return rows.map(({ task }) => task);
+}
+
+test('a reading from before the payment moved is not applied', async () => {
+  const one = await bought(shop, 'boost-20');
+  const { id } = shop.stripe.openDispute(one.intentId);
+  let isFirst = true;
+  const { payments, listed } = slow(async () => {
+    if (!isFirst) return;
+    isFirst = false;
+    shop.stripe.moveDispute(id, 'won');
+    await shop.deliver();
+  });
+  await settle(payments, { purchaseId: one.purchaseId });
+  expect(listed).toHaveBeenCalledTimes(2);
+  expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+test('a payment that keeps moving is left to a job after three readings', async () => {
+  const one = await bought(shop, 'boost-20');
+  shop.stripe.openDispute(one.intentId);
+  await shop.stripe.deliverAll({ drop: () => true });
+  const { payments, listed } = slow(async () =>
+    shop.database.pool.query('update purchase set version = version + 1 where id = $1', [
+      one.purchaseId,
+    ]),
+  );
+  await settle(payments, { purchaseId: one.purchaseId });
+  expect(listed).toHaveBeenCalledTimes(3);
+  expect(await partsOf(shop, one)).toEqual({ available: 20 });
+  expect(await jobs()).toContain('settle-payment');
+  await shop.runJobs();
+  expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
+});
+
+test('twenty settlements at once hold no more connections than there are', async () => {
+  const one = await bought(shop, 'boost-20');
+  await Promise.all(
+    Array.from({ length: 20 }, async () => settle(shop.payments, { purchaseId: one.purchaseId })),
+  );
+  await shop.runJobs();
+  expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+test('pages ask the provider about one payment at most every two seconds', async () => {
+  const { purchase_id: id, session_id: session } = await shop.checkout(
+    await shop.signUp(),
+    'boost-20',
+  );
+  const asked = vi.spyOn(shop.payments.provider, 'retrieveCheckout');
+  await fulfilForPage(shop.payments, id);
+  shop.stripe.pay(session, 'pay');
+  now += 1_999;
+  expect(await fulfilForPage(shop.payments, id)).toMatchObject({ status: 'open' });
+  expect(asked).toHaveBeenCalledTimes(1);
+  now += 1;
+  expect(await fulfilForPage(shop.payments, id)).toMatchObject({ status: 'paid' });
+});
