@@ -107,7 +107,7 @@ describe('mails about a dispute', () => {
     for (const words of [
       '15 credits are back in your account.',
       'The 5 credits that your account owed because of it are not owed any more.',
-      'Nothing of it keeps you from starting an optimization.',
+      'You can start optimizations again.',
     ])
       expect(over?.text).toContain(words);
   });
