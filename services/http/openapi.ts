@@ -85,7 +85,7 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     type: 'apiKey',
     in: 'cookie',
     name: cookieName('refresh', publicUrl),
-    description: `Set by every call that signs in and replaced by each \`POST /auth/refresh\`: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send that automatically; other programs have to add it, or the answer is 403 \`cross-site\`.`,
+    description: `Every call that signs in sets it, and each \`POST /auth/refresh\` replaces it: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send that automatically; other programs have to add it, or the answer is 403 \`cross-site\`.`,
   },
 });
 
