@@ -391,7 +391,7 @@ async function readable(
   return found !== null && 'text' in found ? found.text : '';
 }
 
-/** A run that goes on is folded, for its progress; an ended one is its row. */
+/** A running run is folded, for its progress; an ended one is its row. */
 async function describeRow(
   { sealer, readRun }: Pick<OptimizationRouteDependencies, 'sealer' | 'readRun'>,
   row: RunRow,

@@ -180,7 +180,7 @@ export type Refund = v.InferOutput<typeof Refund>;
 
 /**
  * `POST /credits/purchases/{id}/refund`; the answer is the Refund. `credits` is how many somebody was
- * told that would be refunded, `ends_plan` whether they were told that it ends their plan: what is
+ * shown as refundable, `ends_plan` whether they saw that it ends their plan: what is
  * otherwise by now is refused with 409 `refund-changed`.
  */
 export const RefundRequest = v.strictObject({
@@ -188,13 +188,11 @@ export const RefundRequest = v.strictObject({
     v.pipe(
       Count,
       v.minValue(1, 'Refund at least 1 credit'),
-      v.description(
-        'Credits that somebody was told would be refunded; all that are unused when left out',
-      ),
+      v.description('Credits that the person saw as refundable; all that are unused when left out'),
     ),
   ),
   ends_plan: v.optional(
-    v.pipe(v.boolean(), v.description('Whether they were told that it ends their plan')),
+    v.pipe(v.boolean(), v.description('Whether the person saw that it ends their plan')),
   ),
 });
 export type RefundRequest = v.InferOutput<typeof RefundRequest>;
@@ -396,7 +394,7 @@ export const StatementPath = v.strictObject({ month: StatementMonth });
 export const StatementMonths = v.array(Month);
 export type StatementMonths = v.InferOutput<typeof StatementMonths>;
 
-/** `POST /webhooks/stripe`: it is kept, and worked on later. */
+/** `POST /webhooks/stripe`: it is stored, and processed later. */
 export const ReceivedReply = v.object({ received: v.literal(true) });
 
 /** Buying credits, plans, getting money back, and the statement of it all. */

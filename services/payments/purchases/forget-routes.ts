@@ -29,7 +29,7 @@ async function forget(
   dependencies: PaymentDependencies,
   row: PurchaseRow,
 ): Promise<PurchaseStatus> {
-  // Without a session the provider may still make one; whoever looks after open purchases ends it.
+  // Without a session the provider may still make one; the sweep of open purchases ends it.
   if (row.status !== 'open' || row.session_id === null) return row.status;
   try {
     await dependencies.provider.expireCheckout(row.session_id);
