@@ -21,11 +21,11 @@ export const creditLimits = {
   reason: 200,
   /** Days of 24 hours in which unused credits of a purchase can be given back. */
   refundDays: 30,
-  /** A person who falls below so many credits is told. */
+  /** Below so many credits a person gets an email. */
   lowBalance: 20,
   /** Days over which the cost of answers is measured. */
   measuredDays: 90,
-  /** Fewer answers of a model would tell of single runs, so nothing is told of them. */
+  /** Fewer answers of a model would reveal single runs, so no figure is shown. */
   measuredAnswers: 20,
 } as const;
 

@@ -18,8 +18,8 @@ export type DevPagesOptions = {
 };
 
 /**
- * The sandbox's own pages on our port, in local mode only, passed on as they are. Whoever reads the
- * mailbox can sign in as anybody, and whoever plays the bank can take credits away, so they are shown
+ * The sandbox's own pages on our port, in local mode only, passed on as they are. The mailbox lets
+ * its reader sign in as anybody, and the bank's pages take credits away, so they are shown
  * under our own names alone: a page elsewhere that points its name at this machine gets nothing. A name
  * is only what the caller wrote, so the call must come from this machine besides.
  *
@@ -117,7 +117,7 @@ const passedOn = [
 function mayCome(request: Request, url: URL, ours: ReadonlySet<string>): boolean {
   const site = request.headers.get('sec-fetch-site');
   const origin = request.headers.get('origin');
-  // A page that tells nobody where it is sends an origin of null; then the browser's own word counts.
+  // A page without a referrer sends an origin of null; then the browser's Sec-Fetch-Site counts.
   if (request.method !== 'GET')
     return site === null ? origin === null || isOurs(origin, ours) : site === 'same-origin';
   if (site !== 'cross-site') return true;

@@ -85,7 +85,7 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     type: 'apiKey',
     in: 'cookie',
     name: cookieName('refresh', publicUrl),
-    description: `Set by every call that signs in and replaced by each \`POST /auth/refresh\`: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send that automatically; other programs have to add it, or the answer is 403 \`cross-site\`.`,
+    description: `Every call that signs in sets it, and each \`POST /auth/refresh\` replaces it: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send that automatically; other programs have to add it, or the answer is 403 \`cross-site\`.`,
   },
 });
 
@@ -192,7 +192,7 @@ function pathFields(path: string, { path: schema }: Endpoint): Json[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([field, name = '']) => {
     const upTo = path.slice(0, path.indexOf(field) + field.length);
     const written = properties[name]?.schema ?? { type: 'string', ...pathWords[upTo] };
-    return { name, in: 'path', required: true, ...told(written) };
+    return { name, in: 'path', required: true, ...asParameter(written) };
   });
 }
 
@@ -207,8 +207,8 @@ const pathWords: Readonly<Record<string, { description: string }>> = {
   '/recipes/{id}': { description: 'Of the recipe: `rec_` and 26 characters' },
 };
 
-/** A parameter is told of beside its schema, where viewers look for it. */
-function told({ description, ...schema }: JsonSchema): Json {
+/** Viewers expect the description of a parameter beside its schema. */
+function asParameter({ description, ...schema }: JsonSchema): Json {
   return { ...(description === undefined ? {} : { description }), schema };
 }
 
@@ -217,7 +217,7 @@ function queryFields({ query }: Endpoint): Json[] {
     name,
     in: 'query',
     required: field.isRequired,
-    ...told(withNumericDefault(field.schema)),
+    ...asParameter(withNumericDefault(field.schema)),
   }));
 }
 
@@ -395,14 +395,14 @@ function isSchema(value: unknown): value is Schema {
 
 const conversion: ConversionConfig = {
   target: 'draft-2020-12',
-  // White space around a text, and rows without a text, are dropped before anything is looked at.
+  // White space around a text, and rows without a text, are dropped before anything is checked.
   ignoreActions: ['trim', 'transform'],
   overrideSchema: ({ valibotSchema }) => (valibotSchema.type === 'custom' ? {} : null),
   overrideAction({ valibotAction: action, jsonSchema }) {
     // What a format says needs no pattern.
     if (action.type === 'iso_timestamp') return { ...jsonSchema, format: 'date-time' };
     if (action.type === 'metadata') return wireOf(action) ?? jsonSchema;
-    // Of a number that arrives as a text; the metadata behind it tells.
+    // Of a number that arrives as a text; its metadata says the bounds.
     if (jsonSchema.type === 'string' && /^(?:min|max)_value$/.test(action.type)) return jsonSchema;
     // Patterns of a description are read with the flag u, with which ours are written, too.
     if ('requirement' in action && action.requirement instanceof RegExp)

@@ -261,7 +261,7 @@ export const SignupReply = v.union([
 ]);
 export type SignupReply = v.InferOutput<typeof SignupReply>;
 
-/** `data` of calls that have nothing to tell: logout, a mail that is on its way, a change that is done. */
+/** `data` of calls that return nothing: logout, a mail that is on its way, a change that is done. */
 export const DoneReply = v.object({ ok: v.literal(true) });
 export type DoneReply = v.InferOutput<typeof DoneReply>;
 
@@ -282,7 +282,7 @@ export function ownPath(candidate: string | undefined, origin: string): string |
     return null;
   if (!URL.canParse(candidate, origin)) return null;
   const url = new URL(candidate, origin);
-  // `/.//host` resolves to a path that begins with two slashes, which is a host to whoever reads it next.
+  // `/.//host` resolves to a path that begins with two slashes, which the next reader takes for a host.
   if (url.origin !== new URL(origin).origin || url.pathname.startsWith('//')) return null;
   return `${url.pathname}${url.search}${url.hash}`;
 }
@@ -325,7 +325,7 @@ export const LinkReply = v.object({
   /**
    * Whose account the link leads into: anyone can send a link of their own account to somebody else,
    * who has to be able to see that it is not theirs. Whole, because a masked one can be imitated, and
-   * whoever has the link could read it in the mail.
+   * the owner of the link could read it in the mail.
    */
   email: v.optional(v.string()),
 });

@@ -103,7 +103,7 @@ export const StreamQuery = v.strictObject({
     v.pipe(
       v.string(),
       v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'),
-      v.description('The run to watch in full; without it the balance and the list are told of'),
+      v.description('The run to watch in full; without it only the balance and the list are sent'),
     ),
   ),
 });

@@ -20,7 +20,7 @@ import type { SessionWatch } from './session-watch.ts';
 /**
  * `GET /stream`: a snapshot and then facts, or, with a usable `Last-Event-ID`, only the facts after
  * it. Subscribing comes first and the snapshot or the gap is read afterwards, so nothing falls
- * between; what comes twice is told apart by its place in the log.
+ * between; what comes twice is recognised by its place in the log.
  */
 export type StreamDependencies = {
   pool: pg.Pool;

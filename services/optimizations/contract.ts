@@ -340,7 +340,7 @@ const SeatProgress = v.object({
   seat: SeatId,
   name: v.pipe(v.string(), v.description('Of the model')),
   provider: v.string(),
-  role: v.pipe(v.picklist(seatRoles), v.description('What the seat is asked to look at')),
+  role: v.pipe(v.picklist(seatRoles), v.description('What the seat is asked to consider')),
   status: SeatStatus,
   progress: v.pipe(v.number(), v.description('0–100: how much of its part the seat has done')),
   currentStep: v.nullable(ProgressStep),
@@ -468,7 +468,7 @@ export const BiasAnalysis = v.object({
   two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
-    v.description('One answer stands clearly first; null when that cannot be told'),
+    v.description('One answer stands clearly first; null when that is unknown'),
   ),
   disagreement_areas: v.array(Disagreement),
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
@@ -495,7 +495,7 @@ export const BiasAnalysis = v.object({
       id: v.pipe(v.string(), v.description('Of what is measured; stable')),
       name: v.string(),
       value: v.pipe(v.nullable(v.string()), v.description('With its unit; null when not measured')),
-      note: v.pipe(v.string(), v.description('What it tells, and what it does not')),
+      note: v.pipe(v.string(), v.description('What the figure says, and what it does not')),
     }),
   ),
 });

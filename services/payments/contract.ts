@@ -394,7 +394,7 @@ export const StatementPath = v.strictObject({ month: StatementMonth });
 export const StatementMonths = v.array(Month);
 export type StatementMonths = v.InferOutput<typeof StatementMonths>;
 
-/** `POST /webhooks/stripe`: it is kept, and worked on later. */
+/** `POST /webhooks/stripe`: it is stored, and processed later. */
 export const ReceivedReply = v.object({ received: v.literal(true) });
 
 /** Buying credits, plans, getting money back, and the statement of it all. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /**
- * How a value looks on the wire, for the description, where its schema cannot tell: a JSON Schema as
+ * How a value looks on the wire, for the description, where its schema cannot say it: a JSON Schema as
  * the metadata of a schema, such as `{ wire: { type: 'object' } }`. (No builder is called in a comment
  * here: the pages' build marks every call of one, and its mark would end the comment.)
  */

@@ -163,7 +163,7 @@ export async function deleteRecipe(pool: pg.Pool, userId: string, id: string): P
 }
 
 /**
- * Counts a run for the recipe that it was begun from, once however often it is told. A recipe that is
+ * Counts a run for the recipe that it was begun from, once however often it is called. A recipe that is
  * not there, or not there any more, counts nothing: no run is refused for it.
  */
 export async function recordUse(
@@ -250,7 +250,7 @@ async function sealRecipe(
 
 const Stored = v.pipe(v.string(), v.parseJson(), RecipeText);
 
-/** One that cannot be read is shown as such: it can be deleted or written anew, and hides no other. */
+/** One that cannot be read is shown as such: it can be deleted or rewritten, and hides no other. */
 async function openRecipe(sealer: Sealer, id: string, sealed: string): Promise<RecipeRequest> {
   try {
     const opened = await sealer.open(sealed, place(id));

@@ -48,7 +48,7 @@ export const shippedRecipes: readonly ShippedRecipe[] = [
 
 const byId = new Map(shippedRecipes.map((recipe) => [recipe.id, recipe]));
 
-/** Undefined for an id that is none of ours. */
+/** Undefined for an id that is not ours. */
 export function shippedRecipe(id: string): ShippedRecipe | undefined {
   return byId.get(id);
 }

@@ -19,21 +19,21 @@ test('keys are sorted by their UTF-16 units, as in RFC 8785', () => {
   const value = {
     '\u20ac': 'Euro Sign',
     '\r': 'Carriage Return',
-    '\ufb33': 'Hebrew EmailContent Dalet With Dagesh',
+    '\ufb33': 'Hebrew Letter Dalet With Dagesh',
     '1': 'One',
     '\ud83d\ude00': 'Emoji: Grinning Face',
     '\u0080': 'Control',
-    '\u00f6': 'Latin Small EmailContent O With Diaeresis',
+    '\u00f6': 'Latin Small Letter O With Diaeresis',
   };
   const values = [...canonicalJson(value).matchAll(/:"([^"]+)"/g)].map(([, text]) => text);
   expect(values).toEqual([
     'Carriage Return',
     'One',
     'Control',
-    'Latin Small EmailContent O With Diaeresis',
+    'Latin Small Letter O With Diaeresis',
     'Euro Sign',
     'Emoji: Grinning Face',
-    'Hebrew EmailContent Dalet With Dagesh',
+    'Hebrew Letter Dalet With Dagesh',
   ]);
 });
 

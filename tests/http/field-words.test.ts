@@ -40,8 +40,8 @@ function parameterOf(json: object, at: string): Field[] {
   if (!('in' in json) || !('name' in json) || !('schema' in json)) return [];
   const name = String(json.name);
   const { description, schema } = json as { description?: string; schema: Schema };
-  const told = description === undefined ? schema : { ...schema, description };
-  return [{ at: `${at}.${name}`, name, schema: told }];
+  const written = description === undefined ? schema : { ...schema, description };
+  return [{ at: `${at}.${name}`, name, schema: written }];
 }
 
 const fields = fieldsIn({ components: components.schemas, paths }, 'api');

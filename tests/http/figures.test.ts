@@ -93,8 +93,8 @@ describe('usage', () => {
       can_block: false,
       as_of: usage.as_of,
     });
-    for (const told of [stats, profile])
-      expect(told).toMatchObject({
+    for (const answer of [stats, profile])
+      expect(answer).toMatchObject({
         optimizations_used: usage.current_month,
         optimizations_limit: usage.limit,
       });
@@ -171,7 +171,7 @@ test('stats are a share of what completed or failed, and unknown before', async 
   });
 });
 
-test('the cost of answers is told from 20 answers of the last 90 days on, the simulated ones apart', async () => {
+test('the cost of answers is shown from 20 answers in 90 days on, simulated ones apart', async () => {
   const [few, enough, played] = models;
   if (!few || !enough || !played) throw new Error('The catalogue has three models');
   await app.database.ownerPool.query(
@@ -184,11 +184,11 @@ test('the cost of answers is told from 20 answers of the last 90 days on, the si
        ($3, false, '2026-11-22', 'opt_1 opinion.S1 1', 0, 0)`,
     [few.id, enough.id, played.id],
   );
-  const told = await app.data<ModelCosts>('/credits/model-costs');
-  expect(told.models.map(({ id }) => id)).toEqual(models.map(({ id }) => id));
+  const costs = await app.data<ModelCosts>('/credits/model-costs');
+  expect(costs.models.map(({ id }) => id)).toEqual(models.map(({ id }) => id));
   const price = priceOf(enough.id, new Date(now).toISOString());
   const none = { answers: null, average_cost: null };
-  expect(told.models.slice(0, 3)).toMatchObject([
+  expect(costs.models.slice(0, 3)).toMatchObject([
     { id: few.id, ...none, simulated: none },
     {
       id: enough.id,

@@ -43,7 +43,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a file is served under its own address, kept for ever when its name tells its content', async () => {
+test('a file is served under its own address, and cached for a year when its name holds a hash', async () => {
   const script = await request('/assets/main-1a2b.js');
   expect(script.status).toBe(200);
   expect(script.headers.get('cache-control')).toContain('immutable');

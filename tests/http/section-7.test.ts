@@ -17,7 +17,7 @@ type Row = {
   call: string;
   access: Access;
   status: number;
-  /** What `{id}` is; anybody else is told that it does not exist. */
+  /** What `{id}` is; for anybody else it does not exist. */
   id?: (caller: Caller) => Promise<string>;
   body?: (caller: Caller) => Record<string, unknown>;
   /** Some answers say that there is no session, and are no refusal. */
@@ -400,7 +400,7 @@ describe.each(rows)('$call', (row) => {
 });
 
 describe.each(rows.filter(({ id }) => id !== undefined))('$call', (row) => {
-  test('does not tell another person from what does not exist', async () => {
+  test('answers another person as if the object did not exist', async () => {
     const [owner, other] = [await newCaller(app), await newCaller(app)];
     const id = (await row.id?.(owner)) ?? '';
     const said = async (of: string) => {

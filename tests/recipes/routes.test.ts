@@ -148,7 +148,7 @@ describe('a recipe of one’s own', () => {
     expect(await titles('?limit=2&page=2')).toEqual(['Bread']);
   });
 
-  test('that is sent again under the same key is one recipe, and is told as it is now', async () => {
+  test('that is sent again under the same key is one recipe, answered as it is now', async () => {
     const eve = await app.signUp();
     const send = { token: eve.token, body: secondShop, key: 'once' };
     const first = await app.data<Recipe>('/recipes', send);
@@ -210,8 +210,8 @@ describe('a recipe of one’s own', () => {
       secondShop.title,
       'A recipe that cannot be read',
     ]);
-    const anew = { token: eve.token, method: 'PATCH', body: secondShop };
-    expect(await app.data(`/recipes/${damaged.id}`, anew)).toMatchObject(secondShop);
+    const rewritten = { token: eve.token, method: 'PATCH', body: secondShop };
+    expect(await app.data(`/recipes/${damaged.id}`, rewritten)).toMatchObject(secondShop);
   });
 
   test('is one of a hundred at most, however many are sent at once', async () => {

@@ -68,9 +68,9 @@ export type Access = 'everyone' | 'cookie' | 'person' | 'service' | 'local';
 
 export type RouteEntry = {
   access: Access;
-  /** For whoever may. */
+  /** For an allowed caller. */
   status: number;
-  /** For whoever has no session, where it is not 401. */
+  /** For a caller without a session, where it is not 401. */
   withoutSession?: number;
   /** Names one thing of the owner's, of which nobody else may learn whether there is one. */
   isOwned?: true;
@@ -276,7 +276,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     status: 200,
     sample: at('/users/me/avatar'),
   },
-  // Unguessable, and shown to whoever knows it, as an image has no token.
+  // Unguessable, and shown to everyone who knows it, as an image has no token.
   'GET /api/avatars/:id': {
     access: 'everyone',
     status: 200,

@@ -158,7 +158,7 @@ async function theSession(): Promise<Session> {
   await here.post('/auth/sessions/end-others', {}, data.token);
   await here.post('/auth/reauthenticate', { password: person.wrongPassword }, data.token);
   await here.post('/auth/reauthenticate', { password }, data.token);
-  // Two steps back: whoever has this token has stolen it.
+  // Two steps back: this token can only have been stolen.
   await here.post('/auth/refresh');
   const thief = watchedBrowser();
   thief.cookies.set('sf_refresh', old);
@@ -215,7 +215,7 @@ async function aRun({ token, user }: Session): Promise<void> {
   });
 }
 
-/** With a mail server that is not there, which is told in the log. */
+/** With a mail server that is not there, which the log reports. */
 async function theMails(): Promise<void> {
   const log = createLog({
     level: 'trace',

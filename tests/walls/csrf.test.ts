@@ -41,7 +41,7 @@ describe('a call that changes something and carries a cookie is refused', () => 
     ['across sites, without an origin', { 'sec-fetch-site': 'cross-site' }],
     ['by an address that was typed', { 'sec-fetch-site': 'none' }],
     ['without a word of where it comes from', {}],
-    ['with credentials that browsers send by themselves', { authorization: 'Basic Y2FuYXJ5' }],
+    ['with credentials that browsers send automatically', { authorization: 'Basic Y2FuYXJ5' }],
   ])('%s', async (_what, headers) => {
     for (const path of ['/auth/logout', '/auth/refresh', '/auth/login', '/nowhere'])
       expect(await send(path, { ...json, ...headers, cookie })).toBe('403 cross-site');

@@ -82,7 +82,7 @@ const untouched = [
   'GET /api/health',
   'GET /api/openapi.json',
   'GET /api/optimizations/strategies',
-  // To tell what is broken is what it is for: 503 with the parts, and no fault of its own.
+  // It reports what is broken: 503 with the parts, and no error of its own.
   'GET /api/ready',
   'GET /dev/mail',
   'GET /dev/mail/*',
@@ -130,8 +130,12 @@ test(
           const place = `${route} without ${table}: ${response.status}`;
           const id = response.headers.get('x-request-id');
           expect([place, id]).toEqual([place, expect.stringMatching(/^[\w-]{36}$/)]);
-          const told = isDocument.test(route) ? '' : text;
-          expect([place, leaks.filter((leak) => leak.test(told)), text]).toEqual([place, [], text]);
+          const shown = isDocument.test(route) ? '' : text;
+          expect([place, leaks.filter((leak) => leak.test(shown)), text]).toEqual([
+            place,
+            [],
+            text,
+          ]);
           if (response.status !== 500) continue;
           broken.add(route);
           expect(JSON.parse(text)).toEqual({

@@ -11,7 +11,7 @@ import { newCaller } from './calls.ts';
 import type { Caller } from './calls.ts';
 
 /**
- * Every message that a socket takes, from everyone. What looks after sessions looks when the test says
+ * Every message that a socket takes, from everyone. Sessions are checked when the test says
  * so: until then a connection whose session has ended is open, and its messages have to be refused by
  * themselves. Those without the right to speak are the owner of the run, who would have every other.
  */
@@ -144,12 +144,12 @@ test('a client that only listens gets nothing once a check has found its session
   const [leaves, stays] = [await connected(owner), await connected(again)];
   for (const one of [leaves, stays])
     expect(await one.send('subscribe-optimization', runId)).toEqual({ ok: true });
-  // Perhaps more than once: that the run was made may be told after it was read.
+  // Perhaps more than once: the run's creation may be published after it was read.
   for (const one of [leaves, stays])
     await expect.poll(() => stagesHeard(one)).toContain('initializing');
   const gone = disconnected(leaves);
   await app.data(`/auth/sessions/${owner.sessionId}`, { method: 'DELETE', token: again.token });
-  // Nothing else ends it: whatever happens by itself has had its time.
+  // Nothing else ends it: everything automatic has had its time.
   for (let count = 0; count < 5; count += 1)
     await stays.send('demo-progress', payloadOf('demo-progress', runId));
   expect(leaves.socket.connected).toBe(true);

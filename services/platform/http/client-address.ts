@@ -37,11 +37,11 @@ function callingAddress(
 ): string {
   let address = nearest;
   if (trustedHops === 0 || forwarded === undefined) return address;
-  // Each proxy appends the one that called it. What none of ours would have written ends the walk.
+  // Each proxy appends the one that called it. An entry that no trusted proxy would have written ends the walk.
   for (const entry of forwarded.split(',').slice(-trustedHops).toReversed()) {
-    const told = normalAddress(withoutPort(entry.trim()));
-    if (told === null) break;
-    address = told;
+    const named = normalAddress(withoutPort(entry.trim()));
+    if (named === null) break;
+    address = named;
   }
   return address;
 }
@@ -117,7 +117,7 @@ export function networkOf(address: string): string {
 }
 
 /**
- * What counts as one caller. Whoever has an IPv6 address has a /64 of them and could come from another
+ * What counts as one caller. The owner of an IPv6 address has a /64 of them and could call from another
  * one with every call.
  */
 export function callerOfAddress(address: string): string {

@@ -5,15 +5,15 @@ import { requireJsonType } from './http.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /**
- * Calls that change something come from our own pages. A bearer token is proof of that by itself: no
+ * Calls that change something come from our own pages. A bearer token alone is proof of that: no
  * page can send one across origins without a preflight, which `cors.ts` answers by its list. Every
  * other unsafe call has to show where it comes from:
  *
  * - Browsers name the origin with every unsafe call that `fetch` makes, so one that carries a cookie
  *   needs an own `Origin`. 'null' is what a sandboxed frame has, and none of our pages.
  * - Where it is missing, `Sec-Fetch-Site: same-origin` says the same; no page can write either header.
- *   `none` is an address that somebody typed, which never changes anything here. Whoever sends a cookie
- *   and neither of them is no browser that keeps people safe.
+ *   `none` is an address that was typed, which never changes anything here. A cookie with neither
+ *   header comes from no browser that protects its user.
  * - A call without a cookie, such as a login, may have no origin, since programs have none. When it
  *   names one, the page has to be listed, so that nobody is signed in by a stranger's page.
  * - A body that comes with a cookie has to be JSON by its type, which a form cannot send.
@@ -21,7 +21,7 @@ import { Problem } from '#services/platform/problem.ts';
 export function refuseForeignCalls(origins: Origins): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(context.req.method);
-    // Only a bearer: what a browser keeps of the Basic kind it sends along by itself.
+    // Only a bearer: browsers send Basic credentials automatically.
     const hasBearer = /^bearer /i.test(context.req.header('authorization') ?? '');
     if (!isSafe && !hasBearer) {
       if (!isOurs(context, origins)) throw crossSite();

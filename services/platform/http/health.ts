@@ -45,7 +45,7 @@ async function readiness({
            and beat_at > now() - make_interval(secs => $2)) as working`,
       [functionName, healthLimits.heartbeatStaleSeconds],
     )
-    // An unreachable database is what this call exists to tell, not a fault of it.
+    // This call exists to report an unreachable database: it is not an error.
     .catch(() => null);
   const row = found?.rows[0];
   // The connection may be lost between the two questions: then nobody knows the lag.

@@ -13,7 +13,7 @@ import { titles } from '#services/platform/problems.ts';
 export type HttpVariables = {
   requestId: string;
   log: Log;
-  /** The caller's network address, as far as trusted proxies tell; 'unknown' without a socket. */
+  /** The caller's network address, as far as trusted proxies name it; 'unknown' without a socket. */
   address: string;
   userId: string;
   sessionId: string;
@@ -123,7 +123,7 @@ function withEveryKey(schema: v.GenericSchema, input: unknown): unknown {
   return { ...Object.fromEntries(keys.map((key) => [key, undefined])), ...input };
 }
 
-/** The name of a key that nobody asked for is what was sent, too, and is not told. */
+/** The name of an unknown key is input, too, and is not repeated. */
 function fieldOf(issue: v.BaseIssue<unknown>): string {
   return issue.expected === 'never' ? '' : (v.getDotPath(issue) ?? '');
 }
@@ -140,8 +140,8 @@ async function readText(context: HttpContext): Promise<string> {
 }
 
 /**
- * The body as it is, for what is not JSON. Nothing beyond the limit is kept, also where no length was
- * told. @throws Problem 413, or what `tooLarge` makes
+ * The body as it is, for what is not JSON. Nothing beyond the limit is kept, even where no length was
+ * sent. @throws Problem 413, or what `tooLarge` makes
  */
 export async function readBytes(
   context: HttpContext,
@@ -192,7 +192,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** How deep brackets stand in one another outside of texts, told before anything is built of them. */
+/** How deep brackets are nested outside of texts, counted before anything is parsed. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

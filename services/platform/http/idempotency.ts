@@ -12,8 +12,8 @@ import type { Sealer } from '#services/platform/seal.ts';
 
 /**
  * One effect for one `Idempotency-Key` of one person or service and one route, for 24 hours. The row,
- * with the id of what will be made, is committed before anything happens, so a repeat after a crash goes on with the
- * same object instead of making a second one. A refusal leaves no row: asking again decides anew.
+ * with the id of what will be made, is committed before anything happens, so a repeat after a crash continues
+ * with the same object instead of making a second one. A refusal leaves no row: a repeat decides again.
  */
 export type Attempt = {
   /** The same for each repeat: the id of the object to make. */
@@ -87,7 +87,7 @@ type Place = readonly [owner: string, route: string, key: string];
 
 /**
  * Keyed by the Idempotency-Key, which is kept for a day only: what stays in the events for good says
- * nothing about the text that was sent to whoever tries out texts.
+ * nothing about the text, however many texts are tried against it.
  */
 function fingerprintOf(key: string, body: unknown): string {
   return createHmac('sha256', key).update(JSON.stringify(body)).digest('hex');
@@ -96,7 +96,7 @@ function fingerprintOf(key: string, body: unknown): string {
 /**
  * A refusal removes the row. After a fault of ours nobody knows what has happened, so the row stays,
  * but nothing runs any more, and the next try need not wait. An attempt that was given up for dead
- * and ends after all has no say: the row belongs to whoever took it over.
+ * and ends after all changes nothing: the row belongs to the attempt that took it over.
  */
 async function giveUp(
   pool: pg.Pool,
@@ -194,7 +194,7 @@ async function claimKey(
     [...place],
   );
   const found = earlier[0];
-  // Refused and removed between the two statements: the next try decides anew.
+  // Refused and removed between the two statements: the next try decides again.
   if (!found) throw inProgress();
   if (found.fingerprint !== fingerprint)
     throw new Problem(

@@ -29,7 +29,7 @@ export type RateLimits = {
     address: string,
     about?: { userId?: string; of?: string },
   ): Promise<void>;
-  /** Takes one turn and tells how many are over the limit (0 while within it); never refuses. */
+  /** Takes one turn and returns how many are over the limit (0 while within it); never refuses. */
   count(limit: RateLimitName, key: string, about?: TakenBy): Promise<number>;
 };
 
@@ -70,7 +70,7 @@ export function createRateLimits(dependencies: RateLimitDependencies): RateLimit
     if (limiter === undefined) return null;
     if (limiter.isShared) await purge();
     const turnTaken = await limiter.turn(keptKey(key), way);
-    if (turnTaken.isFirstOver) await tell(dependencies, name, about);
+    if (turnTaken.isFirstOver) await report(dependencies, name, about);
     return turnTaken;
   };
   if (limiters.size === 0) log.warn('No rate limit is on');
@@ -214,10 +214,10 @@ function turnOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number)
   };
 }
 
-// --- what is told and what is thrown away ---
+// --- reports and expired counters ---
 
 /** Limits of identity leave a trace: somebody may be trying passwords or addresses. */
-async function tell(
+async function report(
   { audit, log }: RateLimitDependencies,
   name: RateLimitName,
   { userId, address }: TakenBy,

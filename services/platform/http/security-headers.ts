@@ -9,7 +9,7 @@ export function securityHeaders({ isHttps }: { isHttps: boolean }): MiddlewareHa
   const headers = headersOfAll({ isHttps });
   return async (context, next) => {
     await next();
-    // Afterwards, because an answer that a route makes by itself knows nothing of what stood before.
+    // Afterwards, because a Response that a route builds does not carry headers set before.
     const sent = context.res.headers;
     for (const [name, value] of Object.entries(headers)) sent.set(name, value);
     sent.set('X-Request-Id', context.get('requestId'));

@@ -4,7 +4,7 @@ export const otherRecipes: readonly Written[] = [
   {
     name: 'partnership',
     title: 'Should I enter this partnership?',
-    summary: 'ReadProgress at shares, duties and the exit before you shake hands.',
+    summary: 'Look at shares, duties and the exit before you shake hands.',
     challenge:
       '{partner} offers to work with me on {project}. They would bring {their contribution}, I would bring {my contribution}, and we would share {proposed split}. Should I do it, under which terms, and how would we part if it fails?',
     objectives: [

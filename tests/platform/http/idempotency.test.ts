@@ -44,7 +44,7 @@ describe('the answer that is kept for a repeat', () => {
   const create = async (key: string) =>
     app.call('/optimizations', { token: ann.token, body: question, key });
 
-  test('holds no text of a person, and no hash that tells a text by itself', async () => {
+  test('holds no text of a person, and no hash from which a text can be guessed', async () => {
     const first = await create('sealed-1');
     await create('sealed-2');
     const [one, other] = [await rowsOf('sealed-1'), await rowsOf('sealed-2')].flat();
@@ -55,7 +55,7 @@ describe('the answer that is kept for a repeat', () => {
     expect(await repeated.json()).toEqual(await first.json());
   });
 
-  test('is erased with the run that it tells of', async () => {
+  test('is erased with its run', async () => {
     const { data } = (await (await create('erased')).json()) as { data: Optimization };
     await app.core.sealer.eraseKey(data.id);
     const repeated = (await (await create('erased')).json()) as { data: Optimization };

@@ -174,7 +174,17 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   'projections/cash-refund.ts': ['columns', 'table'],
   'projections/credit-account.ts': ['table'],
   'projections/credit-analytics.ts': ['events', 'table'],
-  'projections/credit-history.ts': ['events', 'inquiryOfLine', 'reasonOfLine', 'table'],
+  'projections/credit-history.ts': [
+    "byLine('detail', 'null')",
+    "byLine('reason', 'null')",
+    "byLine('type', \"'other'\")",
+    'events',
+    'inquiryOfLine',
+    'movementOfEvent',
+    'reasonOfLine',
+    'table',
+  ],
+  'projections/credit-ledger.ts': ['movementOfEvent'],
   'projections/model-costs.ts': ['table'],
   'projections/optimization-list.ts': [
     'chosen',
@@ -201,7 +211,6 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   ],
   'services/identity/erasure/purge.ts': ['table'],
   'services/identity/accounts/users.ts': ['accountColumns', 'holdsAddress'],
-  'services/live/sse.ts': ['lastPosition'],
   'services/payments/disputes/fraud-warnings.ts': ['leftOver'],
   'services/payments/settle/reconcile/books.ts': ['isoTime'],
   'services/payments/statement.ts': ['inquiryOfLine', 'reasonOfLine'],
@@ -209,6 +218,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   'services/recipes/recipes.ts': ['columns'],
   'services/platform/http/idempotency.ts': ['mine'],
   'services/platform/jobs/job-locks.ts': ['lockName'],
+  'services/platform/mail/mail.ts': ['handOverColumns'],
 };
 const generators = [
   'db/append-function.ts',

@@ -30,7 +30,7 @@ function bodyOf(bytes: number): string {
   return body + ' '.repeat(bytes - body.length);
 }
 
-/** In chunks, so that no length is told. */
+/** In chunks, so that no length is sent. */
 function chunked(body: string): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(body);
   let sent = 0;
