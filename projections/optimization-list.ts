@@ -16,7 +16,7 @@ const stageOpenedBy = `case message_type
     when 'OptimizationCancelled' then 'closed' end`;
 
 /**
- * A person's runs, one row each, for lists and sums. Title and challenge stay sealed and are opened
+ * A user's runs, one row each, for lists and sums. Title and challenge stay sealed and are opened
  * on read. Costs add up; everything else is what the latest event says.
  */
 export const optimizationList = defineProjection<OptimizationEventType>({
@@ -192,7 +192,7 @@ const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, str
   price::float8, captured::float8, refunded::float8, agreement_score, cost_micros::float8,
   unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at, ended_at, version::float8`;
 
-/** Which of a person's runs; null leaves none out. */
+/** Which of a user's runs; null leaves none out. */
 export type RunChoice = {
   status: RunRow['status'] | null;
   strategy: string | null;
@@ -200,7 +200,7 @@ export type RunChoice = {
 
 export type RunOrder = 'newest' | 'oldest' | 'credits';
 
-/** `credits`: what a run has cost in the end, or would while it goes on; the dearest first. */
+/** `credits`: what a run has cost in the end, or would cost if it is open; the highest first. */
 const orders: Readonly<Record<RunOrder, string>> = {
   newest: 'created_at desc, run_id desc',
   oldest: 'created_at, run_id',
@@ -211,7 +211,7 @@ const orders: Readonly<Record<RunOrder, string>> = {
 const chosen = `user_id = $1 and not hidden
   and ($2::text is null or status = $2) and ($3::text is null or strategy = $3)`;
 
-/** One page of a person's runs, and how many there are. */
+/** One page of a user's runs, and how many there are. */
 export async function readRunPage(
   client: Queryable,
   userId: string,
@@ -232,7 +232,7 @@ export async function readRunPage(
   return { rows: [], total: counted.rows[0]?.total ?? 0 };
 }
 
-/** The newest of a person's runs, at most `most`, in the order asked for. */
+/** The newest of a user's runs, at most `most`, in the order asked for. */
 export async function newestRuns(
   client: Queryable,
   userId: string,
@@ -256,7 +256,7 @@ export async function ownerOfRun(client: Queryable, runId: string): Promise<stri
   return rows[0]?.user_id ?? null;
 }
 
-/** All runs of a person, the hidden ones too, the oldest first. */
+/** All runs of a user, the hidden ones too, the oldest first. */
 export async function allRunsOf(client: Queryable, userId: string): Promise<string[]> {
   const { rows } = await client.query<{ run_id: string }>(
     'select run_id from optimization_list where user_id = $1 order by created_at, run_id',
@@ -265,7 +265,7 @@ export async function allRunsOf(client: Queryable, userId: string): Promise<stri
   return rows.map((row) => row.run_id);
 }
 
-/** A person's runs that have not ended, the hidden ones too. */
+/** A user's runs that have not ended, the hidden ones too. */
 export async function openRunsOf(client: Queryable, userId: string): Promise<string[]> {
   const { rows } = await client.query<{ run_id: string }>(
     `select run_id from optimization_list
@@ -275,7 +275,7 @@ export async function openRunsOf(client: Queryable, userId: string): Promise<str
   return rows.map((row) => row.run_id);
 }
 
-/** A person's runs that are not hidden, at most `limit` of them. */
+/** A user's runs that are not hidden, at most `limit` of them. */
 export async function shownRunsOf(
   client: Queryable,
   userId: string,
