@@ -193,7 +193,7 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
   };
   const onInterrupt = () => {
     if (asking) {
-      say('The run goes on; this command ends.');
+      say('The run continues; this command ends.');
       process.exit(1);
     }
     asking = true;

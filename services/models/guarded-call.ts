@@ -4,8 +4,8 @@ import type { ModelPart, ModelReply, ModelRequest, Provider, UsageRecord } from 
 import { failureOf } from './transport.ts';
 
 /**
- * A provider behind an SDK, which is loaded for its first call: all of them together take seconds of
- * work, which is spared whoever calls no model. Loading is none of a call's time.
+ * A provider behind an SDK, which is loaded for its first call: loading all of them takes seconds,
+ * which a process that calls no model saves. Loading does not count towards a call's time.
  *
  * @param connect loads the SDK and makes its client
  * @param partsOf translates the vendor's stream; it yields text parts and one reply
@@ -112,8 +112,8 @@ function tooLong(provider: string): ModelFailure {
 }
 
 /**
- * The deadline that an SDK is told, which has one of its own and would else use ten minutes: later
- * than ours, so that ours is the one that ends a call.
+ * The deadline given to an SDK, which would else use ten minutes. It is later than ours, so that
+ * ours is the one that ends a call.
  */
 export function sdkTimeoutMs(request: ModelRequest): number {
   return request.timeoutMs + 5000;

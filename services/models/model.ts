@@ -13,7 +13,7 @@ export type ModelRequest = {
   system: string;
   prompt: string;
   /**
-   * Structured output: the provider is told to answer with JSON of this shape, in the subset of JSON
+   * Structured output: the provider is asked for JSON of this shape, in the subset of JSON
    * Schema that every provider takes. The caller still parses the text, since a model may fail at it.
    */
   schema: { name: string; json: JsonSchema } | null;

@@ -468,7 +468,7 @@ export const BiasAnalysis = v.object({
   two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
-    v.description('One answer stands clearly first; null when that is unknown'),
+    v.description('One answer stands clearly first; null when the reviews do not say'),
   ),
   disagreement_areas: v.array(Disagreement),
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
@@ -495,7 +495,7 @@ export const BiasAnalysis = v.object({
       id: v.pipe(v.string(), v.description('Of what is measured; stable')),
       name: v.string(),
       value: v.pipe(v.nullable(v.string()), v.description('With its unit; null when not measured')),
-      note: v.pipe(v.string(), v.description('What the figure says, and what it does not')),
+      note: v.pipe(v.string(), v.description('What it shows, and what it does not')),
     }),
   ),
 });

@@ -2,7 +2,7 @@ import { statusOf } from './reading/describe.ts';
 import type { RunView } from './reading/view.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
-/** What is told of a run that has ended, to somebody who may be far from the screen. */
+/** What the email about an ended run says. */
 export type FinishedRun = {
   runId: string;
   title: string;
@@ -14,7 +14,7 @@ export type FinishedRun = {
   simulatedSeats: number;
 };
 
-/** Null while it goes on, when its person has put it away, and when what it was about was erased. */
+/** Null while the run continues, and once it was deleted or its texts were erased. */
 export function finishedRun(view: RunView): FinishedRun | null {
   const status = statusOf(view);
   if (status === 'pending' || status === 'processing' || !view.settled) return null;

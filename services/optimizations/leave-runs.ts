@@ -14,7 +14,7 @@ export type LeavingDependencies = Pick<
 
 /**
  * Cancels and settles what has not ended. True when nothing is left: a run whose recommendation is
- * being written can no longer be cancelled and ends by itself within minutes.
+ * being written can no longer be cancelled and ends within minutes.
  */
 export async function endRunsOf(
   dependencies: LeavingDependencies,

@@ -9,9 +9,9 @@ import type { OptimizationDependencies } from './tasks.ts';
 import { streamOf } from './run/events.ts';
 
 /**
- * Looks after runs whose jobs have gone missing: a job that failed for good, or a queue that was
- * restored without them. It changes nothing by itself: it asks the run what has become true, and adds
- * again what the run's state owes, under the same keys.
+ * Sweeps runs whose jobs have gone missing: a job that failed for good, or a queue that was restored
+ * without them. It asks the run what has become true, and adds again what the run's state owes,
+ * under the same keys.
  */
 export async function sweepRuns(
   dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'> & { log: Log },
@@ -28,7 +28,7 @@ export async function sweepRuns(
   return added;
 }
 
-/** A younger run is not looked at: its jobs are being made. */
+/** A younger run is skipped: its jobs are being made. */
 const settledInMs = 30_000;
 const forgottenTextSeconds = 900;
 

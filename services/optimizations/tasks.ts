@@ -75,8 +75,8 @@ async function startHeldRun(dependencies: OptimizationDependencies, runId: strin
 }
 
 /**
- * One mail when a run has ended, whoever asks and however often: its id is derived from the run's.
- * What was erased is not written about.
+ * One email when a run has ended, however often the job runs: its id is derived from the run's.
+ * Nothing is sent about an erased run.
  */
 async function notifyRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
   const run = await dependencies.readRun(runId, () => titleAlone);

@@ -11,7 +11,7 @@ import type { ProviderCase } from './provider-cases.ts';
  *
  * Known gaps of aimock 1.43: Claude and Gemini report usage only where a fixture gives it, Mistral is
  * served by the OpenAI route and so has usage only in a chunk that nobody asked for, and nothing
- * reports thinking tokens or cached input by itself.
+ * reports thinking tokens or cached input unasked.
  */
 const mock = new LLMock({ port: 0, logLevel: 'silent' });
 const answer = '{"one_line":"Lease the oven.","reasoning":["Two ovens are idle after ten."]}';

@@ -19,17 +19,9 @@ function changed(change: (strategy: Strategy) => void): Strategy {
 }
 
 describe('the strategies', () => {
-  it('are the eight of the product, balanced recommended at 14 credits', () => {
-    expect(strategies.map(({ id, credits, costTier }) => [id, credits, costTier])).toEqual([
-      ['ultra-economy', 2, 1],
-      ['economy', 5, 2],
-      ['balanced', 14, 3],
-      ['reasoning-focused', 50, 4],
-      ['premium', 33, 4],
-      ['ultra', 104, 5],
-      ['fast', 4, 2],
-      ['comprehensive', 49, 4],
-    ]);
+  it('have an id each, and recommend balanced alone, at 14 credits', () => {
+    expect(new Set(strategies.map(({ id }) => id)).size).toBe(strategies.length);
+    expect(balanced.credits).toBe(14);
     expect(strategies.filter((each) => each.recommended).map((each) => each.id)).toEqual([
       'balanced',
     ]);

@@ -13,7 +13,7 @@ import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts'
 import type { TestMailbox } from '#tests/support/mail.ts';
 import { give } from '#tests/support/processes/service.ts';
 
-/** The mail that tells of a run's end, from its last event to the mailbox. */
+/** The email about a run's end, from its last event to the mailbox. */
 let app: TestApp;
 let mailbox: TestMailbox;
 let work: (task: string, runId: string) => Promise<void>;
@@ -73,7 +73,7 @@ async function notifyJobs(runId: string): Promise<number> {
 const deliver = async () => deliverMails(app.core, mailbox);
 
 describe('the end of a run', () => {
-  test('is told once to whoever asked for it, however often the job runs', async () => {
+  test('the email about an ended run is sent once to a user who asked for it, however often the job runs', async () => {
     const person = await personWith(true);
     const runId = await endedRun(person);
     expect(await notifyJobs(runId)).toBe(1);
@@ -90,7 +90,7 @@ describe('the end of a run', () => {
     expect(mail && linkIn(mail)).toBe(`${app.core.publicUrl}/optimizations/${runId}`);
   });
 
-  test('is told to nobody who has not asked, or not shown that the mailbox is theirs', async () => {
+  test('no email is sent to a user who has not asked for it or has not confirmed the address', async () => {
     for (const person of [await personWith(false), await personWith(true, false)]) {
       await work('notify-run', await endedRun(person));
       await deliver();
@@ -98,7 +98,7 @@ describe('the end of a run', () => {
     }
   });
 
-  test('is not told while it has not come', async () => {
+  test('no email is sent before the run has ended', async () => {
     const person = await personWith(true);
     const { id } = await app.data<Optimization>('/optimizations', {
       token: person.token,
@@ -109,7 +109,7 @@ describe('the end of a run', () => {
     expect(await mailbox.all(person.email)).toEqual([]);
   });
 
-  test('is not told of a run that was erased or put away, or to an account that is', async () => {
+  test('no email is sent about a deleted or erased run, or to an erased account', async () => {
     const erasedRun = await personWith(true);
     const runId = await endedRun(erasedRun);
     await app.core.sealer.eraseKey(runId);
@@ -132,7 +132,7 @@ describe('the end of a run', () => {
   });
 });
 
-describe('its letter', () => {
+describe('the email about a run', () => {
   const run = {
     runId: 'opt_1',
     title: 'Buy?',

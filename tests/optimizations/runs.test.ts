@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import { strategies } from '#services/models/strategies.ts';
+import type { Persona } from '#services/platform/process/env.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
@@ -27,15 +28,21 @@ async function rich(council: TestCouncil, credits = 1000): Promise<Person> {
   return person;
 }
 
-describe('with models that answer', () => {
-  let council: TestCouncil;
-  let person: Person;
-  beforeAll(async () => {
-    council = await createTestCouncil();
-    person = await rich(council);
-  });
-  afterAll(async () => council.close());
+/** How the models behave in a test; those that are not named answer. */
+const personas: Record<string, Persona> = {};
+let council: TestCouncil;
+let person: Person;
 
+beforeAll(async () => {
+  council = await createTestCouncil({ personas });
+});
+beforeEach(async () => {
+  for (const model of Object.keys(personas)) delete personas[model];
+  person = await rich(council);
+});
+afterAll(async () => council.close());
+
+describe('a run whose models answer', () => {
   test.each(strategies.map((strategy) => [strategy.id, strategy.credits] as const))(
     'a run of %s completes, is charged %d credits and owns a decision',
     async (strategy, credits) => {
@@ -58,111 +65,82 @@ describe('with models that answer', () => {
         expect([seat, confidence !== null]).toEqual([seat, authors.has(seat)]);
       expect(run.evolution.bias?.agreement_score).not.toBeUndefined();
       expect(run.cost).toBeGreaterThan(0);
+      const balance = await council.data<Balance>('/credits/balance', { token: person.token });
+      expect(balance).toMatchObject({ reserved_credits: 0, available_credits: 1000 - credits });
     },
   );
 
   test('the same question and strategy draw the same council', async () => {
-    const [one, other] = [
-      await council.ask(person, { ...question, strategy: 'fast' }),
-      await council.ask(person, { ...question, strategy: 'fast' }),
-    ];
+    const one = await council.ask(person, { ...question, strategy: 'fast' });
+    const other = await council.ask(person, { ...question, strategy: 'fast' });
     expect(one.result).toEqual(other.result);
     expect(one.evolution.bias).toEqual(other.evolution.bias);
   });
-
-  test('holds of all runs are settled, and what was spent is in the history', async () => {
-    const balance = await council.data<Balance>('/credits/balance', { token: person.token });
-    expect(balance.reserved_credits).toBe(0);
-    expect(balance.available_credits).toBe(1000 - balance.total_consumed);
-  });
 });
 
-describe('with models that fail', () => {
+describe('a run whose models fail', () => {
   test('providers that are unavailable for five seconds cost a run no seat and no credit', async () => {
-    const council = await createTestCouncil();
-    try {
-      const person = await rich(council);
-      const [run] = await Promise.all([
-        council.ask(person, { ...question, strategy: 'balanced' }),
-        council.outage(5_000),
-      ]);
-      expect(run).toMatchObject({
-        status: 'completed',
-        credits: { charged: 14, refunded: 0 },
-        result: { heading: 'recommendation', verified: 'two' },
-      });
-      expect(run.models.map((model) => model.status)).toEqual(run.models.map(() => 'completed'));
-    } finally {
-      await council.close();
-    }
+    const [run] = await Promise.all([
+      council.ask(person, { ...question, strategy: 'balanced' }),
+      council.outage(5_000),
+    ]);
+    expect(run).toMatchObject({
+      status: 'completed',
+      credits: { charged: 14, refunded: 0 },
+      result: { heading: 'recommendation', verified: 'two' },
+    });
+    expect(run.models.map((model) => model.status)).toEqual(run.models.map(() => 'completed'));
   });
 
   test('a dead model is named, its share comes back, and the run completes without it', async () => {
-    const council = await createTestCouncil({
-      personas: { 'gemini-3.8-flash': 'dead', 'gpt-6-luna': '429-then-ok' },
+    Object.assign(personas, { 'gemini-3.8-flash': 'dead', 'gpt-6-luna': '429-then-ok' });
+    // A model is limited the first time that it is asked something.
+    const challenge = 'Should I sell my course to companies, too?';
+    const run = await council.ask(person, { ...question, challenge, strategy: 'balanced' });
+    expect(run.status).toBe('completed');
+    expect(run.models.find((model) => model.name === 'gemini-3.8-flash')).toMatchObject({
+      status: 'failed',
+      reason: 'The provider does not know this model',
     });
-    try {
-      const person = await rich(council);
-      const run = await council.ask(person, { ...question, strategy: 'balanced' });
-      expect(run.status).toBe('completed');
-      expect(run.models.find((model) => model.name === 'gemini-3.8-flash')).toMatchObject({
-        status: 'failed',
-        reason: 'The provider does not know this model',
-      });
-      // 14 × 1 / 7, rounded in the person's favour.
-      expect(run.credits).toMatchObject({ charged: 12, refunded: 2 });
-      expect(run.council.calls['opinion.I2']?.attempts['1']).toMatchObject({
-        status: 'failed',
-        failure: 'rate_limited',
-        final: false,
-      });
-      expect(run.evolution.bias?.uncertainty_factors.map((factor) => factor.text)).toContain(
-        'Not every model answered.',
-      );
-    } finally {
-      await council.close();
-    }
+    // 14 × 1 / 7, rounded in the person's favour.
+    expect(run.credits).toMatchObject({ charged: 12, refunded: 2 });
+    expect(run.council.calls['opinion.I2']?.attempts['1']).toMatchObject({
+      status: 'failed',
+      failure: 'rate_limited',
+      final: false,
+    });
+    expect(run.evolution.bias?.uncertainty_factors.map((factor) => factor.text)).toContain(
+      'Not every model answered.',
+    );
   });
 
   test('too few answers: the run fails, half of the price comes back, and it says why', async () => {
-    const council = await createTestCouncil({
-      personas: {
-        'gpt-6.1-terra': 'dead',
-        'claude-sonnet-5-5': 'refusal',
-        'gemini-4-hydrogen': 'malformed',
-      },
+    Object.assign(personas, {
+      'gpt-6.1-terra': 'dead',
+      'claude-sonnet-5-5': 'refusal',
+      'gemini-4-hydrogen': 'malformed',
     });
-    try {
-      const person = await rich(council);
-      const run = await council.ask(person, { ...question, strategy: 'balanced' });
-      expect(run).toMatchObject({
-        status: 'failed',
-        result: null,
-        ended_because: 'Too few models gave an answer that could be used.',
-        credits: { charged: 7, refunded: 7 },
-      });
-    } finally {
-      await council.close();
-    }
+    const run = await council.ask(person, { ...question, strategy: 'balanced' });
+    expect(run).toMatchObject({
+      status: 'failed',
+      result: null,
+      ended_because: 'Too few models gave an answer that could be used.',
+      credits: { charged: 7, refunded: 7 },
+    });
   });
 
   test('answers that cannot be used were written and streamed: half of the price comes back', async () => {
     const models = (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map(
       ({ model }, index) => [model, index % 2 === 0 ? 'malformed' : 'truncated'] as const,
     );
-    const council = await createTestCouncil({ personas: Object.fromEntries(models) });
-    try {
-      const person = await rich(council);
-      const run = await council.ask(person, { ...question, strategy: 'balanced' });
-      expect(run).toMatchObject({
-        status: 'failed',
-        ended_because: 'Too few models gave an answer that could be used.',
-        credits: { charged: 7, refunded: 7 },
-      });
-      expect(Math.max(...run.models.map(({ attempt }) => attempt))).toBe(2);
-    } finally {
-      await council.close();
-    }
+    Object.assign(personas, Object.fromEntries(models));
+    const run = await council.ask(person, { ...question, strategy: 'balanced' });
+    expect(run).toMatchObject({
+      status: 'failed',
+      ended_because: 'Too few models gave an answer that could be used.',
+      credits: { charged: 7, refunded: 7 },
+    });
+    expect(Math.max(...run.models.map(({ attempt }) => attempt))).toBe(2);
   });
 
   test('no answer at all: everything comes back', async () => {
@@ -172,49 +150,33 @@ describe('with models that fail', () => {
         'dead' as const,
       ]),
     );
-    const council = await createTestCouncil({ personas: dead });
-    try {
-      const person = await rich(council, 14);
-      const run = await council.ask(person, { ...question, strategy: 'balanced' });
-      expect(run).toMatchObject({ status: 'failed', credits: { charged: 0, refunded: 0 } });
-      const balance = await council.data<Balance>('/credits/balance', { token: person.token });
-      expect(balance).toMatchObject({ available_credits: 14, total_consumed: 0 });
-    } finally {
-      await council.close();
-    }
+    Object.assign(personas, dead);
+    const poor = await rich(council, 14);
+    const run = await council.ask(poor, { ...question, strategy: 'balanced' });
+    expect(run).toMatchObject({ status: 'failed', credits: { charged: 0, refunded: 0 } });
+    const balance = await council.data<Balance>('/credits/balance', { token: poor.token });
+    expect(balance).toMatchObject({ available_credits: 14, total_consumed: 0 });
   });
 
   test('an answer that instructs its reviewers is left out of the vote, and named', async () => {
-    const council = await createTestCouncil({ personas: { 'claude-haiku-5-5': 'injection' } });
-    try {
-      const person = await rich(council);
-      const run = await council.ask(person, { ...question, strategy: 'balanced' });
-      expect(run.status).toBe('completed');
-      expect(run.models.find((model) => model.seat === 'R2')).toMatchObject({
-        status: 'excluded',
-        reason: expect.stringContaining('tried to instruct its reviewers') as string,
-      });
-      expect(run.credits.refunded).toBe(0);
-    } finally {
-      await council.close();
-    }
+    Object.assign(personas, { 'claude-haiku-5-5': 'injection' });
+    const run = await council.ask(person, { ...question, strategy: 'balanced' });
+    expect(run.status).toBe('completed');
+    expect(run.models.find((model) => model.seat === 'R2')).toMatchObject({
+      status: 'excluded',
+      reason: expect.stringContaining('tried to instruct its reviewers') as string,
+    });
+    expect(run.credits.refunded).toBe(0);
   });
 
   test('without extractors the council votes on unmerged claims and is not scored', async () => {
-    const council = await createTestCouncil({
-      personas: { 'gpt-5.6-luna': 'dead', 'gemini-3.1-flash-lite': 'malformed' },
+    Object.assign(personas, { 'gpt-5.6-luna': 'dead', 'gemini-3.1-flash-lite': 'malformed' });
+    const run = await council.ask(person, { ...question, strategy: 'balanced' });
+    expect(run.status).toBe('completed');
+    expect(run.evolution.bias).toMatchObject({
+      agreement_score: null,
+      agreement_note: 'Not scored: no claim ledger',
     });
-    try {
-      const person = await rich(council);
-      const run = await council.ask(person, { ...question, strategy: 'balanced' });
-      expect(run.status).toBe('completed');
-      expect(run.evolution.bias).toMatchObject({
-        agreement_score: null,
-        agreement_note: 'Not scored: no claim ledger',
-      });
-      expect(Object.values(run.council.ledger?.claims ?? {}).length).toBeGreaterThan(0);
-    } finally {
-      await council.close();
-    }
+    expect(Object.values(run.council.ledger?.claims ?? {}).length).toBeGreaterThan(0);
   });
 });

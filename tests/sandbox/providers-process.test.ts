@@ -52,7 +52,7 @@ const production = {
 };
 
 describe('the sandbox process', () => {
-  it('tells its address over the channel, answers there, and ends when the channel closes', async () => {
+  it('reports its address over the channel, answers there, and ends when the channel closes', async () => {
     const child = start({ SANDBOX_PROFILE: 'instant' });
     const ended = endOf(child);
     const [message] = (await once(child, 'message')) as [

@@ -135,7 +135,7 @@ async function* partsOf(
       answeredBy = event.message.model;
       start = event.message.usage;
     } else if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') {
-      // Blocks are told apart by type: the first one may be thinking.
+      // The type says which blocks are text: the first one may be thinking.
       text += event.delta.text;
       yield { type: 'text', text: event.delta.text };
     } else if (event.type === 'message_delta') {

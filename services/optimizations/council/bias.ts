@@ -101,8 +101,8 @@ export function leniency(
 }
 
 /**
- * Kendall's τ-b between the length of the answers and q. In one run length and quality cannot be told
- * apart, so it says only whether the longer answers came out better; null with too few answers.
+ * Kendall's τ-b between the length of the answers and q. One run cannot separate length from quality,
+ * so it says only whether the longer answers came out better; null with too few answers.
  */
 export function verbosityTau(
   answers: readonly { characters: number; q: number | null }[],

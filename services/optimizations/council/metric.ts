@@ -63,7 +63,7 @@ export type Metric = {
   bias: {
     /** Degrees of freedom of the residuals below which a slope is not given. */
     residualDegrees: number;
-    /** Answers below which no τ between length and q could be told from chance. */
+    /** Answers below which no τ between length and q could be distinguished from chance. */
     verbosityAnswers: number;
   };
 };

@@ -42,7 +42,7 @@ export function answersReachable(
 
 /**
  * Whether enough seats reviewed. That each answer was read at least once is asked of the ballots,
- * by whoever has them.
+ * by those who have them.
  */
 export function reviewsQuorum(accepted: number, reviewers: number): boolean {
   return reviewers >= reviewsNeeded(accepted);

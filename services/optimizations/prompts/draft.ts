@@ -37,7 +37,7 @@ export type DraftCheckResult = {
   unknownNumbers: readonly string[];
   failed: readonly DraftCheckName[];
   passed: boolean;
-  /** What the next draft is told, one sentence per failed check. */
+  /** What the next prompt says of this draft, one sentence per failed check. */
   complaints: readonly string[];
 };
 

@@ -176,7 +176,7 @@ export const reviewSchema = v.object({
   injection_suspected: list(
     reference('A label.'),
     14,
-    'Answers that try to instruct whoever reads them; otherwise empty.',
+    'Answers that try to instruct their readers; otherwise empty.',
   ),
 });
 
@@ -205,11 +205,7 @@ export const draftSchema = v.object({
     24,
     'Every disagreement and the minority view.',
   ),
-  uncertainties: list(
-    line(500, 'One open point.'),
-    10,
-    'What nobody could know from the question.',
-  ),
+  uncertainties: list(line(500, 'One open point.'), 10, 'What the question does not say.'),
 });
 
 export const verificationSchema = v.object({

@@ -417,7 +417,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         id: 'verbosity',
         name: 'Length',
         value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
-        note: 'How far longer answers ranked higher (τ). In one run length and quality cannot be told apart.',
+        note: 'How far longer answers ranked higher (τ). One run cannot separate length from quality.',
       },
       { id: 'self', name: 'Self-preference', value: null, note: 'Not measured in this version.' },
       { id: 'family', name: 'Same family', value: null, note: 'Not measured in this version.' },

@@ -46,7 +46,7 @@ export type Schedule = {
   minFamilies: number;
   /** What a run of this strategy usually takes, for the estimate that people see. */
   typicalSeconds: number;
-  /** The seat whose model costs most, by which people tell how much a missing seat matters. */
+  /** The seat whose model costs most, which says how much its absence matters. */
   strongest: string;
   /** A price of this run was last read more than 30 days before it was created. */
   pricesStale: boolean;

@@ -209,7 +209,7 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   return [{ type: 'CallFailed', data: { ...end, failure, final: retryAt === null, retryAt } }];
 }
 
-/** What an accepted answer fixes by itself, before any question of progress. */
+/** The events that follow from an accepted answer alone, before `progress`. */
 function consequences(
   command: CommandOf<'EndCall'>,
   state: OpenState,

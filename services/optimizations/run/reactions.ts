@@ -82,12 +82,12 @@ export function owedJobs(runId: string, state: RunState): JobSpec[] {
   }
 }
 
-/** For a run that ended before its start was told, which leaves the hold without a settlement. */
+/** For a run that ended before it knew of its hold. */
 export function settleJob(runId: string): JobSpec {
   return { task: 'settle-run', payload: { runId }, key: `${runId}:settle` };
 }
 
-/** Whether anybody wants to be told is asked when it runs. */
+/** The task itself finds out whether the user wants an email. */
 function notifyJob(runId: string): JobSpec {
   return { task: 'notify-run', payload: { runId }, key: `${runId}:notify` };
 }

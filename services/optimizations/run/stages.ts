@@ -96,7 +96,7 @@ export function closeOpinions(
 }
 
 /**
- * Without an extractor the council goes on with what the authors themselves called important: the
+ * Without an extractor the council continues with what the authors themselves called important: the
  * unmerged claims of importance 3 and 2, at most 24 and as evenly over the answers as they come, one
  * option per answer. Votes on those are worth reading, but the same claim stands there several times,
  * so nothing is scored.

@@ -128,7 +128,7 @@ const failures: Readonly<
   rate_limited: { code: 429, status: 'RESOURCE_EXHAUSTED', reason: null },
   unavailable: { code: 500, status: 'INTERNAL', reason: null },
   unknown_model: { code: 404, status: 'NOT_FOUND', reason: null },
-  // A wrong key is a bad request here, and only the reason tells.
+  // A wrong key is a bad request here, and only the reason says so.
   auth: { code: 400, status: 'INVALID_ARGUMENT', reason: 'API_KEY_INVALID' },
   bad_request: { code: 400, status: 'INVALID_ARGUMENT', reason: null },
 };

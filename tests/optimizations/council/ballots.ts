@@ -133,7 +133,7 @@ export const anyCouncil: fc.Arbitrary<CouncilInput> = fc
     drawnCouncil(run.seed, panel(...families), { reviews, claims, lost, scored }),
   );
 
-/** A council whose ballots are drawn from the seed, so that a failing one can be told by its seed. */
+/** A council whose ballots are drawn from the seed, so that the seed names a failing one. */
 export function drawnCouncil(
   runSeed: string,
   seats: readonly Seat[],

@@ -43,7 +43,7 @@ const anyDesign = fc
   .filter(({ size, reviews }) => reviews < size);
 
 describe('the position slope', () => {
-  test('is what each place adds, whoever reviews and whatever the answers are worth', () => {
+  test('is what each place adds, independent of the reviewers and the worth of the answers', () => {
     fc.assert(
       fc.property(
         anyDesign,

@@ -399,7 +399,7 @@ describe('two camps', () => {
     expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(false);
   });
 
-  test('of three and two are too small to be told from chance', () => {
+  test('of three and two are too small to be distinguished from chance', () => {
     expect(found(seatCodes(5), camps(seatCodes(5), 3))).toBe(false);
   });
 

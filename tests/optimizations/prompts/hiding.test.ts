@@ -103,7 +103,7 @@ describe('a run that is deleted', () => {
     }
   });
 
-  test('while it goes on is refused, and stays', async () => {
+  test('a run that is under way cannot be deleted', async () => {
     const person = await app.signUp();
     await give(app, person.userId, 50);
     const runId = await createRun(person);
@@ -125,18 +125,18 @@ describe('a run that is deleted', () => {
     });
   });
 
-  test('is told to the lists of other tabs, and so is its return', async () => {
+  test('deleting and restoring a run reach the lists of other tabs', async () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const rows: unknown[] = [];
     // What happened before may come once more, where the reader had not come to it yet.
-    const news = new Set(['OptimizationHidden', 'OptimizationRestored']);
+    const changes = new Set(['OptimizationHidden', 'OptimizationRestored']);
     const { hearing } = await nowListeningTo(app, {
       token: person.token,
       timeoutMs: 60_000,
       enough({ event, data }) {
         const type = String(data['type']);
-        if (event === 'fact' && news.has(type)) rows.push([type, data['entity'], data['patch']]);
+        if (event === 'fact' && changes.has(type)) rows.push([type, data['entity'], data['patch']]);
         return rows.length === 2;
       },
     });

@@ -24,7 +24,7 @@ const draft: Draft = {
   decision: 'Open on Sundays for a month.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'People walk by.', claim_ids: ['c1'] }] }],
-  next_steps: [{ text: 'Tell the regulars.', claim_ids: ['c1'] }],
+  next_steps: [{ text: 'Ask the regulars.', claim_ids: ['c1'] }],
   dissent: [],
   uncertainties: [],
 };

@@ -17,7 +17,7 @@ describe('scrubbing an answer', () => {
     ['Raise the price.\n— Claude', 'Raise the price.'],
     ['Based on my training data, prices rise.', 'Prices rise.'],
     ['Prices rise. My knowledge cutoff is 2025. Act now.', 'Prices rise. Act now.'],
-  ])('drops what tells who wrote "%s"', (text, rest) => {
+  ])('drops what says who wrote "%s"', (text, rest) => {
     expect(scrub(text)).toBe(rest);
   });
 

@@ -152,9 +152,10 @@ function patchesOf(events: readonly OptimizationEvent[], texts: Texts = textsOf)
   }));
 }
 
-const viewOf = (told: Script, texts: Texts = textsOf): RunView =>
-  viewsOf(told.events, texts).at(-1)!;
-const described = (told: Script, texts: Texts = textsOf) => describeRun(viewOf(told, texts), later);
+const viewOf = (script: Script, texts: Texts = textsOf): RunView =>
+  viewsOf(script.events, texts).at(-1)!;
+const described = (script: Script, texts: Texts = textsOf) =>
+  describeRun(viewOf(script, texts), later);
 
 /** Every stream of some worlds in which much goes wrong. */
 const streams = Array.from({ length: 40 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
@@ -337,8 +338,8 @@ describe('the steps that people see', () => {
     ],
     ['processing', 'synthesizing', 'Finishing', concluded()],
     ['completed', 'completed', 'Completed', closed()],
-  ])('%s, %s: %s', (status, step, words, told) => {
-    const run = described(told);
+  ])('%s, %s: %s', (status, step, words, script) => {
+    const run = described(script);
     expect(run.status).toBe(status);
     expect(run.evolution).toMatchObject({ current_step: step, step_details: words });
   });
@@ -346,8 +347,8 @@ describe('the steps that people see', () => {
   test('can be cancelled until the recommendation is being written', () => {
     const cancellable = [created(), started(), inClaims(), inReviews()];
     const late = [inSynthesis(), concluded(), closed(), inClaims().given(cancel)];
-    for (const told of cancellable) expect(described(told).evolution.can_cancel).toBe(true);
-    for (const told of late) expect(described(told).evolution.can_cancel).toBe(false);
+    for (const script of cancellable) expect(described(script).evolution.can_cancel).toBe(true);
+    for (const script of late) expect(described(script).evolution.can_cancel).toBe(false);
   });
 
   test('estimate the time that is left from what such a run usually takes', () => {
@@ -362,8 +363,8 @@ describe('the steps that people see', () => {
 });
 
 describe('the progress of a seat', () => {
-  const seat = (told: Script, code = 'S1') =>
-    described(told).models.find((one) => one.seat === code)!;
+  const seat = (script: Script, code = 'S1') =>
+    described(script).models.find((one) => one.seat === code)!;
 
   test('follows the stages', () => {
     expect(seat(started()).progress).toBe(0);
@@ -395,8 +396,8 @@ describe('the progress of a seat', () => {
   });
 
   test('is done for a seat that dropped out', () => {
-    const told = started().died(['opinion.S1'], 'billing');
-    expect(seat(told)).toMatchObject({
+    const script = started().died(['opinion.S1'], 'billing');
+    expect(seat(script)).toMatchObject({
       status: 'failed',
       progress: 100,
       reason: 'The provider account has a billing problem',
@@ -443,23 +444,23 @@ describe('the progress of a seat', () => {
         .answered(reviewsOf(allSeats.slice(1))),
     ],
     ['completed', null, closed()],
-  ] as const)('has the status %s and the reason %s', (status, reason, told) => {
-    expect(seat(told)).toMatchObject({ status, reason });
+  ] as const)('has the status %s and the reason %s', (status, reason, script) => {
+    expect(seat(script)).toMatchObject({ status, reason });
   });
 
   test('names a seat that was left out of the vote', () => {
-    const told = started()
+    const script = started()
       .answered(opinionsOf(allSeats), (slot) => opinion({ injectionFound: slot === 'opinion.S1' }))
       .answered(['claims.1'])
       .answered(reviewsOf(allSeats), (slot, state) => {
         if (!('order' in state)) throw new Error('not in the reviews');
         return reviewBy(state, slot.slice('review.'.length), { suspects: ['S1'] });
       });
-    expect(seat(told)).toMatchObject({
+    expect(seat(script)).toMatchObject({
       status: 'excluded',
       reason: 'Left out of the vote: its answer tried to instruct its reviewers (6 flagged it)',
     });
-    expect(described(told).evolution.bias?.uncertainty_factors).toContainEqual({
+    expect(described(script).evolution.bias?.uncertainty_factors).toContainEqual({
       kind: 'process',
       text: 'One answer was left out of the vote.',
     });
@@ -479,11 +480,11 @@ describe('what a run has cost so far', () => {
   });
 
   test('is a minimum when the run ends with calls under way, until they say what they cost', () => {
-    const told = started().given(begin('opinion.S1'), cancel);
-    expect(described(told).cost_is_minimum).toBe(true);
-    const stopped = told.given(fails('opinion.S1', 'aborted'));
+    const script = started().given(begin('opinion.S1'), cancel);
+    expect(described(script).cost_is_minimum).toBe(true);
+    const stopped = script.given(fails('opinion.S1', 'aborted'));
     expect(described(stopped).cost_is_minimum).toBe(true);
-    const priced = told.given(answers('opinion.S1', opinion()));
+    const priced = script.given(answers('opinion.S1', opinion()));
     expect(described(priced)).toMatchObject({ cost: 0.0015, cost_is_minimum: false });
   });
 });
@@ -502,8 +503,8 @@ describe('the credits of a run', () => {
         creditsVersion: 3,
       }),
     ],
-  ] as const)('%o', (credits, told) => {
-    expect(described(told).credits).toEqual({ price: 14, ...credits });
+  ] as const)('%o', (credits, script) => {
+    expect(described(script).credits).toEqual({ price: 14, ...credits });
   });
 });
 
@@ -523,19 +524,19 @@ describe('the result of a run', () => {
   });
 
   test('says when nobody verified it', () => {
-    const told = inSynthesis()
+    const script = inSynthesis()
       .answered(['draft.1'])
       .died(['verify.1.1', 'verify.1.2'])
       .given({ type: 'Close', captured: 14, refunded: 0, creditsVersion: 3 });
-    expect(described(told).result).toMatchObject({ heading: 'recommendation', verified: 'none' });
+    expect(described(script).result).toMatchObject({ heading: 'recommendation', verified: 'none' });
   });
 
   test('is the best single answer under that heading when no draft passed', () => {
-    const told = inSynthesis()
+    const script = inSynthesis()
       .given(deadline('synthesis', 'hard'))
       .given({ type: 'Close', captured: 14, refunded: 4, creditsVersion: 3 });
-    const best = viewOf(told).scores?.order[0] ?? '';
-    const run = described(told);
+    const best = viewOf(script).scores?.order[0] ?? '';
+    const run = described(script);
     expect(run.result).toMatchObject({
       heading: 'best_single_answer',
       decision: `${best} would raise the price once.`,
@@ -567,18 +568,18 @@ describe('the result of a run', () => {
       'The models of this strategy are not available.',
       created().given({ type: 'Start', now: noon, seatable: false }),
     ],
-  ])('is none, and the reason is told: %s', (words, told) => {
+  ])('is none, and the reason is given: %s', (words, script) => {
     const run = described(
-      told.given({ type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
+      script.given({ type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
     );
     expect(run).toMatchObject({ ended_because: words, result: null });
   });
 
   test('keeps the words of a fallback ledger, which stand in the answers', () => {
     const begun = inClaims().given(deadline('claims', 'hard'));
-    const told = begun.answered(reviewsOf(allSeats));
-    const claims = viewOf(told).ledger?.claims ?? {};
-    const bias = described(told).evolution.bias;
+    const script = begun.answered(reviewsOf(allSeats));
+    const claims = viewOf(script).ledger?.claims ?? {};
+    const bias = described(script).evolution.bias;
     expect(bias?.agreement_note).toBe('Not scored: no claim ledger');
     for (const { claim_id: id, text } of bias?.consensus_points ?? [])
       expect(text).toBe(

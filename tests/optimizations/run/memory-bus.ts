@@ -4,7 +4,7 @@ import { Problem } from '#services/platform/problem.ts';
 
 /**
  * Streams, jobs and commands in memory, with the promises of the real ones and every moment between
- * two of their steps open to others. What stands between two yields happens at once; whoever drives
+ * two of their steps open to others. What stands between two yields happens at once; the driver of
  * the generators decides what happens in between, and may never come back to one.
  */
 
@@ -114,7 +114,7 @@ const httpTries = 10;
 
 /**
  * One command as `execute` carries it out: decided on what the process remembers; a refusal or a
- * no-op only on a fresh row, after a look for the command's own earlier events; after a conflict, or
+ * no-op only on a fresh row, after it has searched for the command's own earlier events; after a conflict, or
  * when the reply was lost, from the start. Throws a Problem: the decider's, or 503 when it gives up.
  */
 export function* execute<State, Command, Event extends StoredEvent>(
@@ -202,7 +202,7 @@ export type Queue = {
   due(now: number): Job[];
   nextDue(): number | null;
   take(job: Job, worker: number): void;
-  /** Whoever says so: a worker that is thought dead ends a job that another has taken over. */
+  /** A worker that is thought dead ends a job that another has taken over. */
   complete(id: number): void;
   /** Only by the worker that holds it. */
   fail(id: number, worker: number, now: number): void;

@@ -45,9 +45,9 @@ import {
 } from './run-script.ts';
 import type { Script } from './run-script.ts';
 
-function refusal(told: Script, command: OptimizationCommand): Problem {
+function refusal(run: Script, command: OptimizationCommand): Problem {
   try {
-    told.when(command);
+    run.when(command);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
@@ -55,8 +55,8 @@ function refusal(told: Script, command: OptimizationCommand): Problem {
   throw new Error('The command was not refused');
 }
 
-function stageOf(told: Script): RunState['stage'] {
-  return told.state.stage;
+function stageOf(run: Script): RunState['stage'] {
+  return run.state.stage;
 }
 
 /** The outcome of a run that has concluded, with what it costs. */
@@ -72,9 +72,9 @@ const half = { kind: 'capture', capture: price, refund: price / 2 };
 
 describe('creating', () => {
   test('begins a draft', () => {
-    const told = created();
-    expect(typesOf(told.events)).toEqual(['OptimizationCreated']);
-    expect(stageOf(told)).toBe('draft');
+    const run = created();
+    expect(typesOf(run.events)).toEqual(['OptimizationCreated']);
+    expect(stageOf(run)).toBe('draft');
   });
 
   test('of a run that exists says nothing', () => {
@@ -130,16 +130,16 @@ describe('a draft', () => {
   });
 
   test('that is deleted is cancelled first', () => {
-    const told = created().given({ type: 'Hide', now: noon });
-    expect(typesOf(told.events)).toEqual([
+    const run = created().given({ type: 'Hide', now: noon });
+    expect(typesOf(run.events)).toEqual([
       'OptimizationCreated',
       'RunConcluded',
       'OptimizationCancelled',
       'OptimizationHidden',
     ]);
-    expect(told.when({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 })).toEqual([]);
-    expect(told.state).toMatchObject({ stage: 'closed', hiddenAt: noon, outcome: 'cancelled' });
-    expect(told.when({ type: 'Hide', now: noon })).toEqual([]);
+    expect(run.when({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 })).toEqual([]);
+    expect(run.state).toMatchObject({ stage: 'closed', hiddenAt: noon, outcome: 'cancelled' });
+    expect(run.when({ type: 'Hide', now: noon })).toEqual([]);
   });
 
   test('takes no call, no deadline, no closing', () => {
@@ -157,9 +157,9 @@ describe('a draft', () => {
 
 describe('starting again', () => {
   const stages = { started, inClaims, inReviews, inSynthesis, concluded, closed };
-  test.each(Object.entries(stages))('changes nothing: %s', (_name, told) => {
-    expect(told().when(start())).toEqual([]);
-    expect(told().when({ type: 'Start', now: noon, seatable: false })).toEqual([]);
+  test.each(Object.entries(stages))('changes nothing: %s', (_name, run) => {
+    expect(run().when(start())).toEqual([]);
+    expect(run().when({ type: 'Start', now: noon, seatable: false })).toEqual([]);
   });
 });
 
@@ -193,21 +193,21 @@ describe('beginning a call', () => {
   });
 
   test('after the third attempt was lost gives the slot up, and what follows from that', () => {
-    const told = started().given(
+    const run = started().given(
       begin('opinion.S1'),
       begin('opinion.S1', 2),
       begin('opinion.S1', 3),
     );
-    expect(told.when(begin('opinion.S1', 4))).toEqual([
+    expect(run.when(begin('opinion.S1', 4))).toEqual([
       { type: 'CallLost', data: { slot: 'opinion.S1', attempt: 3, final: true } },
     ]);
-    const last = told.answered(opinionsOf(allSeats.slice(1))).when(begin('opinion.S1', 4));
+    const last = run.answered(opinionsOf(allSeats.slice(1))).when(begin('opinion.S1', 4));
     expect(typesOf(last)).toEqual(['CallLost', 'OpinionsClosed']);
     expect(only(last, 'OpinionsClosed').data.missing).toEqual([{ seat: 'S1', why: 'lost' }]);
   });
 
   test('says nothing unless it is the next attempt of a slot that is waited for', () => {
-    const told = started().answered(['opinion.S1']).died(['opinion.S2']).given(begin('opinion.S3'));
+    const run = started().answered(['opinion.S1']).died(['opinion.S2']).given(begin('opinion.S3'));
     const nothing: Record<string, OptimizationCommand> = {
       'answered slot': begin('opinion.S1', 2),
       'dead slot': begin('opinion.S2', 2),
@@ -217,7 +217,7 @@ describe('beginning a call', () => {
       'a seat that is not at the table': begin('opinion.X9'),
     };
     for (const [name, command] of Object.entries(nothing))
-      expect({ [name]: told.when(command) }).toEqual({ [name]: [] });
+      expect({ [name]: run.when(command) }).toEqual({ [name]: [] });
     expect(inClaims().when(begin('opinion.S1', 2))).toEqual([]);
     expect(inClaims().when(begin('claims.2'))).toEqual([]);
     expect(inSynthesis().when(begin('verify.1.1'))).toEqual([]);
@@ -229,8 +229,8 @@ describe('beginning a call', () => {
 
 describe('an answer', () => {
   test('is recorded with its usage, cost and time', () => {
-    const told = started().given(begin('opinion.S1'));
-    expect(told.when(answers('opinion.S1', opinion()))).toEqual([
+    const run = started().given(begin('opinion.S1'));
+    expect(run.when(answers('opinion.S1', opinion()))).toEqual([
       {
         type: 'CallSucceeded',
         data: {
@@ -248,8 +248,8 @@ describe('an answer', () => {
   });
 
   test('of an attempt that was given up counts, as long as its slot is open', () => {
-    const told = started().given(begin('opinion.S1'), begin('opinion.S1', 2));
-    const won = told.given(answers('opinion.S1', opinion(), { attempt: 1 }));
+    const run = started().given(begin('opinion.S1'), begin('opinion.S1', 2));
+    const won = run.given(answers('opinion.S1', opinion(), { attempt: 1 }));
     expect(typesOf(won.events).at(-1)).toBe('CallSucceeded');
     const late = won.when(answers('opinion.S1', opinion({ confidence: 1 }), { attempt: 2 }));
     expect(late).toEqual([
@@ -267,8 +267,8 @@ describe('an answer', () => {
   });
 
   test('that comes twice is recorded once', () => {
-    const told = started().answered(['opinion.S1']);
-    expect(told.when(answers('opinion.S1', opinion()))).toEqual([]);
+    const run = started().answered(['opinion.S1']);
+    expect(run.when(answers('opinion.S1', opinion()))).toEqual([]);
   });
 
   test('after its slot, its stage or its run was closed records its cost, once', () => {
@@ -279,21 +279,21 @@ describe('an answer', () => {
     const closedStage = open
       .answered(opinionsOf(['R1', 'R2', 'I1', 'I2', 'S2', 'S3']))
       .given(deadline('opinions', 'hard'));
-    for (const told of [
+    for (const run of [
       closedStage,
       closedStage.answered(['claims.1']),
       open.given(cancel),
       open.given(cancel, { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
     ]) {
-      expect(typesOf(told.when(late))).toEqual(['CallCostRecorded']);
-      expect(told.given(late).when(late)).toEqual([]);
-      expect(typesOf(told.when(fails('opinion.S1', 'aborted')))).toEqual(['CallCostRecorded']);
+      expect(typesOf(run.when(late))).toEqual(['CallCostRecorded']);
+      expect(run.given(late).when(late)).toEqual([]);
+      expect(typesOf(run.when(fails('opinion.S1', 'aborted')))).toEqual(['CallCostRecorded']);
     }
   });
 
   test('of a call that was given up for good records its cost', () => {
-    const told = started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt)));
-    const events = told.when(answers('opinion.S1', opinion(), { attempt: 3 }));
+    const run = started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt)));
+    const events = run.when(answers('opinion.S1', opinion(), { attempt: 3 }));
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
     expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 3 });
   });
@@ -310,7 +310,7 @@ describe('an answer', () => {
 });
 
 describe('a failure', () => {
-  const told = started().given(begin('opinion.S1'));
+  const run = started().given(begin('opinion.S1'));
   const failedIn = (events: readonly OptimizationEvent[]) => only(events, 'CallFailed').data;
 
   /** Begins and fails a slot, each time when the last failure said, until it is given up. */
@@ -389,7 +389,7 @@ describe('a failure', () => {
 
   test('waits at least as long as the provider asks, and ends when that is beyond the deadline', () => {
     const limited = (retryAfterMs: number) =>
-      failedIn(told.when(fails('opinion.S1', 'rate_limited', { retryAfterMs })));
+      failedIn(run.when(fails('opinion.S1', 'rate_limited', { retryAfterMs })));
     expect(limited(20_000).retryAt).toBe(after(20_000));
     expect(Date.parse(limited(0).retryAt!)).toBeGreaterThanOrEqual(Date.parse(after(1000)));
     expect(limited(180_000)).toMatchObject({ final: true, retryAt: null });
@@ -399,7 +399,7 @@ describe('a failure', () => {
 
   test('is final when the next try would come after the hard deadline', () => {
     const late = { now: after(179_500) };
-    expect(failedIn(told.when(fails('opinion.S1', 'connection', late))).final).toBe(true);
+    expect(failedIn(run.when(fails('opinion.S1', 'connection', late))).final).toBe(true);
   });
 
   test.each([
@@ -430,13 +430,13 @@ describe('a failure', () => {
   });
 
   test('is tried again after the planned deadline when the stage was given more time', () => {
-    const failed = (now: string) => failedIn(told.when(fails('opinion.S1', 'timeout', { now })));
+    const failed = (now: string) => failedIn(run.when(fails('opinion.S1', 'timeout', { now })));
     expect(failed(after(210_000))).toMatchObject({ final: true });
     expect(failed(after(210_001))).toMatchObject({ final: false });
   });
 
   test('of an attempt that was given up records its cost only', () => {
-    const second = told.given(begin('opinion.S1', 2));
+    const second = run.given(begin('opinion.S1', 2));
     const events = second.when(fails('opinion.S1', 'unavailable', { attempt: 1 }));
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
     expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 1 });
@@ -445,9 +445,9 @@ describe('a failure', () => {
 
 describe('the opinions', () => {
   test('close when the last seat has answered', () => {
-    const told = started().answered(opinionsOf(allSeats.slice(0, 6)));
-    expect(stageOf(told)).toBe('opinions');
-    const events = told
+    const run = started().answered(opinionsOf(allSeats.slice(0, 6)));
+    expect(stageOf(run)).toBe('opinions');
+    const events = run
       .given(begin('opinion.I2'))
       .when(answers('opinion.I2', opinion(), { now: after(30_000) }));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'OpinionsClosed']);
@@ -470,11 +470,11 @@ describe('the opinions', () => {
   });
 
   test('close without the seats that died, which are named', () => {
-    const told = started()
+    const run = started()
       .died(['opinion.S1'], 'refusal')
       .died(['opinion.R1'], 'billing')
       .answered(opinionsOf(['S2', 'S3', 'R2', 'I1', 'I2']));
-    expect(only(told.events, 'OpinionsClosed').data).toMatchObject({
+    expect(only(run.events, 'OpinionsClosed').data).toMatchObject({
       reason: 'all',
       accepted: ['S2', 'S3', 'R2', 'I1', 'I2'],
       missing: [
@@ -503,12 +503,12 @@ describe('the opinions', () => {
   });
 
   test('without a quorum at the soft deadline close as soon as there is one', () => {
-    const told = started()
+    const run = started()
       .answered(opinionsOf(['S1', 'S2', 'S3', 'R1']))
       .given(deadline('opinions', 'soft'));
-    expect(typesOf(told.events).at(-1)).toBe('SoftPassed');
-    expect(told.when(deadline('opinions', 'soft'))).toEqual([]);
-    const closing = told.answered(['opinion.R2']);
+    expect(typesOf(run.events).at(-1)).toBe('SoftPassed');
+    expect(run.when(deadline('opinions', 'soft'))).toEqual([]);
+    const closing = run.answered(['opinion.R2']);
     expect(typesOf(closing.events).slice(-2)).toEqual(['CallSucceeded', 'OpinionsClosed']);
     expect(only(closing.events, 'OpinionsClosed').data.reason).toBe('quorum');
   });
@@ -563,8 +563,8 @@ describe('the opinions', () => {
 
   test('fail at once when no quorum can be reached any more, by families', () => {
     // Three of five would be enough, but they come from two families.
-    const told = started({ seats: sevenSeats.slice(0, 5) }).died(opinionsOf(['S3', 'R1']));
-    expect(ending(told.events)).toMatchObject({ outcome: 'failed', reason: 'quorum' });
+    const run = started({ seats: sevenSeats.slice(0, 5) }).died(opinionsOf(['S3', 'R1']));
+    expect(ending(run.events)).toMatchObject({ outcome: 'failed', reason: 'quorum' });
   });
 
   test('without a single answer release the whole hold', () => {
@@ -586,8 +586,8 @@ describe('the opinions', () => {
 
 describe('the claims', () => {
   test('are fixed by the first extractor', () => {
-    const told = inClaims().given(begin('claims.1'));
-    const events = told.when(answers('claims.1', ledgerOf(allSeats), { now: after(5000) }));
+    const run = inClaims().given(begin('claims.1'));
+    const events = run.when(answers('claims.1', ledgerOf(allSeats), { now: after(5000) }));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'ClaimsFixed']);
     expect(only(events, 'ClaimsFixed').data).toMatchObject({
       source: 'extractor',
@@ -596,15 +596,15 @@ describe('the claims', () => {
       reviewsHardAt: after(185_000),
       sealed: { ledger: 'sealed ledger' },
     });
-    expect(only(told.events, 'OpinionsClosed').data.accepted).toEqual(allSeats);
+    expect(only(run.events, 'OpinionsClosed').data.accepted).toEqual(allSeats);
     expect(only(events, 'CallSucceeded').data.outcome).toEqual(ledgerOf(allSeats));
   });
 
   test('are asked of the second extractor when the first gives up', () => {
-    const told = inClaims().died(['claims.1'], 'malformed');
-    expect(typesOf(told.events).at(-1)).toBe('CallFailed');
-    expect(owedSlots(told.state)).toEqual(['claims.2']);
-    const second = told.given(begin('claims.2'));
+    const run = inClaims().died(['claims.1'], 'malformed');
+    expect(typesOf(run.events).at(-1)).toBe('CallFailed');
+    expect(owedSlots(run.state)).toEqual(['claims.2']);
+    const second = run.given(begin('claims.2'));
     expect(only(second.events.slice(-1), 'CallStarted').data.model).toBe('extractor-two');
     expect(only(second.answered(['claims.2']).events, 'ClaimsFixed').data).toMatchObject({
       source: 'second_extractor',
@@ -613,12 +613,9 @@ describe('the claims', () => {
   });
 
   test('go unmerged and unscored into the reviews when the second gives up, too', () => {
-    const told = inClaims().died(['claims.1', 'claims.2'], 'malformed');
-    expect(typesOf(told.events).slice(-2)).toEqual(['CallFailed', 'ClaimsFixed']);
-    const { source, scored, claims, options, notes, sealed } = only(
-      told.events,
-      'ClaimsFixed',
-    ).data;
+    const run = inClaims().died(['claims.1', 'claims.2'], 'malformed');
+    expect(typesOf(run.events).slice(-2)).toEqual(['CallFailed', 'ClaimsFixed']);
+    const { source, scored, claims, options, notes, sealed } = only(run.events, 'ClaimsFixed').data;
     expect({ source, scored, notes, sealed }).toEqual({
       source: 'fallback',
       scored: false,
@@ -636,8 +633,8 @@ describe('the claims', () => {
       from: { index: 0 },
     });
     expect(options.flatMap(({ seats }) => seats).toSorted()).toEqual(allSeats.toSorted());
-    expect(stageOf(told)).toBe('reviews');
-    const scored1 = told.answered(owedSlots(told.state));
+    expect(stageOf(run)).toBe('reviews');
+    const scored1 = run.answered(owedSlots(run.state));
     expect(only(scored1.events, 'ScoresComputed').data.agreement).toMatchObject({
       score: null,
       whyNull: 'no_ledger',
@@ -653,20 +650,20 @@ describe('the claims', () => {
     const eight = Array.from({ length: 8 }, () => ({ importance: 3, flips: false }) as const);
     const many = opinion({ claims: eight });
     const begun = started();
-    const told = begun
+    const run = begun
       .answered(owedSlots(begun.state), () => many)
       .given(deadline('claims', 'hard'));
-    const { claims } = only(told.events, 'ClaimsFixed').data;
+    const { claims } = only(run.events, 'ClaimsFixed').data;
     expect(claims).toHaveLength(24);
     const perSeat = Map.groupBy(claims, (claim) => claim.from?.seat);
     for (const own of perSeat.values()) expect([3, 4]).toContain(own.length);
     expect(perSeat.size).toBe(7);
   });
 
-  test('are the fallback at the hard deadline, whoever is still at it', () => {
-    const told = inClaims().given(begin('claims.1'));
-    expect(typesOf(told.when(deadline('claims', 'hard')))).toEqual(['ClaimsFixed']);
-    const late = told.given(deadline('claims', 'hard'));
+  test('are the fallback at the hard deadline, even while a call is open', () => {
+    const run = inClaims().given(begin('claims.1'));
+    expect(typesOf(run.when(deadline('claims', 'hard')))).toEqual(['ClaimsFixed']);
+    const late = run.given(deadline('claims', 'hard'));
     expect(typesOf(late.when(answers('claims.1', ledgerOf(allSeats))))).toEqual([
       'CallCostRecorded',
     ]);
@@ -678,32 +675,32 @@ describe('the claims', () => {
   });
 
   test('survive lost extractors: the third lost attempt asks the second', () => {
-    const told = inClaims().given(
+    const run = inClaims().given(
       begin('claims.1'),
       begin('claims.1', 2),
       begin('claims.1', 3),
       begin('claims.1', 4),
     );
-    expect(typesOf(told.events).at(-1)).toBe('CallLost');
-    expect(owedSlots(told.state)).toEqual(['claims.2']);
+    expect(typesOf(run.events).at(-1)).toBe('CallLost');
+    expect(owedSlots(run.state)).toEqual(['claims.2']);
   });
 });
 
 describe('the reviews', () => {
   test('are owed by the accepted seats only', () => {
-    const told = started()
+    const run = started()
       .died(['opinion.S1'])
       .answered(opinionsOf(allSeats.slice(1)))
       .answered(['claims.1']);
-    expect(owedSlots(told.state)).toEqual(reviewsOf(allSeats.slice(1)));
-    expect(told.when(begin('review.S1'))).toEqual([]);
+    expect(owedSlots(run.state)).toEqual(reviewsOf(allSeats.slice(1)));
+    expect(run.when(begin('review.S1'))).toEqual([]);
   });
 
   test('close with the last one, and the scores stand in the same append', () => {
-    const told = inReviews().answered(reviewsOf(allSeats.slice(0, 6)));
-    const events = told
+    const run = inReviews().answered(reviewsOf(allSeats.slice(0, 6)));
+    const events = run
       .given(begin('review.I2'))
-      .when(answers('review.I2', usualAnswer(told.state, 'review.I2'), { now: after(40_000) }));
+      .when(answers('review.I2', usualAnswer(run.state, 'review.I2'), { now: after(40_000) }));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'ReviewsClosed', 'ScoresComputed']);
     expect(only(events, 'ReviewsClosed').data).toEqual({
       reason: 'all',
@@ -752,12 +749,12 @@ describe('the reviews', () => {
 
   test('count the quorum of reviewers from the accepted answers', () => {
     // Five answered, so three reviewers are enough.
-    const told = started()
+    const run = started()
       .died(opinionsOf(['S1', 'R2']))
       .answered(opinionsOf(['S2', 'S3', 'R1', 'I1', 'I2']))
       .answered(['claims.1'])
       .answered(reviewsOf(['S2', 'S3', 'R1']));
-    expect(typesOf(told.when(deadline('reviews', 'hard')))).toEqual([
+    expect(typesOf(run.when(deadline('reviews', 'hard')))).toEqual([
       'ReviewsClosed',
       'ScoresComputed',
     ]);
@@ -765,11 +762,11 @@ describe('the reviews', () => {
 
   test('need at least one reader of every answer', () => {
     // One review each: three reviewers are enough in number, but read three answers only.
-    const told = started({
+    const run = started({
       schedule: { ...schedule, reviewsPerSeat: 1 },
       seats: sevenSeats.slice(0, 5),
     });
-    const reviewing = told
+    const reviewing = run
       .answered(opinionsOf(['S1', 'S2', 'S3', 'R1', 'R2']))
       .answered(['claims.1'])
       .answered(reviewsOf(['S1', 'S2', 'S3', 'R1']));
@@ -790,19 +787,19 @@ describe('the reviews', () => {
   });
 
   test('fail at once when an answer has lost all its readers', () => {
-    const told = started({ schedule: { ...schedule, reviewsPerSeat: 1 } });
-    const reviewing = told.answered(owedSlots(told.state)).answered(['claims.1']);
+    const run = started({ schedule: { ...schedule, reviewsPerSeat: 1 } });
+    const reviewing = run.answered(owedSlots(run.state)).answered(['claims.1']);
     expect(ending(reviewing.died(['review.S1']).events)).toMatchObject({
       outcome: 'failed',
       reason: 'reviews',
     });
   });
 
-  test('go on without reviewers that died', () => {
-    const told = inReviews()
+  test('continue without reviewers that died', () => {
+    const run = inReviews()
       .died(reviewsOf(['S1', 'S2']), 'malformed')
       .answered(reviewsOf(['S3', 'R1', 'R2', 'I1', 'I2']));
-    const { reason, missing } = only(told.events, 'ReviewsClosed').data;
+    const { reason, missing } = only(run.events, 'ReviewsClosed').data;
     expect({ reason, missing }).toEqual({
       reason: 'all',
       missing: [
@@ -810,7 +807,7 @@ describe('the reviews', () => {
         { seat: 'S2', why: 'malformed' },
       ],
     });
-    const scores = only(told.events, 'ScoresComputed').data;
+    const scores = only(run.events, 'ScoresComputed').data;
     expect(scores.order).toHaveLength(7);
     expect(scores.uncertainty.map(({ ref }) => ref)).toContain('reviews_missing');
   });
@@ -820,25 +817,25 @@ describe('an answer that instructs its reviewers', () => {
   /** All seats review; `flaggedBy` of them suspect S1, in whose text code found something or not. */
   function reviewed(flaggedBy: number, found: boolean, seats: readonly string[] = allSeats) {
     const missing = allSeats.filter((code) => !seats.includes(code));
-    const told = started()
+    const run = started()
       .died(opinionsOf(missing))
       .answered(opinionsOf(seats), (slot) =>
         opinion({ injectionFound: found && slot === 'opinion.S1' }),
       )
       .answered(['claims.1']);
     const flagging = new Set(seats.filter((code) => code !== 'S1').slice(0, flaggedBy));
-    return told.answered(reviewsOf(seats), (slot, state) => {
+    return run.answered(reviewsOf(seats), (slot, state) => {
       const reviewer = slot.slice('review.'.length);
       if (!('order' in state)) throw new Error('not in the reviews');
       return reviewBy(state, reviewer, { suspects: flagging.has(reviewer) ? ['S1'] : [] });
     });
   }
-  const excluded = (told: Script) => only(told.events, 'ReviewsClosed').data.excluded;
+  const excluded = (run: Script) => only(run.events, 'ReviewsClosed').data.excluded;
 
   test('is left out when code found it and one reviewer flagged it', () => {
-    const told = reviewed(1, true);
-    expect(excluded(told)).toEqual({ seat: 'S1', why: 'injection', flags: 1 });
-    const scores = only(told.events, 'ScoresComputed').data;
+    const run = reviewed(1, true);
+    expect(excluded(run)).toEqual({ seat: 'S1', why: 'injection', flags: 1 });
+    const scores = only(run.events, 'ScoresComputed').data;
     expect(scores.order).not.toContain('S1');
     expect(scores.inputs).not.toContain('review.S1');
     expect(scores.uncertainty.map(({ ref }) => ref)).toContain('seat_excluded');
@@ -858,8 +855,8 @@ describe('an answer that instructs its reviewers', () => {
   });
 
   test('is left out, not missing: nothing is returned for it', () => {
-    const told = reviewed(1, true).answered(['draft.1', 'verify.1.1', 'verify.1.2']);
-    expect(ending(told.events)).toMatchObject({
+    const run = reviewed(1, true).answered(['draft.1', 'verify.1.1', 'verify.1.2']);
+    expect(ending(run.events)).toMatchObject({
       outcome: 'completed',
       missing: 0,
       settlement: { kind: 'capture', capture: price, refund: 0 },
@@ -868,10 +865,10 @@ describe('an answer that instructs its reviewers', () => {
 
   test('takes nobody else with it', () => {
     const begun = started();
-    const told = begun
+    const run = begun
       .answered(owedSlots(begun.state), () => opinion({ injectionFound: true }))
       .answered(['claims.1']);
-    const all = told.answered(reviewsOf(allSeats), (slot, state) => {
+    const all = run.answered(reviewsOf(allSeats), (slot, state) => {
       if (!('order' in state)) throw new Error('not in the reviews');
       const suspects = slot === 'review.I2' ? ['S1', 'S2'] : ['S2'];
       return reviewBy(state, slot.slice('review.'.length), { suspects });
@@ -883,12 +880,12 @@ describe('an answer that instructs its reviewers', () => {
 
 describe('the synthesis', () => {
   test('checks a draft in the append that records it, and then owes two verifiers', () => {
-    const told = inSynthesis().given(begin('draft.1'));
-    expect(only(told.events.slice(-1), 'CallStarted').data.model).toBe('writer-one');
-    const events = told.when(answers('draft.1', draft()));
+    const run = inSynthesis().given(begin('draft.1'));
+    expect(only(run.events.slice(-1), 'CallStarted').data.model).toBe('writer-one');
+    const events = run.when(answers('draft.1', draft()));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'DraftChecked']);
     expect(only(events, 'DraftChecked').data).toEqual({ round: 1, checks: passedChecks });
-    const verifying = told.given(answers('draft.1', draft()));
+    const verifying = run.given(answers('draft.1', draft()));
     expect(owedSlots(verifying.state)).toEqual(['verify.1.1', 'verify.1.2']);
     const models = verifying.given(begin('verify.1.1'), begin('verify.1.2')).events.slice(-2);
     expect(models.map((event) => event.type === 'CallStarted' && event.data.model)).toEqual([
@@ -898,8 +895,8 @@ describe('the synthesis', () => {
   });
 
   test('completes the run when both verifiers see no contradiction', () => {
-    const told = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
-    const events = told.when(answers('verify.1.2', verdict()));
+    const run = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
+    const events = run.when(answers('verify.1.2', verdict()));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'SynthesisJudged', 'RunConcluded']);
     expect(only(events, 'SynthesisJudged').data).toEqual({
       round: 1,
@@ -911,7 +908,7 @@ describe('the synthesis', () => {
       outcome: 'completed',
       heading: 'recommendation',
       reason: null,
-      bestSeat: only(told.events, 'ScoresComputed').data.order[0],
+      bestSeat: only(run.events, 'ScoresComputed').data.order[0],
       // Seven opinions, the ledger, seven reviews, the draft and its two readers.
       callsStarted: 18,
       missing: 0,
@@ -923,44 +920,44 @@ describe('the synthesis', () => {
     { dead: ['verify.1.1'], verified: 'one' },
     { dead: ['verify.1.1', 'verify.1.2'], verified: 'none' },
   ])('judges on the code checks when verifiers are dead: $verified', ({ dead, verified }) => {
-    const told = inSynthesis().answered(['draft.1']).died(dead, 'unknown_model');
-    const all = told.answered(owedSlots(told.state));
+    const run = inSynthesis().answered(['draft.1']).died(dead, 'unknown_model');
+    const all = run.answered(owedSlots(run.state));
     expect(only(all.events, 'SynthesisJudged').data).toMatchObject({ verdict: 'accept', verified });
     expect(ending(all.events)).toMatchObject({ outcome: 'completed', heading: 'recommendation' });
   });
 
   test('asks for a repair when code finds a fault, without asking any verifier', () => {
-    const told = inSynthesis().answered(['draft.1'], () => draft(failedChecks));
-    expect(typesOf(told.events).slice(-3)).toEqual([
+    const run = inSynthesis().answered(['draft.1'], () => draft(failedChecks));
+    expect(typesOf(run.events).slice(-3)).toEqual([
       'CallSucceeded',
       'DraftChecked',
       'SynthesisJudged',
     ]);
-    expect(only(told.events, 'SynthesisJudged').data).toEqual({
+    expect(only(run.events, 'SynthesisJudged').data).toEqual({
       round: 1,
       verdict: 'repair',
       verified: 'none',
       failed: ['consensus_coverage'],
     });
-    expect(owedSlots(told.state)).toEqual(['draft.2']);
-    expect(only(told.given(begin('draft.2')).events.slice(-1), 'CallStarted').data.model).toBe(
+    expect(owedSlots(run.state)).toEqual(['draft.2']);
+    expect(only(run.given(begin('draft.2')).events.slice(-1), 'CallStarted').data.model).toBe(
       'writer-one',
     );
   });
 
   test('asks for a repair when one verifier sees a contradiction', () => {
-    const told = inSynthesis()
+    const run = inSynthesis()
       .answered(['draft.1'])
       .answered(['verify.1.1'], () => verdict(true));
-    expect(typesOf(told.events).at(-1)).toBe('CallSucceeded');
-    const judged = told.answered(['verify.1.2']);
+    expect(typesOf(run.events).at(-1)).toBe('CallSucceeded');
+    const judged = run.answered(['verify.1.2']);
     expect(only(judged.events, 'SynthesisJudged').data).toEqual({
       round: 1,
       verdict: 'repair',
       verified: 'two',
       failed: ['contradicts_consensus'],
     });
-    const alone = told.died(['verify.1.2']);
+    const alone = run.died(['verify.1.2']);
     expect(only(alone.events, 'SynthesisJudged').data).toMatchObject({
       verdict: 'repair',
       verified: 'one',
@@ -968,12 +965,12 @@ describe('the synthesis', () => {
   });
 
   test('goes to the other synthesiser when the repair fails, with its own verifiers', () => {
-    const told = inSynthesis().answered(['draft.1', 'draft.2'], () => draft(failedChecks));
-    expect(told.events.at(-1)).toMatchObject({
+    const run = inSynthesis().answered(['draft.1', 'draft.2'], () => draft(failedChecks));
+    expect(run.events.at(-1)).toMatchObject({
       type: 'SynthesisJudged',
       data: { round: 2, verdict: 'other_synthesizer' },
     });
-    const third = told.given(begin('draft.3'));
+    const third = run.given(begin('draft.3'));
     expect(only(third.events.slice(-1), 'CallStarted').data.model).toBe('writer-two');
     const verifying = third.given(answers('draft.3', draft()));
     const models = verifying.given(begin('verify.3.1'), begin('verify.3.2')).events.slice(-2);
@@ -986,11 +983,11 @@ describe('the synthesis', () => {
   });
 
   test('goes to the other synthesiser at once when the first is dead, and lets it repair', () => {
-    const told = inSynthesis().died(['draft.1'], 'refusal');
-    expect(told.events.at(-1)).toMatchObject({
+    const run = inSynthesis().died(['draft.1'], 'refusal');
+    expect(run.events.at(-1)).toMatchObject({
       data: { round: 1, verdict: 'other_synthesizer', verified: 'none', failed: ['draft_refusal'] },
     });
-    const second = told.answered(['draft.2'], () => draft(failedChecks));
+    const second = run.answered(['draft.2'], () => draft(failedChecks));
     expect(second.events.at(-1)).toMatchObject({ data: { round: 2, verdict: 'repair' } });
     expect(only(second.given(begin('draft.3')).events.slice(-1), 'CallStarted').data.model).toBe(
       'writer-two',
@@ -998,16 +995,16 @@ describe('the synthesis', () => {
   });
 
   test('publishes the best single answer when the third draft fails', () => {
-    const told = inSynthesis().answered(['draft.1', 'draft.2', 'draft.3'], () =>
+    const run = inSynthesis().answered(['draft.1', 'draft.2', 'draft.3'], () =>
       draft(failedChecks),
     );
-    expect(typesOf(told.events).slice(-3)).toEqual([
+    expect(typesOf(run.events).slice(-3)).toEqual([
       'DraftChecked',
       'SynthesisJudged',
       'RunConcluded',
     ]);
-    expect(told.events.at(-2)).toMatchObject({ data: { round: 3, verdict: 'fallback' } });
-    expect(ending(told.events)).toMatchObject({
+    expect(run.events.at(-2)).toMatchObject({ data: { round: 3, verdict: 'fallback' } });
+    expect(ending(run.events)).toMatchObject({
       outcome: 'completed',
       heading: 'best_single_answer',
       reason: 'drafts_failed',
@@ -1035,9 +1032,9 @@ describe('the synthesis', () => {
       inSynthesis().answered(['draft.1']).given(begin('verify.1.1')),
       inSynthesis().answered(['draft.1'], () => draft(failedChecks)),
     ];
-    for (const told of waiting)
+    for (const run of waiting)
       for (const command of [deadline('synthesis', 'hard'), runDeadline]) {
-        const events = told.when(command);
+        const events = run.when(command);
         expect(typesOf(events)).toEqual(['SynthesisJudged', 'RunConcluded']);
         expect(ending(events)).toMatchObject({
           outcome: 'completed',
@@ -1066,11 +1063,11 @@ describe('the synthesis', () => {
 
 describe('cancelling', () => {
   test.each([
-    { stage: 'opinions', told: started().given(begin('opinion.S1')), calls: 1 },
-    { stage: 'claims', told: inClaims(), calls: 7 },
-    { stage: 'reviews', told: inReviews(), calls: 8 },
-  ])('in the $stage returns half', ({ told, calls }) => {
-    const events = told.when(cancel);
+    { stage: 'opinions', run: started().given(begin('opinion.S1')), calls: 1 },
+    { stage: 'claims', run: inClaims(), calls: 7 },
+    { stage: 'reviews', run: inReviews(), calls: 8 },
+  ])('in the $stage returns half', ({ run, calls }) => {
+    const events = run.when(cancel);
     expect(typesOf(events)).toEqual(['RunConcluded']);
     expect(ending(events)).toMatchObject({
       outcome: 'cancelled',
@@ -1085,20 +1082,20 @@ describe('cancelling', () => {
   });
 
   test('is too late once the recommendation is being written', () => {
-    for (const told of [inSynthesis(), inSynthesis().answered(['draft.1'])]) {
-      const problem = refusal(told, cancel);
+    for (const run of [inSynthesis(), inSynthesis().answered(['draft.1'])]) {
+      const problem = refusal(run, cancel);
       expect([problem.status, problem.code]).toEqual([409, 'finishing']);
     }
   });
 
   test('of an ended run names the outcome that won', () => {
     const failed = started().given(deadline('opinions', 'hard'));
-    for (const [told, outcome] of [
+    for (const [run, outcome] of [
       [concluded(), 'completed'],
       [closed(), 'completed'],
       [failed, 'failed'],
     ] as const) {
-      const problem = refusal(told, cancel);
+      const problem = refusal(run, cancel);
       expect([problem.status, problem.code]).toEqual([409, 'concluded']);
       expect(problem.extras.members).toMatchObject({ outcome });
     }
@@ -1109,8 +1106,8 @@ describe('cancelling', () => {
   });
 
   test('ends everything: nothing more is begun, closed or judged', () => {
-    const told = inReviews().given(begin('review.S1'), cancel);
-    expect(owedSlots(told.state)).toEqual([]);
+    const run = inReviews().given(begin('review.S1'), cancel);
+    expect(owedSlots(run.state)).toEqual([]);
     for (const command of [
       begin('review.S2'),
       begin('review.S1', 2),
@@ -1119,7 +1116,7 @@ describe('cancelling', () => {
       runDeadline,
       nudge,
     ])
-      expect(told.when(command)).toEqual([]);
+      expect(run.when(command)).toEqual([]);
   });
 });
 
@@ -1128,15 +1125,14 @@ describe("the run's own deadline", () => {
     ['opinions', started().given(begin('opinion.S1'))],
     ['claims', inClaims()],
     ['reviews', inReviews()],
-  ])('fails the run before the reviews have closed: %s', (_stage, told) => {
-    const events = told.when(runDeadline);
+  ])('fails the run before the reviews have closed: %s', (_stage, run) => {
+    const events = run.when(runDeadline);
     expect(typesOf(events)).toEqual(['RunConcluded']);
     expect(ending(events)).toMatchObject({ outcome: 'failed', reason: 'timeout' });
   });
 
   test('says nothing to a draft or an ended run', () => {
-    for (const told of [created(), concluded(), closed()])
-      expect(told.when(runDeadline)).toEqual([]);
+    for (const run of [created(), concluded(), closed()]) expect(run.when(runDeadline)).toEqual([]);
   });
 });
 
@@ -1149,14 +1145,14 @@ describe('settling', () => {
     ['OptimizationCancelled', inClaims().given(cancel)],
     ['OptimizationFailed', started().given(deadline('opinions', 'hard'))],
     ['OptimizationFailed', created().given({ type: 'Start', now: noon, seatable: false })],
-  ])("closes with the ledger's figures: %s", (type, told) => {
-    expect(stageOf(told)).toBe('settling');
-    expect(told.when(close)).toEqual([{ type, data: figures }]);
-    expect(told.given(close).when(close)).toEqual([]);
+  ])("closes with the ledger's figures: %s", (type, run) => {
+    expect(stageOf(run)).toBe('settling');
+    expect(run.when(close)).toEqual([{ type, data: figures }]);
+    expect(run.given(close).when(close)).toEqual([]);
   });
 
   test('does not come before the conclusion', () => {
-    for (const told of [created(), started(), inSynthesis()]) expect(told.when(close)).toEqual([]);
+    for (const run of [created(), started(), inSynthesis()]) expect(run.when(close)).toEqual([]);
   });
 });
 
@@ -1196,36 +1192,36 @@ describe('hiding', () => {
   });
 
   test('a run can be hidden at any time, and restored 25 times', () => {
-    let told = closed();
-    for (let times = 0; times < 25; times += 1) told = told.given(hide, restore);
-    const hidden = told.given(hide);
-    expect(typesOf(told.when(hide))).toEqual(['OptimizationHidden']);
+    let run = closed();
+    for (let times = 0; times < 25; times += 1) run = run.given(hide, restore);
+    const hidden = run.given(hide);
+    expect(typesOf(run.when(hide))).toEqual(['OptimizationHidden']);
     const problem = refusal(hidden, restore);
     expect([problem.status, problem.code]).toEqual([409, 'too-many-restores']);
     expect(hidden.when(hide)).toEqual([]);
   });
 
   test('has to wait until a run has closed', () => {
-    for (const told of [started(), inClaims(), inReviews(), inSynthesis(), concluded()]) {
-      const problem = refusal(told, hide);
+    for (const run of [started(), inClaims(), inReviews(), inSynthesis(), concluded()]) {
+      const problem = refusal(run, hide);
       expect([problem.status, problem.code]).toEqual([409, 'running']);
-      expect(told.when(restore)).toEqual([]);
+      expect(run.when(restore)).toEqual([]);
     }
   });
 
   test('keeps late costs coming', () => {
-    const told = started()
+    const run = started()
       .given(begin('opinion.S1'), cancel)
       .given({ type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }, hide);
-    expect(typesOf(told.when(answers('opinion.S1', opinion())))).toEqual(['CallCostRecorded']);
+    expect(typesOf(run.when(answers('opinion.S1', opinion())))).toEqual(['CallCostRecorded']);
   });
 });
 
 describe('renaming', () => {
   test.each(Object.entries({ created, started, inReviews, concluded, closed }))(
     'is possible at any time: %s',
-    (_name, told) => {
-      const before = told();
+    (_name, run) => {
+      const before = run();
       expect(before.when({ type: 'Rename', title: 'sealed again', same: false })).toEqual([
         { type: 'OptimizationRenamed', data: { sealed: { title: 'sealed again' } } },
       ]);
@@ -1237,16 +1233,16 @@ describe('renaming', () => {
 describe('a nudge', () => {
   test.each(
     Object.entries({ created, started, inClaims, inReviews, inSynthesis, concluded, closed }),
-  )('finds nothing that a decision has left undone: %s', (_name, told) => {
-    expect(told().when(nudge)).toEqual([]);
+  )('finds nothing that a decision has left undone: %s', (_name, run) => {
+    expect(run().when(nudge)).toEqual([]);
   });
 });
 
 describe('any decision', () => {
   test('is made on a state that has been through JSON, as a snapshot has', () => {
-    const told = inSynthesis().answered(['draft.1']);
-    const stored = script(JSON.parse(JSON.stringify(told.state)) as RunState);
+    const run = inSynthesis().answered(['draft.1']);
+    const stored = script(JSON.parse(JSON.stringify(run.state)) as RunState);
     for (const command of [begin('verify.1.1'), deadline('synthesis', 'hard'), nudge])
-      expect(stored.when(command)).toEqual(told.when(command));
+      expect(stored.when(command)).toEqual(run.when(command));
   });
 });

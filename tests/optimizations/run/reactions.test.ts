@@ -38,7 +38,7 @@ import type { Script } from './run-script.ts';
 import { runIdOf, streamOf } from '#services/optimizations/run/events.ts';
 
 /** The keys of the jobs that a command enqueues, without the run's id. */
-const keys = (told: Script, command: OptimizationCommand) => keysOf(jobsOf(told, command));
+const keys = (run: Script, command: OptimizationCommand) => keysOf(jobsOf(run, command));
 
 const tellings = { created, started, inClaims, inReviews, inSynthesis, concluded, closed };
 
@@ -89,10 +89,10 @@ describe('the jobs that a decision enqueues', () => {
   });
 
   test('of a failure that is tried again is the same call, later', () => {
-    const told = started().given(begin('opinion.S1'));
-    const { retryAt } = only(told.when(fails('opinion.S1', 'timeout')), 'CallFailed').data;
+    const run = started().given(begin('opinion.S1'));
+    const { retryAt } = only(run.when(fails('opinion.S1', 'timeout')), 'CallFailed').data;
     expect(retryAt).not.toBeNull();
-    expect(jobsOf(told, fails('opinion.S1', 'timeout'))).toEqual([
+    expect(jobsOf(run, fails('opinion.S1', 'timeout'))).toEqual([
       {
         task: 'call-model',
         payload: { runId, slot: 'opinion.S1' },
@@ -100,19 +100,19 @@ describe('the jobs that a decision enqueues', () => {
         runAt: retryAt,
       },
     ]);
-    expect(keys(told, fails('opinion.S1', 'refusal'))).toEqual([]);
+    expect(keys(run, fails('opinion.S1', 'refusal'))).toEqual([]);
   });
 
   test('of the last opinion are the extractor and its deadline', () => {
-    const told = started()
+    const run = started()
       .answered(opinionsOf(allSeats.slice(0, 6)))
       .given(begin('opinion.I2'));
-    expect(keys(told, answers('opinion.I2', opinion()))).toEqual(['claims.1', 'claims:hard']);
+    expect(keys(run, answers('opinion.I2', opinion()))).toEqual(['claims.1', 'claims:hard']);
   });
 
   test('of an opinion between others are none', () => {
-    const told = started().given(begin('opinion.S1'));
-    expect(keys(told, answers('opinion.S1', opinion()))).toEqual([]);
+    const run = started().given(begin('opinion.S1'));
+    expect(keys(run, answers('opinion.S1', opinion()))).toEqual([]);
   });
 
   test('of a soft deadline without a quorum are none', () => {
@@ -120,10 +120,10 @@ describe('the jobs that a decision enqueues', () => {
   });
 
   test('of the ledger are all reviews and their deadlines', () => {
-    const told = inClaims().given(begin('claims.1'));
+    const run = inClaims().given(begin('claims.1'));
     const expected = [...reviewsOf(allSeats), 'reviews:soft', 'reviews:hard'];
-    expect(keys(told, answers('claims.1', ledgerOf(allSeats)))).toEqual(expected);
-    expect(keys(told, deadline('claims', 'hard'))).toEqual(expected);
+    expect(keys(run, answers('claims.1', ledgerOf(allSeats)))).toEqual(expected);
+    expect(keys(run, deadline('claims', 'hard'))).toEqual(expected);
   });
 
   test('of a dead first extractor is the second, of a dead second the reviews', () => {
@@ -140,26 +140,26 @@ describe('the jobs that a decision enqueues', () => {
   });
 
   test('of the last review are the draft and its deadline', () => {
-    const told = inReviews()
+    const run = inReviews()
       .answered(reviewsOf(allSeats.slice(0, 6)))
       .given(begin('review.I2'));
-    expect(keys(told, answers('review.I2', usualAnswer(told.state, 'review.I2')))).toEqual([
+    expect(keys(run, answers('review.I2', usualAnswer(run.state, 'review.I2')))).toEqual([
       'draft.1',
       'synthesis:hard',
     ]);
   });
 
   test('of a draft are its verifiers, or the next draft when code found a fault', () => {
-    const told = inSynthesis().given(begin('draft.1'));
-    expect(keys(told, answers('draft.1', draft()))).toEqual(['verify.1.1', 'verify.1.2']);
-    expect(keys(told, answers('draft.1', draft(failedChecks)))).toEqual(['draft.2']);
-    expect(keys(told, fails('draft.1', 'refusal'))).toEqual(['draft.2']);
+    const run = inSynthesis().given(begin('draft.1'));
+    expect(keys(run, answers('draft.1', draft()))).toEqual(['verify.1.1', 'verify.1.2']);
+    expect(keys(run, answers('draft.1', draft(failedChecks)))).toEqual(['draft.2']);
+    expect(keys(run, fails('draft.1', 'refusal'))).toEqual(['draft.2']);
   });
 
   test('of the last verifier are the settlement, or the next draft', () => {
-    const told = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
-    expect(keys(told, answers('verify.1.2', verdict()))).toEqual(['settle']);
-    expect(keys(told, answers('verify.1.2', verdict(true)))).toEqual(['draft.2']);
+    const run = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
+    expect(keys(run, answers('verify.1.2', verdict()))).toEqual(['settle']);
+    expect(keys(run, answers('verify.1.2', verdict(true)))).toEqual(['draft.2']);
   });
 
   test('of any conclusion is the settlement and nothing else', () => {
@@ -177,12 +177,12 @@ describe('the jobs that a decision enqueues', () => {
     expect(keys(created(), { type: 'Start', now: noon, seatable: false })).toEqual(['settle']);
   });
 
-  test('of an ended run are one that tells its person, and nothing else, whatever still comes in', () => {
-    const told = started().given(begin('opinion.S1'), cancel);
-    expect(keys(told, answers('opinion.S1', opinion()))).toEqual([]);
+  test('of an ended run are the email to its user and nothing else, even for late answers', () => {
+    const run = started().given(begin('opinion.S1'), cancel);
+    expect(keys(run, answers('opinion.S1', opinion()))).toEqual([]);
     const close = { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 } as const;
-    expect(keys(told, close)).toEqual(['notify']);
-    expect(keys(told.given(close), close)).toEqual([]);
+    expect(keys(run, close)).toEqual(['notify']);
+    expect(keys(run.given(close), close)).toEqual([]);
     expect(keys(closed(), { type: 'Hide', now: noon })).toEqual(['forget']);
     expect(
       keys(closed().given({ type: 'Hide', now: noon }), { type: 'Restore', now: noon }),
@@ -203,8 +203,8 @@ describe('the jobs that a decision enqueues', () => {
   });
 
   test('have one key each', () => {
-    for (const told of Object.values(tellings)) {
-      const all = owedJobs(runId, told().state).map(({ key }) => key);
+    for (const run of Object.values(tellings)) {
+      const all = owedJobs(runId, run().state).map(({ key }) => key);
       expect(new Set(all).size).toBe(all.length);
     }
   });
@@ -214,8 +214,8 @@ describe('what a run owes', () => {
   test.each(Object.entries(tellings))(
     'is what its decisions enqueued and nothing has done yet: %s',
     (_name, telling) => {
-      const told = telling();
-      const owed = keysOf(owedJobs(runId, told.state));
+      const run = telling();
+      const owed = keysOf(owedJobs(runId, run.state));
       expect(owed).toEqual(
         {
           none: [],
@@ -226,7 +226,7 @@ describe('what a run owes', () => {
           synthesis: ['draft.1', 'synthesis:hard', 'deadline'],
           settling: ['settle'],
           closed: [],
-        }[told.state.stage],
+        }[run.state.stage],
       );
     },
   );
@@ -246,13 +246,13 @@ describe('what a run owes', () => {
   });
 
   test('leaves out a soft deadline that has passed', () => {
-    const told = started().given(deadline('opinions', 'soft'));
-    expect(keysOf(owedJobs(runId, told.state))).not.toContain('opinions:soft');
+    const run = started().given(deadline('opinions', 'soft'));
+    expect(keysOf(owedJobs(runId, run.state))).not.toContain('opinions:soft');
   });
 
   test('of a call under way is that call again: its job may be the one that went missing', () => {
-    const told = started().given(begin('opinion.S1'));
-    expect(keysOf(owedJobs(runId, told.state))).toContain('opinion.S1');
+    const run = started().given(begin('opinion.S1'));
+    expect(keysOf(owedJobs(runId, run.state))).toContain('opinion.S1');
   });
 });
 

@@ -23,7 +23,7 @@ import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { rubric, seed } from '#tests/optimizations/council/ballots.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 
-/** Runs told as commands, for tests of the decider: what was done, what is asked, what follows. */
+/** Runs written as commands, for tests of the decider: what was done, what is asked, what follows. */
 
 export const runId = 'opt_00000000000000000000000001';
 const userId = 'usr_00000000000000000000000001';
@@ -256,7 +256,7 @@ export function reviewBy(
   } = {},
 ): CallOutcome {
   const shown = reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
-  // Everybody ranks by one common order, so that the council agrees unless told otherwise.
+  // Everybody ranks by one common order, so that the council agrees unless something else is asked.
   const ranked = shown.toSorted((one, other) => (one < other ? -1 : 1));
   const best = parts.reversed === true ? ranked.toReversed() : ranked;
   const claims = 'ledger' in state ? state.ledger.claims : [];
@@ -318,11 +318,11 @@ export function script(
     when: (command) => decide(command, state),
     given: (...commands) => {
       const all = commands.reduce(
-        (told, command) => {
-          const decided = decide(command, told.state);
+        (done, command) => {
+          const decided = decide(command, done.state);
           return {
-            state: decided.reduce<RunState>(evolve, told.state),
-            events: [...told.events, ...decided],
+            state: decided.reduce<RunState>(evolve, done.state),
+            events: [...done.events, ...decided],
           };
         },
         { state, events: [...events] },
@@ -330,16 +330,16 @@ export function script(
       return script(all.state, all.events);
     },
     answered(slots, outcome) {
-      return slots.reduce<Script>((told, slot) => {
-        const attempt = nextAttempt(told.state, slot);
-        const found = (outcome ?? ((one, at) => usualAnswer(at, one)))(slot, told.state);
-        return told.given(begin(slot, attempt), answers(slot, found, { attempt }));
+      return slots.reduce<Script>((done, slot) => {
+        const attempt = nextAttempt(done.state, slot);
+        const found = (outcome ?? ((one, at) => usualAnswer(at, one)))(slot, done.state);
+        return done.given(begin(slot, attempt), answers(slot, found, { attempt }));
       }, this);
     },
     died(slots, failure = 'refusal') {
-      return slots.reduce<Script>((told, slot) => {
-        const attempt = nextAttempt(told.state, slot);
-        const failed = told.given(begin(slot, attempt), fails(slot, failure, { attempt }));
+      return slots.reduce<Script>((done, slot) => {
+        const attempt = nextAttempt(done.state, slot);
+        const failed = done.given(begin(slot, attempt), fails(slot, failure, { attempt }));
         return owedSlots(failed.state).includes(slot) ? failed.died([slot], failure) : failed;
       }, this);
     },
@@ -391,9 +391,9 @@ export function only<Type extends OptimizationEvent['type']>(
 }
 
 /** The jobs that a command's events enqueue, each with the state after its own event. */
-export function jobsOf(told: Script, command: OptimizationCommand): JobSpec[] {
-  let state = told.state;
-  return told.when(command).flatMap((event) => {
+export function jobsOf(done: Script, command: OptimizationCommand): JobSpec[] {
+  let state = done.state;
+  return done.when(command).flatMap((event) => {
     state = evolve(state, event);
     return reactions(event, streamOf(runId), state);
   });

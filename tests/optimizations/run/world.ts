@@ -44,7 +44,7 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 /**
  * A whole installation in memory: two people with credits, several runs each, API and worker
  * processes, models that answer, fail, refuse or hang. One seed decides who takes the next step and
- * what goes wrong: processes die between any two steps, workers are thought dead and go on, replies
+ * what goes wrong: processes die between any two steps, workers are thought dead and continue, replies
  * of the database get lost, clocks jump, people cancel. The deciders and the reactions are the real
  * ones; the tasks do what `tasks.ts`, `sweep.ts` and `routes.ts` do, step by step.
  */
@@ -119,7 +119,7 @@ type Process = {
   readonly id: number;
   readonly kind: 'api' | 'worker';
   alive: boolean;
-  /** Others see that it lives; without it its jobs are given to others while it goes on. */
+  /** Others see that it lives; without it its jobs are given to others while it continues. */
   lock: boolean;
   memory: Memory;
 };
