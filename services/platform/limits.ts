@@ -1,13 +1,13 @@
 /**
- * Every bound on what waits, repeats or grows, by subject. The unit is in the name.
+ * Limits that several slices use. The unit is in the name.
  */
 
 /** Requests (`http.ts`, `idempotency.ts`). */
 export const httpLimits = {
   bodyBytes: 100_000,
-  /** Arrays and objects inside one another. */
+  /** Depth of arrays and objects. */
   jsonDepth: 20,
-  /** Characters of an address with its query; a mail's link with both its tokens has some 1,500. */
+  /** Characters of an address with its query; a link in an email with both tokens has some 1,500. */
   addressLength: 4_000,
   /** Of all headers of a request, its first line included. */
   headerBytes: 16_384,
@@ -15,93 +15,93 @@ export const httpLimits = {
   headersMs: 10_000,
   receiveMs: 30_000,
   /**
-   * A connection without a request. Proxies keep theirs for up to two minutes and have to be the ones
-   * who end it, else they send a call into one that is just being closed.
+   * A connection without a request. Proxies keep theirs for up to two minutes and must be the ones to end
+   * it, else they send a request while we close.
    */
   keepAliveMs: 125_000,
   /**
-   * A connection on which nothing moves while an answer is made or sent: whoever asks and takes
-   * nothing would have us keep the answer for ever. Streams and sockets say something more often.
+   * A connection without progress during a response: a client that reads nothing would make us keep the
+   * response for ever. Streams and sockets send something more often.
    */
   silenceMs: 60_000,
-  /** How often connections are looked at that take too long. */
+  /** How often slow connections are checked. */
   slowCheckMs: 1_000,
-  /** For so long a browser need not ask again whether it may call from another origin. */
+  /** How long a browser may cache a preflight. */
   preflightSeconds: 600,
-  /** After so long a request is given up for dead, and its Idempotency-Key may be taken over. */
+  /** After this a request counts as dead, and its Idempotency-Key may be taken over. */
   requestSeconds: 30,
-  /** Idempotency-Keys that have expired and go when a new one comes. */
+  /** Expired Idempotency-Keys that a new one deletes. */
   expiredKeysPerKey: 10,
 } as const;
 
-/** What `GET /ready` calls ready, and how workers say that they live. */
+/** Readiness, and the heartbeat of workers. */
 export const healthLimits = {
   readerLagMs: 30_000,
-  /** Streams that its answer names as set aside. */
+  /** Set-aside streams that its response names. */
   namedStreams: 10,
   heartbeatEveryMs: 10_000,
   heartbeatStaleSeconds: 30,
-  /** So long a process that starts waits for a database that is away. */
+  /** How long a starting process waits for an unavailable database. */
   databaseUnavailableMs: 60_000,
 } as const;
 
-/** Payments: what the provider tells, and who looks after what it does not (`services/payments`). */
+/** Payments: webhook events and sweeps (`services/payments`). */
 export const purchaseLimits = {
-  /** Jobs at a time in each worker process; each may wait for the provider. */
+  /** Concurrent jobs of each worker process; each may wait for the provider. */
   slots: 4,
   pollMs: 1_000,
-  /** Of one delivery. */
+  /** Of one webhook event. */
   deliveryBytes: 262_144,
   /** The queue waits longer after each, about four days in all. */
   deliveryAttempts: 25,
-  /** So long a purchase is left to its person before the provider is asked about it. */
+  /** Age of an open purchase before the provider is asked about it. */
   sweepAfterMs: 600_000,
   /** Payments, and webhook events without a job, in one pass. */
   sweepAtOnce: 20,
-  /** Between two questions about one purchase: a quarter of its age, within these. */
+  /** Between two checks of one purchase: a quarter of its age, within these. */
   askAgainMs: 300_000,
   askAgainAtMostMs: 21_600_000,
-  /** Unfinished purchases of one person; the next one ends the oldest. */
+  /** Open purchases of one user; the next one ends the oldest. */
   openAtOnce: 10,
   /** How long a checkout can be paid; the provider allows from half an hour to a day. */
   checkoutMs: 3_600_000,
-  /** So long the provider is asked again for the same checkout, when its first answer was lost. */
+  /** How long the same checkout is requested again when the first response was lost. */
   resumeMs: 1_500_000,
-  /** A payment that another client makes itself never ends at the provider; with us it does. */
+  /** A payment intent never expires at the provider; here it does. */
   intentMs: 86_400_000,
-  /** A delivery's job is believed lost when the delivery was not worked for so long. */
+  /** A webhook event that was not processed for so long has lost its job. */
   jobMs: 120_000,
-  /** How often the provider is asked for deliveries that did not arrive, and from when on. */
+  /** How often missed webhook events are fetched, and how far back. */
   lookEveryMs: 300_000,
   lookBackMs: 3_600_000,
   firstPollBackMs: 86_400_000,
-  /** The provider lists events for thirty days, so none comes again after that. */
+  /** The provider lists events for thirty days only. */
   webhookEventKeptMs: 5_184_000_000,
-  /** Deliveries that go at a time. */
+  /** Webhook events that are deleted at a time. */
   purgePage: 1_000,
 } as const;
 
-/** Refunds and disputes: who looks after what nobody tells (`services/payments/refunds/tasks.ts`). */
+/** Sweeps of refunds and disputes. */
 export const refundLimits = {
-  /** So long a pending refund is left to its job and to the provider's news. */
+  /** Age of a pending refund before the sweep asks about it. */
   sweepAfterMs: 300_000,
   /** Refunds, and disputes, in one pass. */
   sweepAtOnce: 20,
-  /** Between two questions about one that is pending: a quarter of its age, within these. */
+  /** Between two checks of a pending one: a quarter of its age, within these. */
   askAgainMs: 300_000,
   askAgainAtMostMs: 21_600_000,
-  /** What was refunded may still fail; so long it is asked about, as often as an open dispute. */
+  /** A refund may still fail; for so long it is checked, as often as an open dispute. */
   mayFailMs: 2_592_000_000,
   dailyMs: 86_400_000,
-  /** After a failure nobody who was erased can ask for it again; so long and so often a worker does. */
+  /** An erased user cannot ask again after a failure; a worker does, so long and so often. */
   failedAgainMs: 259_200_000,
   failedTries: 5,
 } as const;
 
 /**
- * Rate limits by name: so many turns in so many seconds for one key. `RATE_LIMITS` overrides single
- * rows or switches all of them off. Those that guard money or passwords count in Postgres, over all
- * processes; the others in the memory of each, which allows its part of the limit (`perProcess`).
+ * Rate limits by name: calls per window of seconds for one key. `RATE_LIMITS` overrides single rows or
+ * switches all off. Limits that guard money or passwords count in Postgres, over all processes; the others
+ * in the memory of each process, which allows its part (`perProcess`).
  */
 export const rateLimits = {
   /** Address and account together. */
@@ -110,30 +110,30 @@ export const rateLimits = {
   'login-address': { production: [30, 60], local: [300, 60], store: 'postgres', isAudited: true },
   /** One account from anywhere: beyond it guesses take turns (`identity/slow-down.ts`). */
   'login-account': { production: [20, 900], local: [100, 900], store: 'postgres', isAudited: true },
-  /** Guesses from a browser that has had a session of the account; beyond it it is like any other. */
+  /** Guesses from a browser that has had a session of the account; beyond it, it counts like any other. */
   'login-device': { production: [10, 900], local: [30, 900], store: 'postgres', isAudited: true },
-  /** Passwords given by somebody who is signed in. */
+  /** Passwords given by signed-in users. */
   password: { production: [5, 60], local: [30, 60], store: 'postgres', isAudited: true },
   signup: { production: [3, 3_600], local: [100, 3_600], store: 'postgres', isAudited: true },
   /** Reset links that one address asks for, of one account: a stranger's tries take none of its owner's. */
   reset: { production: [3, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
   /** Sign-in and confirmation links, in the same way. */
   link: { production: [5, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
-  /** Changes of address to one mailbox; other mails to it are bounded by `identity/mailed-links.ts`. */
+  /** Changes of address to one mailbox; other emails to it are bounded by `identity/mailed-links.ts`. */
   'mail-account': {
     production: [20, 3_600],
     local: [300, 3_600],
     store: 'postgres',
     isAudited: true,
   },
-  /** Mails for a browser that has had a session of the account; others' requests count for none. */
+  /** Emails for a browser that has had a session of the account; others' requests count for none. */
   'mail-device': {
     production: [10, 3_600],
     local: [60, 3_600],
     store: 'postgres',
     isAudited: true,
   },
-  /** Mails that one address asks for, whatever the account. */
+  /** Emails that one address asks for, over all accounts. */
   'mail-address': {
     production: [20, 3_600],
     local: [300, 3_600],
@@ -146,13 +146,13 @@ export const rateLimits = {
   export: { production: [10, 3_600], local: [100, 3_600], store: 'postgres', isAudited: true },
   checkout: { production: [10, 3_600], local: [100, 3_600], store: 'postgres', isAudited: false },
   refunds: { production: [10, 3_600], local: [100, 3_600], store: 'postgres', isAudited: false },
-  /** Changes of a plan, visits to the provider's own pages, and purchases that one person gives up. */
+  /** Changes of a plan, visits to the provider's own pages, and purchases that one user gives up. */
   plan: { production: [20, 3_600], local: [200, 3_600], store: 'postgres', isAudited: false },
   portal: { production: [20, 3_600], local: [200, 3_600], store: 'postgres', isAudited: false },
   forget: { production: [60, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
-  /** Questions to the provider about a checkout; beyond it the answer is what is known, no refusal. */
+  /** Checks of a checkout at the provider; beyond it the known state is returned. */
   'checkout-state': { production: [60, 60], local: [600, 60], store: 'memory', isAudited: false },
-  /** Streams that one person opens, whether or not they stay, and those of one address. */
+  /** Streams that one user opens, and those of one address. */
   streams: { production: [120, 60], local: [1_200, 60], store: 'memory', isAudited: false },
   'streams-address': {
     production: [600, 60],
@@ -160,13 +160,13 @@ export const rateLimits = {
     store: 'memory',
     isAudited: false,
   },
-  /** What one person reads, several open pages of theirs included; streams have limits of their own. */
+  /** Reads of one user; streams have limits of their own. */
   reads: { production: [600, 60], local: [6_000, 60], store: 'memory', isAudited: false },
-  /** Questions that one person writes down; a run of them has a limit, and a price, of its own. */
+  /** Drafts of one user; runs have a limit, and a price, of their own. */
   drafts: { production: [60, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   /**
-   * Changes of runs that are there: each is an event of its run for good, or an answer that is kept
-   * for a day, and whoever reads the run reads them all.
+   * Changes of existing runs: each is an event for ever, or a response kept for a day, and every reader of
+   * the run reads them all.
    */
   'run-changes': {
     production: [180, 3_600],
@@ -174,7 +174,7 @@ export const rateLimits = {
     store: 'postgres',
     isAudited: false,
   },
-  /** Recipes that one person writes, changes or deletes. */
+  /** Recipes that one user writes, changes or deletes. */
   recipes: { production: [120, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   runs: { production: [20, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Everything of one address that is not under /api: pages, their files, the viewer of the description. */
@@ -185,7 +185,7 @@ export const rateLimits = {
   Record<
     string,
     {
-      /** Turns and the seconds that they last. */
+      /** Calls, and the window in seconds. */
       production: readonly [limit: number, windowSeconds: number];
       local: readonly [limit: number, windowSeconds: number];
       store: 'postgres' | 'memory';
@@ -196,7 +196,7 @@ export const rateLimits = {
 >;
 export type RateLimitName = keyof typeof rateLimits;
 
-/** What one process allows of a limit that all API processes share, each with its own counter. */
+/** One process's part of a limit that all API processes share. */
 export function perProcess(limit: number, apiProcesses: number): number {
   return Math.ceil(limit / apiProcesses);
 }

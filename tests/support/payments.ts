@@ -22,13 +22,13 @@ export type TestShop = TestApp & {
   toldOf: ReadonlySet<string>;
   /** Begins a checkout through the call. */
   checkout(person: Person, packageId: string): Promise<CheckoutReply>;
-  /** Begins a checkout, pays at the provider's page, and delivers the provider's webhook events. */
+  /** Begins a checkout, pays at the provider's page, and sends the provider's webhook events. */
   buy(person: Person, packageId: string): Promise<{ purchaseId: string; sessionId: string }>;
-  /** What waits at the provider goes to the webhook; then every job runs. */
+  /** Sends the provider's waiting webhook events; then every job runs. */
   deliver(how?: DeliverAll): Promise<void>;
   /** Runs the jobs of payments that are due, and those that they make, until none is left. */
   runJobs(dependencies?: PaymentDependencies): Promise<void>;
-  /** One delivery to the webhook as the provider would make it. */
+  /** Sends one webhook event, as the provider does. */
   post(body: string, signature: string | null): Promise<Response>;
 };
 

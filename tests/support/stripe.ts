@@ -9,9 +9,9 @@ export type TestStripe = ListeningFakeStripe & {
   /** What points the app at it. */
   env: { STRIPE_URL: string };
   webhookSecret: string;
-  /** What was delivered, and how it was answered by `receive`. */
+  /** Webhook events that were sent, with the status from `receive`. */
   received: { body: string; signature: string; status: number }[];
-  /** Takes deliveries from now on; until then they are answered 503. */
+  /** Handles webhook events from now on; until then they get 503. */
   receive(take: (body: string, signature: string) => Promise<number>): void;
 };
 

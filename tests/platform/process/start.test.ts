@@ -227,11 +227,11 @@ describe('the launcher', () => {
         let stderr = '';
         child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
         const [code] = (await once(child, 'close')) as [number];
-        return { code, installed: stderr.includes(npmMarker) };
+        return { code, hasInstalled: stderr.includes(npmMarker) };
       }),
     );
     expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
-    expect(outcomes.filter(({ installed }) => installed)).toHaveLength(1);
+    expect(outcomes.filter(({ hasInstalled }) => hasInstalled)).toHaveLength(1);
     expect(existsSync(join(folder, 'node_modules/.bin/node'))).toBe(true);
   });
 
