@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import type postgres from 'postgres';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { Audit } from '#services/platform/audit.ts';
@@ -274,48 +273,54 @@ function wholeSeconds(until: Date, now: Date): number {
 
 /** Whether a session is this person's, has not ended, and its account takes calls. */
 export async function sessionLives(
-  sql: postgres.Sql,
+  pool: Queryable,
   sessionId: string,
   userId: string,
   now: Date = new Date(),
 ): Promise<boolean> {
-  const rows = await sql`
-    select from sessions s join users u on u.id = s.user_id
-    where s.id = ${sessionId} and s.user_id = ${userId}
-      and s.revoked_at is null and s.expires_at > ${now} and u.erasing_at is null`;
-  return rows.length > 0;
+  const { rowCount } = await pool.query(
+    `select from sessions s join users u on u.id = s.user_id
+     where s.id = $1 and s.user_id = $2
+       and s.revoked_at is null and s.expires_at > $3 and u.erasing_at is null`,
+    [sessionId, userId, now],
+  );
+  return rowCount === 1;
 }
 
 /** Of these sessions the ones that have ended, or never were. */
 export async function endedSessions(
-  sql: postgres.Sql,
+  pool: Queryable,
   ids: readonly string[],
   now: Date = new Date(),
 ): Promise<readonly string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select wanted.id from unnest(${[...ids]}::text[]) as wanted (id)
-    where not exists (
-      select from sessions s join users u on u.id = s.user_id
-      where s.id = wanted.id and s.revoked_at is null and s.expires_at > ${now}
-        and u.erasing_at is null)`;
+  const { rows } = await pool.query<{ id: string }>(
+    `select wanted.id from unnest($1::text[]) as wanted (id)
+     where not exists (
+       select from sessions s join users u on u.id = s.user_id
+       where s.id = wanted.id and s.revoked_at is null and s.expires_at > $2
+         and u.erasing_at is null)`,
+    [ids, now],
+  );
   return rows.map(({ id }) => id);
 }
 
 /** The live sessions of a person, newest use first. */
 export async function listSessions(
-  sql: postgres.Sql,
+  pool: Queryable,
   userId: string,
   currentId: string | null,
   now: Date = new Date(),
 ): Promise<SessionRow[]> {
-  const rows = await sql<
-    (Pick<SessionRow, 'id' | 'device' | 'address' | 'method' | 'remembered'> &
-      Record<'created_at' | 'last_used_at' | 'expires_at', Date>)[]
-  >`
-    select id, device, address, method, remembered, created_at, last_used_at, expires_at
-    from sessions
-    where user_id = ${userId} and revoked_at is null and expires_at > ${now}
-    order by last_used_at desc, id desc`;
+  const { rows } = await pool.query<
+    Pick<SessionRow, 'id' | 'device' | 'address' | 'method' | 'remembered'> &
+      Record<'created_at' | 'last_used_at' | 'expires_at', Date>
+  >(
+    `select id, device, address, method, remembered, created_at, last_used_at, expires_at
+     from sessions
+     where user_id = $1 and revoked_at is null and expires_at > $2
+     order by last_used_at desc, id desc`,
+    [userId, now],
+  );
   return rows.map((row) => ({
     ...row,
     current: row.id === currentId,
@@ -346,14 +351,16 @@ export async function endSession(
  * a session, an old token is as good as the newest.
  */
 export async function sessionOfToken(
-  sql: postgres.Sql,
+  pool: Queryable,
   token: string,
   now: Date = new Date(),
 ): Promise<Session | null> {
-  const rows = await sql<Session[]>`
-    select s.id as "sessionId", s.user_id as "userId" from sessions s
-    join refresh_token t on t.session_id = s.id
-    where t.token_hash = ${hashOf(token)} and s.revoked_at is null and s.expires_at > ${now}`;
+  const { rows } = await pool.query<Session>(
+    `select s.id as "sessionId", s.user_id as "userId" from sessions s
+     join refresh_token t on t.session_id = s.id
+     where t.token_hash = $1 and s.revoked_at is null and s.expires_at > $2`,
+    [hashOf(token), now],
+  );
   return rows[0] ?? null;
 }
 

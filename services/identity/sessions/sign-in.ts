@@ -1,4 +1,3 @@
-import type postgres from 'postgres';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
@@ -17,14 +16,14 @@ import type { Account } from '#services/identity/accounts/users.ts';
  * @throws Problem 401 `wrong-credentials` when the password was changed or removed in between
  */
 export async function signIn(
-  dependencies: SignInDependencies & { sql: postgres.Sql },
+  dependencies: SignInDependencies,
   context: HttpContext,
   account: Account,
   how: { method: SessionMethod; remembered: boolean },
 ): Promise<SessionReply> {
-  const { pool, sql, publicUrl, clock } = dependencies;
+  const { pool, publicUrl, clock } = dependencies;
   const reply = await answerSignedIn(dependencies, context, account, how);
-  const current = await findUser(sql, account.id);
+  const current = await findUser(pool, account.id);
   if (current && changedAt(current) === changedAt(account)) return reply;
   const sessionId = context.get('sessionId');
   await endSession(pool, sessionId, account.id, 'password-changed', new Date(clock()));
