@@ -10,7 +10,7 @@ import { Problem } from '#services/platform/problem.ts';
 import { identityProblem } from './problems.ts';
 
 /**
- * Tokens by which other services call. They are opaque and stored as hashes, so whoever reads the
+ * Tokens by which other services call. They are opaque and stored as hashes, so a reader of the
  * table can use none of them, and shown once, when they are issued.
  *
  * A service's token and a person's have audiences of their own. A person's is a signed token that
@@ -41,7 +41,7 @@ export type ServiceToken = {
 
 export type NewServiceToken = Pick<ServiceToken, 'name' | 'scope' | 'dailyCap' | 'createdBy'>;
 
-/** `secret` is what the service sends; nobody can tell it again. */
+/** `secret` is what the service sends; it cannot be shown again. */
 export async function issueServiceToken(
   client: Queryable,
   { name, scope, dailyCap, createdBy }: NewServiceToken,

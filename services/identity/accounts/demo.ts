@@ -26,13 +26,13 @@ export async function prepareDemoAccount(options: {
   const { pool, sealer, ledger, dataDir } = options;
   const password = keptPassword(dataDir);
   const account = (await findUserByEmail(pool, demoEmail)) ?? (await createDemo(options, password));
-  // Nobody reads this mailbox, so its address counts as proved.
+  // Its mailbox does not exist, so its address counts as confirmed.
   const { rowCount: ready } = await pool.query(
     `update users set email_confirmed_at = coalesce(email_confirmed_at, now())
      where id = $1 and erasing_at is null`,
     [account.id],
   );
-  // Somebody tries how an account is deleted; the next start makes a new one.
+  // The account is being deleted; the next start makes a new one.
   if (ready === 0) return { email: demoEmail, password };
   await sealer.createDataKey('account', account.id, account.id);
   if (!(await verifyPassword(password, account.password_hash)))
@@ -51,7 +51,7 @@ export async function prepareDemoAccount(options: {
   return { email: demoEmail, password };
 }
 
-/** Several API processes may start at once: whoever comes second finds the account. */
+/** Several API processes may start at once: the second one finds the account. */
 async function createDemo({ pool }: { pool: pg.Pool }, password: string) {
   const passwordHash = await hashPassword(password);
   await createUser(pool, {

@@ -1,8 +1,8 @@
 import type { Queryable } from '#db/connect.ts';
 
 /**
- * Where a notice that a run has ended goes; null for whoever has not asked for one, has not shown
- * that the mailbox is theirs, or is being erased.
+ * Where a notice that a run has ended goes; null when the person has switched it off, has not confirmed
+ * the address, or is being erased.
  */
 export async function finishedRunAddress(pool: Queryable, userId: string): Promise<string | null> {
   const { rows } = await pool.query<{ email: string }>(
@@ -15,8 +15,8 @@ export async function finishedRunAddress(pool: Queryable, userId: string): Promi
 }
 
 /**
- * Where mails about money go, which nobody can switch off; null while nobody has shown that the mailbox
- * is theirs, and for whoever is being erased.
+ * Where mails about money go, which cannot be switched off; null until the address is confirmed, and
+ * while the account is being erased.
  */
 export async function provedAddress(pool: Queryable, userId: string): Promise<string | null> {
   const { rows } = await pool.query<{ email: string }>(

@@ -10,7 +10,7 @@ import { identityProblem } from '#services/identity/problems.ts';
 /**
  * Sessions. A session is a family of refresh tokens: opaque, 256 bits, in an HttpOnly cookie, stored
  * as hashes. Each is exchanged once for the next, so that a copy shows itself: when a token comes a
- * second time, one of two holders is a thief, nobody can tell which, and the whole family ends.
+ * second time, one of two holders is a thief, it is unknown which, and the whole family ends.
  *
  * The successor is the HMAC of the token under a salt that stands in the token's row. So the same
  * question gets the same answer without any token being stored: tabs that refresh at once, or a
@@ -97,7 +97,7 @@ export async function beginSession(
   return { sessionId, token, cookieSeconds: start.remembered ? length.absoluteSeconds : null };
 }
 
-/** A statement of its own: whoever comes last sees every session that was begun at the same time. */
+/** A statement of its own: the last of several sees every session begun at the same time. */
 async function endOldest(pool: Queryable, userId: string, now: Date): Promise<void> {
   await pool.query(
     `update sessions set revoked_at = $2, ended_reason = 'too-many'
@@ -172,7 +172,7 @@ type Family = {
   standing: 'newest' | 'parent-of-newest' | 'reused';
 };
 
-/** Locks the session of a token first and looks at the token afterwards, when nobody can change it. */
+/** Locks the session of a token before reading the token, so that it cannot change. */
 async function holdFamily(client: Queryable, presented: string, now: Date): Promise<Family | null> {
   const hash = hashOf(presented);
   const { rows: sessions } = await client.query<
@@ -364,7 +364,7 @@ export async function sessionOfToken(
   return rows[0] ?? null;
 }
 
-/** Ends the session of a cookie's token and tells which it was; null when it had ended. */
+/** Ends the session of a cookie's token and returns it; null when it had ended. */
 export async function endSessionOfToken(
   pool: Queryable,
   token: string,

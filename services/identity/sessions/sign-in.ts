@@ -9,9 +9,9 @@ import { changedAt, findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * Signs in whoever has proved who they are, as the account stood when they did. A password that is
+ * Signs in a person who has proved who they are, as the account stood when they did. A password that is
  * changed ends all sessions; one that was proved by the old password a moment before, and begins a
- * moment after, would be left out. So whoever begins a session looks once more, and ends it again.
+ * moment after, would be left out. So the account is read once more, and the session ended again.
  *
  * @throws Problem 401 `wrong-credentials` when the password was changed or removed in between
  */
