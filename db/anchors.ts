@@ -9,18 +9,17 @@ import type { ChainCheck } from './chain.ts';
 import type { Log } from '#services/platform/process/log.ts';
 
 /**
- * The daily anchor of the hash chains. A chain shows what was changed in it, but not
- * that all of it was written anew from some event on, or that its end was cut off. An anchor keeps
- * where each chain stood; the root of an anchor follows from the root before and its heads, and is
- * logged when it is made, so that whoever keeps the log can tell that the anchors are the same.
+ * The daily anchor of the hash chains. A chain shows a change inside it, but not a rewrite of all events
+ * from one on, nor a missing end. An anchor keeps the head of each chain. Its root follows from the
+ * previous root and its heads, and is logged, so that the log proves that the anchors are the same.
  */
 export type Anchor = {
   number: number;
-  /** The UTC day that it is the anchor of; null for one that was asked for in between. */
+  /** The UTC day of the anchor; null for an anchor that an operator made in between. */
   day: string | null;
   /** ISO 8601. */
   madeAt: string;
-  /** Streams that had changed since the anchor before. */
+  /** Streams that had changed since the previous anchor. */
   heads: number;
   root: string;
 };
@@ -44,10 +43,10 @@ export async function anchorDaily(dependencies: AnchorDependencies): Promise<Anc
   return makeAnchor(dependencies, day);
 }
 
-/** Makes one now, whatever the day has already. */
+/** Makes an anchor now, also when the day has one. */
 export async function anchorNow(dependencies: AnchorDependencies): Promise<Anchor> {
   const anchor = await makeAnchor(dependencies, null);
-  if (anchor === null) throw new Error('The anchor of no day cannot be there already');
+  if (anchor === null) throw new Error('An anchor without a day already exists');
   return anchor;
 }
 
@@ -57,14 +56,14 @@ async function makeAnchor(
 ): Promise<Anchor | null> {
   const { pool, log } = dependencies;
   const anchor = await inTransaction(pool, async (client) => {
-    // The first one reads the whole log. The timer of the connection's own limit is running already.
+    // The first anchor reads the whole log. The timer of the connection's limit already runs.
     await client.query('set local transaction_timeout = 0');
     await client.query(`set local transaction_timeout = '60min'`);
     await client.query('select pg_advisory_xact_lock($1)', [anchorLock]);
     if (day !== null && (await hasAnchorOf(client, day))) return null;
     return addAnchor(client, day, isoTime(dependencies));
   });
-  // At info, and not less: this is how the root leaves the database.
+  // At info: this is how the root leaves the database.
   if (anchor !== null)
     log.info(
       { position: anchor.number, count: anchor.heads, root: anchor.root },
@@ -82,7 +81,7 @@ async function hasAnchorOf(client: Queryable, day: string): Promise<boolean> {
   return rowCount !== 0;
 }
 
-/** Reads before it writes: a transaction that has written would hide from itself what came after. */
+/** Reads before it writes: a transaction that has written hides later events from itself. */
 async function addAnchor(
   client: pg.ClientBase,
   day: string | null,
@@ -128,9 +127,9 @@ type ChangedRow = { horizon: string } & (
 );
 
 /**
- * The heads of the streams that changed after the last anchor, below the oldest transaction that is
- * still open: whatever such a one appends has a higher transaction id and is left to the next anchor.
- * One statement, so that the horizon and the events are of one moment.
+ * The heads of the streams that changed after the last anchor, below the oldest open transaction. What
+ * that transaction appends has a higher transaction id and is left to the next anchor. One statement, so
+ * that the horizon and the events are of one moment.
  */
 async function readChanged(
   client: Queryable,
@@ -157,7 +156,7 @@ async function readChanged(
   return { horizon: BigInt(horizon), heads };
 }
 
-/** An event without a hash was not written by us; it is anchored as what cannot be reached. */
+/** We wrote no event without a hash; no chain can reach this one. */
 function headOf(row: { stream_id: string; version: string; hash: string | null }): AnchorHead {
   return {
     streamId: row.stream_id,
@@ -166,7 +165,7 @@ function headOf(row: { stream_id: string; version: string; hash: string | null }
   };
 }
 
-/** SHA-256 of the root before and, a line each, the heads in the order of their streams' names. */
+/** SHA-256 of the previous root and the heads, a line each, in the order of their streams' names. */
 function rootOf(previousRoot: string, heads: readonly AnchorHead[]): string {
   const digest = createHash('sha256').update(`${previousRoot}\n`);
   for (const { streamId, version, hash } of heads.toSorted(byStream))
@@ -178,7 +177,7 @@ function byStream(left: AnchorHead, right: AnchorHead): number {
   return left.streamId < right.streamId ? -1 : left.streamId > right.streamId ? 1 : 0;
 }
 
-/** Every anchor, oldest first, for whoever compares their roots with those in the log. */
+/** Every anchor, oldest first, to compare their roots with those in the log. */
 export async function readAnchors(client: Queryable): Promise<Anchor[]> {
   const { rows } = await client.query<Anchor>(
     `select number::float8, to_char(day, 'YYYY-MM-DD') as day,
@@ -190,53 +189,53 @@ export async function readAnchors(client: Queryable): Promise<Anchor[]> {
 
 // --- verifying ---
 
-/** The first link that does not hold: of a stream, or of the anchors among themselves. */
+/** The first broken link: of a stream, or between anchors. */
 export type BrokenLink = {
   /**
-   * `event`: the event does not follow from the one before it. `head`: the stream is whole, but it is
-   * not what was anchored, or it ends before. `root`: the anchor's own root does not follow from the
-   * root before and its heads.
+   * `event`: the event does not follow from the previous one. `head`: the stream is intact, but differs
+   * from its anchored head, or ends before it. `root`: the anchor's root does not follow from the previous
+   * root and its heads.
    */
   kind: 'event' | 'head' | 'root';
-  /** The anchor that shows it. */
+  /** The anchor that shows the break. */
   anchor: number;
-  /** Null when it is about the anchor itself. */
+  /** Null for a break of the anchor itself. */
   streamId: string | null;
   version: number | null;
-  /** What was anchored: the hash at that version, or the root as it follows from the heads. */
+  /** The anchored hash at that version, or the root that follows from the heads. */
   anchored: string;
-  /** What is there; null when nothing is. */
+  /** The hash or root found; null when there is none. */
   found: string | null;
 };
 
 export type AnchorCheck = {
   anchors: number;
   heads: number;
-  /** The newest one, to compare with what was logged. */
+  /** The newest anchor, to compare with the log. */
   last: Anchor | null;
-  /** The first one of each stream, in the order of the anchors that show them; at most `mostBroken`. */
+  /** The first break of each stream, in the order of the anchors; at most `mostBroken`. */
   broken: readonly BrokenLink[];
   /**
-   * What is not there as a whole. `anchors`: events are older than `unanchoredDays`, and there is no anchor
-   * at all. `root`: no anchor has the root that was asked for.
+   * What is missing altogether. `anchors`: events are older than `unanchoredDays`, and there is no anchor.
+   * `root`: no anchor has the given root.
    */
   missing: readonly ('anchors' | 'root')[];
 };
 
-/** A worker anchors once a day; one more, for a day on which none was up. */
+/** A worker anchors once a day; one more day, because no worker may have run. */
 const unanchoredDays = 2;
 
-/** After so many, which of them came first is no longer the question. */
+/** Beyond so many, single breaks no longer matter. */
 const mostBroken = 1_000;
 const headsPerPage = 1_000;
 
 /**
- * Checks that every stream, recomputed from its first event, still goes through every head that was
- * anchored of it, and that the anchors follow from each other. As of one moment and read-only. Whoever
- * may delete anchors may delete all of them, or the newest, and what is left follows from each other: so
- * there must be one, and the one of `root`, which somebody has kept elsewhere, must be among them.
+ * Checks that every stream, recomputed from its first event, still reaches each of its anchored heads, and
+ * that the anchors follow from each other. As of one moment and read-only. An attacker could delete all
+ * anchors, or the newest, and leave a consistent rest. So there must be one, and the anchor of `root`,
+ * which was kept elsewhere, must be among them.
  *
- * @param streamId the only stream to look at
+ * @param streamId the only stream to check
  * @param root 64 hex digits
  */
 export async function verifyAnchors(
@@ -246,7 +245,7 @@ export async function verifyAnchors(
   return inTransaction(
     pool,
     async (client) => {
-      // The timer of the connection's own limit is running already and has to be stopped first.
+      // The timer of the connection's limit already runs and has to be stopped first.
       await client.query('set local transaction_timeout = 0');
       await client.query(`set local transaction_timeout = '60min'`);
       const anchors = await readAnchors(client);
@@ -284,7 +283,7 @@ async function hasOldEvents(client: Queryable): Promise<boolean> {
 
 type RootRow = { number: number; previous_root: string; root: string };
 
-/** One anchor at a time: all heads of all days are more than one wants to hold at once. */
+/** One anchor at a time: the heads of all days would take too much memory. */
 async function brokenRoots(client: Queryable): Promise<BrokenLink[]> {
   const { rows } = await client.query<RootRow>(
     'select number::float8, previous_root, root from chain_anchor order by number',
@@ -359,7 +358,7 @@ async function readAnchored(
   return rows;
 }
 
-/** A stream as far as it has been recomputed. */
+/** A stream, recomputed up to here. */
 type Walk = {
   streamId: string;
   chain: ChainCheck;
@@ -376,7 +375,7 @@ async function startWalk(client: Queryable, streamId: string): Promise<Walk> {
   };
 }
 
-/** Goes on to an anchored head; null when it is reached. */
+/** Continues to an anchored head; null when it is reached. */
 async function walkTo(walk: Walk, head: AnchoredRow): Promise<BrokenLink | null> {
   if (!walk.chain.intact) return null;
   const { events } = await walk.read(walk.chain.version + 1, head.version);
@@ -397,14 +396,14 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What is missing in one line, for people. */
+/** One line for operators. */
 export function missingLine(what: AnchorCheck['missing'][number]): string {
   return what === 'root'
-    ? 'no anchor has the root that was asked for: anchors were taken away, or written anew'
+    ? 'no anchor has the root that was asked for: anchors were removed or rewritten'
     : `there is no anchor, though events are older than ${unanchoredDays} days: anchors were taken away, or no worker ran (credits anchor makes one)`;
 }
 
-/** The link in one line, for people. */
+/** One line for operators. */
 export function brokenLine({
   kind,
   anchor,

@@ -3,14 +3,14 @@ import type { Projection } from '#projections/engine/define.ts';
 import { usedEventTypes } from '#projections/engine/define.ts';
 
 /**
- * The one function that writes events, generated from the inline projections. It holds no rule of the
- * business: it appends what `execute` decided, entry by entry, and tells of each what became of it.
+ * The one function that writes events, generated from the inline projections. It holds no business rule:
+ * it appends what `execute` decided, entry by entry, and returns the outcome of each.
  *
- * One call is one transaction over up to 64 streams. A fault in one entry rolls back that entry alone,
- * while lock, commit, jobs and the wake-up of readers are paid once for all.
+ * One call is one transaction over up to 64 streams. An error in one entry rolls back that entry alone,
+ * while lock, commit, jobs and the wake-up of readers happen once for all.
  *
  * The name carries the hash of the text, so that processes of two versions can run side by side, each
- * with the projections that it knows.
+ * with its own projections.
  */
 export type AppendFunction = {
   name: string;
@@ -44,11 +44,10 @@ export function appendFunction(projections: readonly Projection[]): AppendFuncti
 
 /*
  * Every variable begins with append__, because `use_column` lets a column win over a variable of the
- * same name, and the projections' statements bring columns that nobody here knows.
+ * same name, and the projections' statements bring unknown columns.
  *
- * The planner's settings are those of a function whose every access is by key: its plans are made once
- * a session, often on tables that are still empty, and a scan that was right then would be kept when
- * they are full.
+ * The planner's settings suit access by key alone: plans are made once per session, often on empty tables,
+ * and a scan that was right then would stay when they are full.
  *
  * Rows are locked in the order of their ids, and new streams, which have no row to lock, are inserted
  * in that order too: two batches can wait for each other but not in a circle.

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { RecordedEvent } from './recorded-event.ts';
 
 /**
- * The hash chain of a stream: each event carries the hash of the one before it joined to itself, so
- * that a changed, missing or inserted event shows. It runs over what is stored, sealed text included,
- * and over nothing that a restore may change: no positions in the log, transaction ids or times of
- * the database. Erasing a key therefore leaves the chain whole.
+ * The hash chain of a stream: each event carries the hash of the previous hash and itself, so that a
+ * changed, missing or inserted event shows. It covers what is stored, sealed text included, and nothing
+ * that a restore may change: no positions in the log, transaction ids or times of the database. Erasing
+ * a key therefore leaves the chain intact.
  */
 export type ChainedEvent = {
   stream: string;
@@ -18,22 +18,22 @@ export type ChainedEvent = {
   metadata: Readonly<Record<string, unknown>>;
 };
 
-/** What the first event of a stream is joined to. */
+/** The previous hash of a stream's first event. */
 export const firstHash = '0'.repeat(64);
 
-/** SHA-256 of the hash before, 64 hex digits, and the canonical event; as 64 hex digits. */
+/** SHA-256 of the previous hash and the canonical event, as 64 hex digits. */
 export function chainHash(previousHash: string, event: ChainedEvent): string {
   return createHash('sha256').update(previousHash).update(canonicalJson(event)).digest('hex');
 }
 
 export type ChainCheck =
   | { intact: true; hash: string; version: number }
-  /** The first event that does not follow from what is before it. */
+  /** The first event that does not follow from the previous one. */
   | { intact: false; version: number; messageId: string };
 
 /**
- * Checks stored events of one stream in order, from the first one on, or on from an earlier check of
- * the same stream. Takes events as they are stored, before any upcasting.
+ * Checks stored events of one stream in order, from the first one, or from where an earlier check ended.
+ * Takes events as they are stored, before any upcasting.
  */
 export function verifyChain(
   events: Iterable<RecordedEvent>,
@@ -104,7 +104,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** What `<` compares strings by, and what `toSorted` does without a comparer, said aloud. */
+/** The order of `<`, made explicit. */
 function byCodeUnits(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

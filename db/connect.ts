@@ -9,20 +9,18 @@ export type ConnectionOptions = {
 
 export type PoolOptions = ConnectionOptions & {
   /**
-   * Hears of connections that were lost, idle or in use. Whoever was using one gets the error as
-   * well, by its query, so this is for the log.
+   * Reports lost connections, for the log. The query on such a connection fails with the same error.
    */
   onError: (error: Error) => void;
-  /** For migrations, which may build an index for minutes. Everything else keeps the limits. */
+  /** For migrations, which may build an index for minutes. */
   longTransactions?: boolean;
 };
 
-/** What runs a statement with parameters: a pool or one of its clients inside a transaction. */
+/** A pool, or one of its clients inside a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;
 
 /**
- * Bounds on one transaction. Nothing of ours needs more, and a transaction that was left open holds
- * back every reader of events until it ends.
+ * Bounds on one transaction: an open transaction holds back every reader of events until it ends.
  */
 const transactionLimits = { idleMs: 15_000, wholeMs: 60_000 };
 
@@ -43,17 +41,16 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
     connectionTimeoutMillis: connectTimeoutMs,
     types: parsers,
   });
-  // The pool listens to a client only while it is idle, and then repeats its error as one of its own.
-  // An error that nobody listens to would end the process, so both need a listener, and one of them
-  // speaks.
+  // The pool listens to a client only while it is idle, and then emits the client's error itself. An error
+  // without a listener would end the process, so both have one, and one of them reports.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', options.onError));
   return pool;
 }
 
 /**
- * What is wrong with a connection as the application's own: throws when it is not a session on a
- * primary, and returns a warning for each wall that is missing.
+ * Checks the application's own connection: throws when it is not a session on a primary, and returns a
+ * warning for each missing wall.
  */
 export async function checkAppConnection(connectionString: string): Promise<string[]> {
   const client = new pg.Client({
@@ -78,7 +75,7 @@ export async function checkAppConnection(connectionString: string): Promise<stri
   }
 }
 
-/** LISTEN needs a session of our own: behind a pooler in transaction mode the notice never comes. */
+/** Behind a pooler in transaction mode a notice never arrives. */
 async function hearsItself(client: pg.Client): Promise<boolean> {
   const channel = `sevenfold_check_${process.pid}`;
   const heard = new Promise<boolean>((resolve) => {
@@ -106,7 +103,7 @@ async function missingWalls(client: pg.Client): Promise<string[]> {
     : [];
 }
 
-/** The URL without its `options`, and ours joined to them: the driver would let the URL's win. */
+/** Joins the URL's `options` to ours: the driver would let the URL's win. */
 function target(
   connectionString: string,
   longTransactions: boolean,

@@ -3,16 +3,16 @@ import postgres from 'postgres';
 import { pause, type Wake } from './tail.ts';
 
 /**
- * The one LISTEN of a process. A commit rings with an empty payload; what happened is read from the
- * log. The driver listens again by itself after most lost connections, but gives up when the server
- * refuses the new one, and a connection that a middlebox dropped looks alive for ever. So the
- * listener rings itself, and starts afresh when it does not hear that.
+ * The one LISTEN of a process. A commit notifies with an empty payload; the events are read from the log.
+ * The driver listens again after most lost connections, but gives up when the server refuses the new one,
+ * and a connection that a middlebox dropped looks alive for ever. So the listener notifies itself, and
+ * reconnects when that notice does not arrive.
  */
 
 export type Listener = {
   /** Calls back at each commit, and whenever something may have been missed. */
   onWake: Wake;
-  /** Resolves when it has begun to listen for the first time. */
+  /** Resolves when it listens for the first time. */
   ready: Promise<void>;
   /** Ends the connection and all callbacks. */
   close: () => Promise<void>;
@@ -23,16 +23,16 @@ export type ListenOptions = {
   url: string;
   channel?: string;
   pingEveryMs?: number;
-  /** How long its own ring may take to come back. */
+  /** How long its own notice may take. */
   silenceMs?: number;
-  /** Told why it starts afresh; the poll of the readers carries them meanwhile. */
+  /** Gets the reason for a reconnect; readers poll meanwhile. */
   onReconnect?: (reason: unknown) => void;
 };
 
 const firstRetryMs = 100;
 const lastRetryMs = 5_000;
 
-/** Begins to listen, and goes on until it is closed, whatever happens to the database. */
+/** Listens until it is closed, also through restarts of the database. */
 export function startListening({
   url,
   channel = 'events',
@@ -43,14 +43,14 @@ export function startListening({
   const callbacks = new Set<() => void>();
   const closing = new AbortController();
   const ready = Promise.withResolvers<void>();
-  const ring = () => {
+  const notify = () => {
     for (const callback of callbacks) callback();
   };
 
   const keepListening = async () => {
     let retryMs = firstRetryMs;
     while (!closing.signal.aborted) {
-      const session = openSession(url, channel, silenceMs, ring);
+      const session = openSession(url, channel, silenceMs, notify);
       try {
         await session.listen();
         retryMs = firstRetryMs;
@@ -85,7 +85,7 @@ export function startListening({
   };
 }
 
-function openSession(url: string, channel: string, silenceMs: number, ring: () => void) {
+function openSession(url: string, channel: string, silenceMs: number, notify: () => void) {
   const sql = postgres(url, {
     max: 1,
     fetch_types: false,
@@ -99,13 +99,13 @@ function openSession(url: string, channel: string, silenceMs: number, ring: () =
   let heard: (() => void) | undefined;
 
   return {
-    // The driver calls `onlisten` again when it has reconnected: whatever rang meanwhile was missed.
+    // The driver calls `onlisten` again after a reconnect: notices in between were missed.
     listen: async () => {
       await within(
         silenceMs,
         sql.listen(echoChannel, () => heard?.()),
       );
-      await within(silenceMs, sql.listen(channel, ring, ring));
+      await within(silenceMs, sql.listen(channel, notify, notify));
     },
     ping: async () => {
       const echo = Promise.withResolvers<void>();
@@ -119,7 +119,7 @@ function openSession(url: string, channel: string, silenceMs: number, ring: () =
 async function within<Result>(ms: number, promise: Promise<Result>): Promise<Result> {
   const silence = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => silence.reject(new Error(`The listener heard nothing for ${ms} ms`)),
+    () => silence.reject(new Error(`The listener got no notice for ${ms} ms`)),
     ms,
   );
   try {

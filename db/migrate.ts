@@ -10,10 +10,9 @@ import { createPool } from './connect.ts';
 import { transact } from './transaction.ts';
 
 /**
- * Brings a database to what this version of the code expects: emmett's schema, the worker's, our
- * numbered migrations, the indexes and guards on the events, the read models' tables, the append
- * function, and who may do what. Run as the owner, before the application starts; a second run finds
- * nothing to do. Several at once wait for each other.
+ * Brings a database to what this version of the code expects: emmett's schema, the worker's, our numbered
+ * migrations, the indexes of the events, the read models' tables, the append function, and the rights. Run
+ * as the owner, before the application starts. A second run changes nothing; several at once take turns.
  */
 export type MigrateOptions = {
   ownerUrl: string;
@@ -26,13 +25,13 @@ export type MigrateOptions = {
 };
 
 export type MigrateResult = {
-  /** What `execute` calls. */
+  /** The append function. */
   functionName: string;
   /** Numbered migrations that were applied by this run. */
   applied: readonly string[];
   /**
-   * Inline read models whose table is new beside events that are there already, or was made by
-   * another definition: `projections rebuild` brings them up.
+   * Inline read models whose table is new although there are events, or has another definition:
+   * `projections rebuild` fills them.
    */
   toRebuild: readonly string[];
 };
@@ -42,7 +41,7 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
-/** Any number; session-wide, so that it outlives the transactions of the steps. */
+/** Any number; held by the session, over the transactions of all steps. */
 const migrateLock = 7_305_010;
 
 const migrationsFolder = join(import.meta.dirname, 'migrations');
@@ -60,7 +59,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     await client.query('select pg_advisory_lock($1)', [migrateLock]);
     return await migrateLocked(options, pool, client);
   } finally {
-    // Ends the session and with it the lock, also after a failure in the middle of a transaction.
+    // Ends the session and its lock, also in the middle of a transaction.
     client.release(true);
     await pool.end();
   }
@@ -107,6 +106,9 @@ function readMigrations(): Migration[] {
   });
 }
 
+const wayOut =
+  'set DATA_DIR to a new folder (or DATABASE_URL to an empty database), or run: npm run cli -- data reset';
+
 /** Before anything changes. @throws MigrationError when the database began with another migration */
 async function requireSameOrigin(
   client: pg.PoolClient,
@@ -119,7 +121,7 @@ async function requireSameOrigin(
   const { rows: applied } = await client.query<{ name: string }>('select name from migration');
   if (applied.length > 0 && !applied.some(({ name }) => name === migrations[0]?.name))
     throw new MigrationError(
-      'This database was not made by this version and cannot be brought up to it; set DATA_DIR to a new folder (or DATABASE_URL to an empty database), or run: npm run cli -- data reset',
+      `This database was not made by this version and cannot be brought up to it; ${wayOut}`,
     );
 }
 
@@ -139,7 +141,7 @@ async function applyMigrations(
   for (const { name, hash } of migrations)
     if (known.has(name) && known.get(name) !== hash)
       throw new MigrationError(
-        `Migration ${name} was edited after it had been applied; restore its text and add a new one`,
+        `Migration ${name} was edited after it had been applied; restore its text, or ${wayOut}`,
       );
   const unknown = [...known.keys()].filter(
     (name) => !migrations.some((file) => file.name === name),
@@ -159,8 +161,8 @@ async function applyMigrations(
 // --- the events ---
 
 /**
- * On every leaf of emmett's partitioned table: what readers page by, and the index that makes a
- * message id unique in its stream, which emmett does not.
+ * On every leaf of emmett's partitioned table: the indexes of the readers, and the one that makes a message
+ * id unique in its stream, which emmett lacks.
  */
 async function guardMessages(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ leaf: string }>(
@@ -181,11 +183,11 @@ async function guardMessages(client: pg.PoolClient): Promise<void> {
 async function createView(client: pg.PoolClient, { name, select }: View): Promise<void> {
   await client.query(
     `create or replace view ${name} with (security_invoker = true) as ${select};
-     grant select on ${name} to public`,
+      grant select on ${name} to public`,
   );
 }
 
-/** Creates the missing tables. Returns the names of inline ones that a rebuild has to fill. */
+/** Creates the missing tables. Returns the names of inline read models to rebuild. */
 async function createReadModels(
   client: pg.PoolClient,
   projections: readonly Projection[],
@@ -219,8 +221,8 @@ async function createReadModels(
 }
 
 /**
- * What a table was made and filled by. Rebuild records it anew when it has swapped the table, so that
- * a changed statement or column is noticed until then.
+ * The hash of the statements that create and fill a table. A rebuild stores it when it swaps the table, so
+ * a changed statement is noticed until then.
  */
 export function definitionOf(projection: Projection): string {
   const text = [projection.create('target'), projection.apply('target', 'events')].join('\n');
@@ -229,7 +231,7 @@ export function definitionOf(projection: Projection): string {
 
 // --- the append function ---
 
-/** Older versions stay callable for processes that still run them; two are enough for a deploy. */
+/** Processes of older versions still call theirs during a deploy. */
 const keptFunctions = 3;
 
 async function installAppendFunction(
@@ -241,7 +243,7 @@ async function installAppendFunction(
   if (rows.length === 0)
     await transact(client, async () => {
       await client.query(sql);
-      // Before the commit: a function is open to everyone when it is created, and this one writes.
+      // Before the commit: every role may call a new function, and this one writes.
       await client.query(`revoke all on function ${signature} from public`);
       await client.query(
         `create table if not exists append_function (
@@ -279,9 +281,9 @@ async function mayExecute(
   return rows[0]!.may;
 }
 
-// --- who may do what ---
+// --- rights ---
 
-/** Tables that the application only reads, or reads and adds to. It has every right on the others. */
+/** Tables that the application only reads, or also inserts into. On the others it has every right. */
 const guarded: Readonly<Record<string, string>> = {
   emt_messages: 'select',
   emt_streams: 'select',
@@ -298,12 +300,12 @@ const guarded: Readonly<Record<string, string>> = {
   erasure: 'select, insert',
 };
 
-/** emmett's bookkeeping for parts of it that are not used. */
+/** Tables of unused parts of emmett. */
 const closed = ['dmb_migrations', 'emt_processors', 'emt_projections'];
 
 /**
- * What an auditor reads beside the read models; no keys, no sessions, no passwords. What ties payments to
- * credits is among it, by ids alone: who a customer of the provider is stands elsewhere.
+ * What an auditor reads beside the read models: no keys, no sessions, no passwords. Payments and their
+ * credits are tied by ids alone: the identity of a provider's customer stands elsewhere.
  */
 const audited = [
   'emt_messages',
@@ -328,8 +330,8 @@ const audited = [
 ];
 
 /**
- * In one transaction, so that nobody ever sees a half-closed database. Only what differs is written:
- * granting takes locks that a running application would have to wait for.
+ * In one transaction, so that no session sees half of it. Only differences are written: a grant takes locks
+ * for which a running application would have to wait.
  */
 async function grantRights(client: pg.PoolClient, options: MigrateOptions): Promise<void> {
   const owner = await ownName(client);
@@ -359,13 +361,13 @@ async function grantRights(client: pg.PoolClient, options: MigrateOptions): Prom
   });
 }
 
-/** Beside a read model while it is rebuilt or verified (`projections/engine/copy.ts`). */
+/** Copies of a read model during a rebuild or a check (`projections/engine/copy.ts`). */
 const copyEndings = ['_next', '_check', '_check_touched'];
 
 function appRights({ name, isView }: Relation, projections: readonly Projection[]): string {
   const model = projections.find((each) => name === each.name);
-  // A copy belongs to the owner, until it takes the table's place or is dropped. To grant on it would
-  // also collide with the session that is still creating it.
+  // A copy belongs to the owner until it replaces the table or is dropped. A grant would also collide with
+  // the session that creates it.
   const isCopy = projections.some((each) =>
     copyEndings.some((ending) => name === `${each.name}${ending}`),
   );
@@ -414,8 +416,8 @@ async function tableGrants(
 }
 
 /**
- * The worker's tables have row-level security without a policy, which shuts out everyone but their
- * owner; a worker under another role would find no jobs and say nothing.
+ * The worker's tables have row-level security without a policy, which excludes all roles but the owner: a
+ * worker under another role would silently find no jobs.
  */
 async function workerRights(client: pg.PoolClient, role: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string; has_policy: boolean; granted: boolean }>(

@@ -5,18 +5,16 @@ import type { EventRow, RecordedEvent } from './recorded-event.ts';
 import { beginReading, inTransaction } from './transaction.ts';
 
 /**
- * Reading the log without gaps. Positions are handed out when an event is written and become
- * visible when its transaction commits, so a higher position can be seen before a lower one, and a
- * reader that remembers "the last position" loses events. Here a reader remembers the pair
- * (transaction id, position) and takes only events whose transaction id lies below the oldest
- * transaction that is still open: nothing can be added there any more.
+ * Reading the log without gaps. An event gets its position when it is written and becomes visible when its
+ * transaction commits. A higher position can be visible before a lower one, so a reader that remembers
+ * "the last position" loses events. Here a reader remembers the pair (transaction id, position) and takes
+ * only events below the oldest open transaction: nothing can be added there any more.
  *
- * The price is that any open write transaction hides what was committed after it began. Nobody
- * rings when such a transaction ends, so a reader that has unsafe events in sight looks again soon
- * instead of sleeping.
+ * The price is that an open write transaction hides everything committed after it began. Its end sends no
+ * notice, so a reader that knows of hidden events polls again soon.
  *
- * Every read here is a single statement, or a read-only transaction: neither has a transaction id,
- * so a reader never hides anything from another one.
+ * Every read here is a single statement or a read-only transaction. Neither has a transaction id, so a
+ * reader hides nothing from another one.
  */
 
 /** A place in the log: everything up to and including it has been read. Digits, as xid8 and bigint. */
@@ -28,19 +26,19 @@ export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
 /** The largest bigint: behind every event of a transaction. */
 export const lastPosition = '9223372036854775807';
 
-/** What one look at the log found, whichever way it was read. */
+/** The result of one read of the log. */
 export type ReadProgress = {
-  /** Where to go on. Beyond the last event when there was nothing more to read. */
+  /** Where to continue; after the last event when there was nothing more to read. */
   readonly cursor: Cursor;
-  /** Committed events lie after the cursor that an open transaction still hides. */
+  /** An open transaction still hides committed events after the cursor. */
   readonly unsafeInSight: boolean;
-  /** Every safe event has been read; false when the limit cut the page short. */
+  /** False when the limit cut the page short. */
   readonly caughtUp: boolean;
 };
 
 export type Page = ReadProgress & { readonly events: readonly RecordedEvent[] };
 
-/** A range of the log, without its events: for statements that read them where they are. */
+/** A range of the log, for statements that read its events in the database. */
 export type Range = ReadProgress & { readonly count: number };
 
 export type ReadOptions = {
@@ -50,14 +48,13 @@ export type ReadOptions = {
   types?: readonly string[];
 };
 
-/** Events a page, by default. At 5,000 a page takes some 50 ms and 10 MB. */
+/** Events per page. At 5,000 a page takes some 50 ms and 10 MB. */
 export const pageLimit = 5_000;
 
 /**
- * Reads the safe events after `cursor`, in the order (transaction id, position), which is also the
- * order inside each stream, and in the shape that the code of today reads. When it caught up, the
- * returned cursor lies at the end of everything safe, so that the next look does not go over events of
- * other types again.
+ * Reads the safe events after `cursor` in the order (transaction id, position), which is also the order
+ * inside each stream, and in today's shape. When it caught up, the returned cursor lies at the end of
+ * everything safe, so that the next read skips events of other types.
  */
 export async function readPage(
   client: Queryable,
@@ -75,7 +72,7 @@ export async function readPage(
   return { ...progressOf(cursor, rows[0], events.at(-1), events.length, limit), events };
 }
 
-/** Like `readPage`, but only says how far a page of `limit` events reaches and how many it holds. */
+/** Like `readPage`, but returns only the end of a page of `limit` events and their number. */
 export async function readRange(
   client: Queryable,
   cursor: Cursor,
@@ -104,11 +101,10 @@ export function compareCursors(left: Cursor, right: Cursor): number {
 }
 
 /**
- * Reads several things as of one moment, together with the place in the log that they stand for:
- * a reader that goes on from `cursor` misses nothing and may see again what is already in the
- * tables. The tables are locked against a swap before the snapshot is taken, because a table that
- * a rebuild put in place later would look empty to it. The transaction is read-only and REPEATABLE
- * READ; it has no id and hides nothing from other readers.
+ * Reads several things as of one moment, together with their place in the log. A reader that continues
+ * from `cursor` misses nothing and may see again what the tables already hold. The tables are locked
+ * against a swap before the snapshot, because a table that a rebuild swapped in later would look empty.
+ * The transaction is read-only and REPEATABLE READ; it has no id and hides nothing from other readers.
  */
 export async function readAsOfOneMoment<Result>(
   pool: Pool,
@@ -128,7 +124,7 @@ export async function readAsOfOneMoment<Result>(
   );
 }
 
-/** The end of everything that is safe to read now. */
+/** The end of the safe events. */
 export async function endOfLog(client: Queryable): Promise<Cursor> {
   const { rows } = await client.query<{ horizon: string }>(
     'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
@@ -137,8 +133,8 @@ export async function endOfLog(client: Queryable): Promise<Cursor> {
 }
 
 /**
- * Seconds since the oldest event after the cursor was written, whether it may be read already or is
- * still hidden by an open transaction; 0 when there is none. What readiness and alerts look at.
+ * Seconds since the oldest event after the cursor was written, hidden or not; 0 when there is none. Readiness
+ * and alerts use it.
  */
 export async function lagSeconds(client: Queryable, cursor: Cursor): Promise<number> {
   const { rows } = await client.query<{ seconds: number }>(
@@ -163,11 +159,10 @@ const wanted = '($4::text[] is null or m.message_type = any($4::text[]))';
 const safeAfterCursor = `${wanted} and m.transaction_id < header.xmin
       and (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)`;
 
-// One snapshot serves horizon and rows. The unsafe rows themselves are never read: a transaction
-// that stays open for an hour must not make every look carry an hour of events. Whether there are any
-// is asked with an order and a limit, not with EXISTS, which the planner answers by reading the whole
-// log as long as it does not know that there are hardly any; and without the cursor, which lies
-// before the horizon and would make the index begin there.
+// One snapshot serves horizon and rows. Hidden rows are never read: a transaction that stays open for an
+// hour must not make every read carry an hour of events. Whether there are any is asked with an order and a
+// limit: for EXISTS the planner may read the whole log. The cursor is left out, because it lies before the
+// horizon and would make the index begin there.
 const header = `with horizon as materialized (
     select pg_snapshot_xmin(pg_current_snapshot()) as xmin
   ), header as materialized (
@@ -212,7 +207,7 @@ function progressOf(
   count: number,
   limit: number,
 ): ReadProgress {
-  if (!row) throw new Error('The log answered without a horizon');
+  if (!row) throw new Error('The log returned no horizon');
   const caughtUp = count < limit;
   const reached = caughtUp ? justBefore(row.horizon) : last;
   return {

@@ -1,6 +1,6 @@
 /** One row of emmett's `emt_messages`: its columns, its shape in memory, and the shapes of old rows. */
 
-/** An event as plain JSON: texts sealed as they were written, and nothing validated. */
+/** An event as plain JSON: texts are sealed, and nothing is validated. */
 export type RecordedEvent = {
   readonly streamId: string;
   readonly streamPosition: number;
@@ -24,7 +24,7 @@ export type EventRow = {
   message_metadata: Record<string, unknown>;
 };
 
-/** Of `emt_messages m`, with numbers as digits whatever the driver makes of them. */
+/** Of `emt_messages m`, with numbers as digits for every driver. */
 export const eventColumns = `m.stream_id, m.stream_position::text, m.transaction_id::text,
     m.global_position::text, m.message_id, m.message_type, m.message_data, m.message_metadata`;
 
@@ -45,12 +45,12 @@ export function recordedEvent(row: EventRow): RecordedEvent {
 type Upcaster = (event: RecordedEvent) => RecordedEvent;
 
 /**
- * From a stored shape to the one of today, by event type; pure. A `schemaVersion` in the metadata says
- * which shape it is. Empty until a released shape has gained a field.
+ * From a stored shape to today's, by event type; pure. A `schemaVersion` in the metadata names the shape.
+ * Empty until a released shape has gained a field.
  */
 const upcasters: Readonly<Record<string, Upcaster>> = {};
 
-/** What readers and folds see of a stored event. Projection statements read the stored shape. */
+/** For readers and folds. Projection statements read the stored shape. */
 export function upcast(event: RecordedEvent): RecordedEvent {
   return upcasters[event.type]?.(event) ?? event;
 }

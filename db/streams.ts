@@ -6,8 +6,8 @@ import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
 /**
  * Streams: reading one, and the call that appends to many. The tables and `emt_append_to_stream` are
- * emmett's. Its `readStream` is not used, because it tells no transaction id and cannot read inside a
- * transaction that is open already; the statement here reads the same rows of the same table.
+ * emmett's. Its `readStream` returns no transaction id and cannot read inside an open transaction; the
+ * statement here reads the same rows of the same table.
  */
 export type StreamRange = {
   /** First and last position, inclusive, from 1. */
@@ -24,7 +24,7 @@ export type StreamEvents = {
 const activeEvents = `emt_messages m
     where partition = '${defaultPartition}' and is_archived = false`;
 
-/** The events of one stream in order, in the shape that the code of today reads. */
+/** The events of one stream in order, in today's shape. */
 export async function readStream(
   queryable: Queryable,
   streamId: string,
@@ -34,7 +34,7 @@ export async function readStream(
   return { ...stored, events: stored.events.map(upcast) };
 }
 
-/** The same as they are stored: for the hash chain, export and display. */
+/** The events as they are stored: for the hash chain, export and display. */
 export async function readStoredStream(
   queryable: Queryable,
   streamId: string,
@@ -50,7 +50,7 @@ export async function readStoredStream(
   return { events, version: events.at(-1)?.streamPosition ?? 0 };
 }
 
-/** The events with these message ids, by stream, in order: what a command left behind. */
+/** The events with these message ids, by stream, in order. */
 export async function findMessages(
   queryable: Queryable,
   wanted: readonly { streamId: string; messageIds: readonly string[] }[],
@@ -67,9 +67,9 @@ export async function findMessages(
   return rows.map(recordedEvent);
 }
 
-// --- what a command starts from ---
+// --- heads ---
 
-/** Where a stream stands, with the state that its snapshot holds. */
+/** The last position of a stream, and the state in its snapshot. */
 export type StreamHead = {
   streamId: string;
   /** 0 for a stream that does not exist. */
@@ -98,7 +98,7 @@ type HeadRow = {
   state: unknown;
 };
 
-/** One statement, so position and snapshot of a stream are of one moment. In the order asked for. */
+/** One statement, so position and snapshot of a stream are of one moment. In the given order. */
 export async function readHeads(
   queryable: Queryable,
   streamIds: readonly string[],
@@ -149,7 +149,7 @@ export type AppendedJob = {
   maxAttempts?: number;
 };
 
-/** What is to happen to one stream. A batch holds at most one entry of a stream. */
+/** An append to one stream. A batch holds at most one entry per stream. */
 export type AppendEntry = {
   streamId: string;
   /** The version that the events were decided on; 0 for a new stream. */
@@ -190,9 +190,8 @@ type OutcomeRow = {
 };
 
 /**
- * Appends every entry that can be appended, in one transaction, and says of each what became of it,
- * in the order given. When this rejects after the statement was sent, the whole batch may or may not
- * have happened.
+ * Appends every entry that can be appended, in one transaction, and returns their outcomes in the given
+ * order. When it rejects after the statement was sent, the whole batch may or may not have happened.
  */
 export async function appendCommands(
   pool: pg.Pool,
@@ -238,8 +237,8 @@ function outcomeOf(row: OutcomeRow | undefined): AppendOutcome {
 }
 
 /**
- * The unique constraints of streams and events, by their names on the partitions. A violation of one
- * means that somebody was faster, or that the command was here before; of any other, a fault.
+ * The unique constraints of streams and events, by their names on the partitions. A violation of one means
+ * that another command was faster, or that this one already happened; of any other, an error.
  */
 export async function conflictConstraints(queryable: Queryable): Promise<ReadonlySet<string>> {
   const { rows } = await queryable.query<{ name: string }>(

@@ -3,9 +3,9 @@ import type { Pool } from 'pg';
 import { type Cursor, type ReadProgress, type Page, pageLimit, readPage } from './reader.ts';
 
 /**
- * Following the log as it grows. A reader wakes when a commit rings, when a second has passed, and,
- * while committed events are still hidden by an open transaction, after 2, 4, … 32 ms: nobody rings
- * when that transaction ends.
+ * Following the log as it grows. A reader wakes at the notice of a commit and once a second. While an open
+ * transaction hides committed events it wakes after 2, 4, … 32 ms: the end of that transaction sends no
+ * notice.
  */
 
 /** Calls back whenever there may be something new. Returns the function that ends it. */
@@ -13,9 +13,9 @@ export type Wake = (callback: () => void) => () => void;
 
 export type FollowOptions = {
   wake: Wake;
-  /** Looks at least this often, whoever forgets to ring. */
+  /** Polls at least this often, in case a notice is lost. */
   pollMs?: number;
-  /** Ends the loop; a look under way is finished first. */
+  /** Ends the loop after the current read. */
   signal: AbortSignal;
 };
 
@@ -24,28 +24,28 @@ export type TailOptions = FollowOptions & {
   cursor: Cursor;
   /** Gets each page with events, one at a time, in order. A rejection ends the tail with it. */
   onPage: (page: Page) => Promise<void> | void;
-  /** Told of each failed read. The tail goes on from where it was, so nothing is lost by it. */
+  /** Reports a failed read. The tail continues where it was, so nothing is lost. */
   onError?: (error: unknown) => void;
   limit?: number;
   types?: readonly string[];
 };
 
 export const pollEveryMs = 1_000;
-const firstRelookMs = 2;
-const lastRelookMs = 32;
+const firstHiddenMs = 2;
+const lastHiddenMs = 32;
 const firstRetryMs = 50;
 const lastRetryMs = 2_000;
 
 /**
- * Reads every event after `cursor` exactly once and in order, until the signal aborts; resolves with
- * the cursor it reached. A lost connection is retried for ever; only `onPage` can make it reject.
+ * Reads every event after `cursor` exactly once and in order until the signal aborts; resolves with the
+ * cursor it reached. A lost connection is retried for ever; only `onPage` can make it reject.
  */
 export async function tail(options: TailOptions): Promise<Cursor> {
   const { pool, onPage, onError, limit = pageLimit, types } = options;
   let cursor = options.cursor;
   let retryMs = firstRetryMs;
 
-  const look = async (): Promise<ReadProgress> => {
+  const poll = async (): Promise<ReadProgress> => {
     let page: Page;
     try {
       page = await readPage(pool, cursor, types ? { limit, types } : { limit });
@@ -61,34 +61,34 @@ export async function tail(options: TailOptions): Promise<Cursor> {
     return page;
   };
 
-  await follow(look, options);
+  await follow(poll, options);
   return cursor;
 }
 
 /**
- * Calls `look` for as long as there is more, then waits as described above and calls it again, until
- * the signal aborts. A ring during a look means one more look. Rejects with what `look` rejects with.
+ * Calls `poll` while there is more, then waits as described above and calls it again, until the signal
+ * aborts. A notice during a poll means one more poll. Rejects with the error of `poll`.
  */
 export async function follow(
-  look: () => Promise<Pick<ReadProgress, 'caughtUp' | 'unsafeInSight'>>,
+  poll: () => Promise<Pick<ReadProgress, 'caughtUp' | 'unsafeInSight'>>,
   { wake, signal, pollMs = pollEveryMs }: FollowOptions,
 ): Promise<void> {
-  const bell = createBell(wake, signal);
-  let relookMs = firstRelookMs;
+  const notice = createNotice(wake, signal);
+  let hiddenMs = firstHiddenMs;
   try {
     while (!signal.aborted) {
-      bell.reset();
-      const { caughtUp, unsafeInSight } = await look();
+      notice.reset();
+      const { caughtUp, unsafeInSight } = await poll();
       if (!caughtUp) continue;
-      await bell.wait(unsafeInSight ? relookMs : pollMs);
-      relookMs = unsafeInSight ? Math.min(relookMs * 2, lastRelookMs) : firstRelookMs;
+      await notice.wait(unsafeInSight ? hiddenMs : pollMs);
+      hiddenMs = unsafeInSight ? Math.min(hiddenMs * 2, lastHiddenMs) : firstHiddenMs;
     }
   } finally {
-    bell.close();
+    notice.close();
   }
 }
 
-/** Waits, or returns at once when the signal has aborted or does so meanwhile. */
+/** Ends early when the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
@@ -97,34 +97,34 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Remembers a ring that came while nobody was waiting. */
-function createBell(wake: Wake, signal: AbortSignal) {
-  let rung = false;
-  let answer: (() => void) | undefined;
-  const ring = () => {
-    rung = true;
-    answer?.();
+/** Remembers a notice that came while the loop was not waiting. */
+function createNotice(wake: Wake, signal: AbortSignal) {
+  let isDue = false;
+  let wakeUp: (() => void) | undefined;
+  const notify = () => {
+    isDue = true;
+    wakeUp?.();
   };
-  const unsubscribe = wake(ring);
-  signal.addEventListener('abort', ring, { once: true });
+  const unsubscribe = wake(notify);
+  signal.addEventListener('abort', notify, { once: true });
   return {
     reset: () => {
-      rung = false;
+      isDue = false;
     },
     wait: (ms: number) => {
-      if (rung || signal.aborted) return Promise.resolve();
+      if (isDue || signal.aborted) return Promise.resolve();
       return new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
-        answer = () => {
+        wakeUp = () => {
           clearTimeout(timer);
-          answer = undefined;
+          wakeUp = undefined;
           resolve();
         };
       });
     },
     close: () => {
       unsubscribe();
-      signal.removeEventListener('abort', ring);
+      signal.removeEventListener('abort', notify);
     },
   };
 }

@@ -1,11 +1,11 @@
 import pg from 'pg';
 
-/** The statement that opens a transaction which reads as of one moment and has no id. */
+/** Opens a transaction that reads as of one moment and has no id. */
 export const beginReading = 'begin isolation level repeatable read, read only';
 
 /**
- * Runs `work` in one transaction on a client of its own and commits it. Rejects with the first
- * error; when that came from the commit itself, the transaction may have happened all the same.
+ * Runs `work` in one transaction on a client of its own and commits it. Rejects with the first error; after
+ * an error of the commit itself, the transaction may have happened.
  */
 export async function inTransaction<Result>(
   pool: pg.Pool,
@@ -18,13 +18,13 @@ export async function inTransaction<Result>(
     client.release();
     return result;
   } catch (error) {
-    // Whatever state it is in, closing it is the surest end of its transaction.
+    // In any state, closing the session ends its transaction.
     client.release(true);
     throw error;
   }
 }
 
-/** The same on a client that has further use, such as one that holds a session lock. */
+/** The same on a given client, such as one that holds a session lock. */
 export async function transact<Result>(
   client: pg.ClientBase,
   work: () => Promise<Result>,
@@ -36,14 +36,13 @@ export async function transact<Result>(
     await client.query('commit');
     return result;
   } catch (error) {
-    // Without a connection this fails too, and the server has rolled back by itself; the first
-    // error says more.
+    // Without a connection this fails too, and the server has rolled back; the first error says more.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }
 
-/** The same within a transaction that is open: an error undoes `work` alone. */
+/** The same within an open transaction: an error undoes `work` alone. */
 export async function nested<Result>(
   client: pg.ClientBase,
   work: () => Promise<Result>,
@@ -66,9 +65,8 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * Whether the same statement may well succeed later: the connection, the server, a lock or a
- * deadlock was the trouble, and not what the statement says. Errors that are not the driver's or
- * the network's are nobody's weather.
+ * Whether the same statement may succeed later: the connection, the server, a lock or a deadlock failed,
+ * and not the statement. Errors that are not the driver's or the network's are not transient.
  */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
@@ -77,7 +75,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 // Connection, transaction rollback, insufficient resources, lock not available, operator
-// intervention, system error; an idle or overlong transaction is a matter of its size.
+// intervention, system error. An idle or overlong transaction is not among them: its size is the cause.
 const passingStates = /^(08|40|53|55P03|57|58)/;
 const queryCanceled = '57014';
 const networkCodes = /^(E[A-Z]+|CONN[A-Z_]+)$/;

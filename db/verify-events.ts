@@ -7,16 +7,16 @@ import { beginReading, inTransaction } from './transaction.ts';
 import { eventColumns, recordedEvent } from './recorded-event.ts';
 import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
-/** Something that an append never writes. One stream may have several. */
+/** A state that no append writes. One stream may have several. */
 export type EventFault = {
   readonly streamId: string;
-  /** Position in the stream; 0 when it is about the stream as a whole. */
+  /** Position in the stream; 0 for the stream as a whole. */
   readonly streamPosition: number;
   readonly messageId: string | null;
   /**
-   * `chain`: the event is not what was written, or events before it are missing. `order`: readers get
-   * it before the event that it follows. `head`: the stream's row says another last position.
-   * `snapshot`: the state that commands start from belongs to another history.
+   * `chain`: the event was changed, or earlier events are missing. `order`: readers get it before its
+   * predecessor. `head`: the stream's row has another last position. `snapshot`: the snapshot belongs to
+   * another history.
    */
   readonly kind: 'chain' | 'order' | 'head' | 'snapshot';
 };
@@ -36,7 +36,7 @@ export type VerifyEventsOptions = {
   onProgress?: (events: number) => void;
 };
 
-/** After so many, where the fault lies is no longer a question of single events. */
+/** Beyond so many, single events no longer matter. */
 const mostFaults = 1_000;
 
 const pageEvents = 2_000;
@@ -44,9 +44,9 @@ const timeout = '60min';
 
 /**
  * Checks what was stored: every stream has the positions from 1 without a gap, its hash chain can be
- * recomputed, readers get it in its own order, and its row and its snapshot stand at its last event.
- * As of one moment and read-only, so it may run beside anything. Events are checked as they are
- * stored, sealed texts included: no key is needed, and an erased one makes no difference.
+ * recomputed, readers get it in order, and its row and its snapshot stand at its last event. As of one
+ * moment and read-only, so it may run at any time. Events are checked as they are stored, with sealed
+ * texts: no key is needed, and an erased key makes no difference.
  */
 export async function verifyEvents(
   pool: pg.Pool,
@@ -56,7 +56,7 @@ export async function verifyEvents(
   return inTransaction(
     pool,
     async (client) => {
-      // The timer of the connection's own limit is running already and has to be stopped first.
+      // The timer of the connection's limit already runs and has to be stopped first.
       await client.query(`set local transaction_timeout = 0`);
       await client.query(`set local transaction_timeout = '${timeout}'`);
       const faults = await findEmptyStreams(client, streamId ?? null);
@@ -86,13 +86,13 @@ export async function verifyEvents(
   );
 }
 
-/** A stream as far as it has been checked. */
+/** A stream, checked up to here. */
 type Checked = {
   streamId: string;
   head: StreamHead;
   chain: ChainCheck;
   last: RecordedEvent | undefined;
-  /** The hash of the event at which the snapshot stands. */
+  /** The hash of the snapshot's event. */
   hashAtSnapshot: string | undefined;
 };
 
@@ -106,7 +106,7 @@ function begin(head: StreamHead): Checked {
   };
 }
 
-/** Goes on with the next events of a stream. A chain that is broken is not followed any further. */
+/** Continues with the next events of a stream. A broken chain is not followed further. */
 function check(stream: Checked, events: readonly RecordedEvent[]): EventFault[] {
   const faults: EventFault[] = [];
   const snapshotAt = stream.head.snapshot?.version;
@@ -130,7 +130,7 @@ function faultsAtEnd({ streamId, head, chain, last, hashAtSnapshot }: Checked): 
   return faults;
 }
 
-/** A stream need not have a snapshot, but one that it has stands at one of its events. */
+/** A stream need not have a snapshot; an existing one stands at one of its events. */
 function isForeign(snapshot: Snapshot | null, hashAtSnapshot: string | undefined): boolean {
   return snapshot !== null && snapshot.hash !== hashAtSnapshot;
 }
@@ -140,7 +140,7 @@ function fault(event: RecordedEvent, kind: EventFault['kind']): EventFault {
   return { streamId, streamPosition, messageId, kind };
 }
 
-/** Streams that have a row or a snapshot and not one event, or events and no row. */
+/** Streams with a row or a snapshot but no event, or with events but no row. */
 async function findEmptyStreams(client: Queryable, streamId: string | null): Promise<EventFault[]> {
   const { rows } = await client.query<{ stream_id: string }>(
     `select stream_id from (

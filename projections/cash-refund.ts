@@ -4,8 +4,8 @@ import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
- * What was asked back in money, and what became of it as far as the ledger has been told. A refund that
- * has no end yet is looked for at the provider.
+ * Cash refunds and how they ended, as far as the ledger knows. The provider is asked about a refund
+ * without an end.
  */
 export const cashRefund = defineProjection<CreditEventType>({
   name: 'cash_refund',
@@ -34,14 +34,14 @@ export const cashRefund = defineProjection<CreditEventType>({
   create index ${table}_pending on ${table} (requested_at) where status = 'pending'`,
   apply: (table, events) => `merge into ${table} as refund
     using (
-      select told.refund_id, max(told.user_id) as user_id, max(told.lot_id) as lot_id,
-        max(told.credits) as credits, max(told.amount_minor) as amount_minor,
-        max(told.currency) as currency, max(told.reason) as reason,
-        max(told.requested_at) as requested_at,
-        (array_agg(told.status order by told.position desc))[1] as status,
-        (array_agg(told.ended_at order by told.position desc))[1] as ended_at,
-        (array_agg(told.provider_refund_id order by told.position desc)
-          filter (where told.provider_refund_id is not null))[1] as provider_refund_id
+      select noted.refund_id, max(noted.user_id) as user_id, max(noted.lot_id) as lot_id,
+        max(noted.credits) as credits, max(noted.amount_minor) as amount_minor,
+        max(noted.currency) as currency, max(noted.reason) as reason,
+        max(noted.requested_at) as requested_at,
+        (array_agg(noted.status order by noted.position desc))[1] as status,
+        (array_agg(noted.ended_at order by noted.position desc))[1] as ended_at,
+        (array_agg(noted.provider_refund_id order by noted.position desc)
+          filter (where noted.provider_refund_id is not null))[1] as provider_refund_id
       from (
         select e.message_data ->> 'refundId' as refund_id, substr(e.stream_id, 9) as user_id,
           e.stream_position as position, e.message_data ->> 'lotId' as lot_id,
@@ -56,8 +56,8 @@ export const cashRefund = defineProjection<CreditEventType>({
           (e.message_data ->> 'at')::timestamptz as ended_at,
           e.message_data ->> 'providerRefundId' as provider_refund_id
         from ${events} e
-      ) told
-      group by told.refund_id
+      ) noted
+      group by noted.refund_id
     ) as change on refund.refund_id = change.refund_id
     when matched then update set
       status = change.status,
@@ -91,7 +91,7 @@ const columns = `refund_id as "refundId", user_id as "userId", lot_id as "lotId"
   to_char(requested_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "requestedAt",
   to_char(ended_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt"`;
 
-/** One person's refunds, newest first. */
+/** One user's refunds, newest first. */
 export async function readRefunds(client: Queryable, userId: string): Promise<CashRefundRow[]> {
   const { rows } = await client.query<CashRefundRow>(
     `select ${columns} from cash_refund where user_id = $1
@@ -101,10 +101,10 @@ export async function readRefunds(client: Queryable, userId: string): Promise<Ca
   return rows;
 }
 
-/** Refunds a page, of those that were asked for before a moment and have no end. */
+/** Refunds a page. */
 const openPage = 100;
 
-/** Oldest first. */
+/** Refunds without an end that were requested before a moment, oldest first. */
 export async function openRefunds(client: Queryable, olderThan: Date): Promise<CashRefundRow[]> {
   const { rows } = await client.query<CashRefundRow>(
     `select ${columns} from cash_refund where status = 'pending' and requested_at < $1

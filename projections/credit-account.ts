@@ -56,7 +56,7 @@ export const creditAccountTable = defineProjection<CreditEventType>({
 
 export type AccountRow = AccountBalance & { version: number };
 
-/** The row, with the stream's version; zeros and version 0 for a person without any event. */
+/** The row, with the stream's version; zeros and version 0 for a user without events. */
 export async function readAccount(client: Queryable, userId: string): Promise<AccountRow> {
   const { rows } = await client.query<AccountRow>(
     `select ${balanceParts.map((part) => `${columnOf(part)}::float8 as "${part}"`).join(', ')},
@@ -72,7 +72,7 @@ export async function readBalance(client: Queryable, userId: string): Promise<Ba
   return balanceOf(await readAccount(client, userId));
 }
 
-/** Everyone who has ever had credits, a page after `after` in order of id. */
+/** The users with an account, in order of id, from `after` on. */
 export async function readAccountIds(
   client: Queryable,
   page: { after: string; limit: number },

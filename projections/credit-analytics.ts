@@ -4,13 +4,12 @@ import type { OptimizationEventType } from '#services/optimizations/run/events.t
 import { defineProjection } from './engine/define.ts';
 
 /**
- * What each seat of each run cost, and its share of what the run was charged: the captured credits
- * less the returned ones, shared over the seats that were called to an end, by their cost, by largest
- * remainder, so that the rows of a run sum to its charge. Where the cost of any of them is unknown,
- * they share equally, and where no seat got that far, all do.
+ * What each seat of each run cost, and its share of the run's charge (captured less returned credits).
+ * The seats whose calls ended share the charge by their cost, by largest remainder, so that the rows of a
+ * run sum to it. If one of these costs is unknown, they share equally; if no call ended, all seats do.
  *
- * A late answer may be priced after the run was closed; the shares are then computed again from the
- * costs as they are, so that they depend on the events alone and never on how they came in pages.
+ * A late answer may be priced after the run was closed. The shares are then computed again from all
+ * costs, so that they depend on the events alone and never on the pages.
  */
 export const creditAnalytics = defineProjection<OptimizationEventType>({
   name: 'credit_analytics',
@@ -47,7 +46,7 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
     cost_micros bigint not null,
     -- Calls of this seat that began and whose cost is not known.
     unpriced_calls integer not null check (unpriced_calls >= 0),
-    -- A call of this seat came to an end.
+    -- A call of this seat ended.
     closed boolean not null,
     outcome text check (outcome in ('completed', 'failed', 'cancelled')),
     -- What the whole run was charged, and this seat's share of it; null before the end.
@@ -206,7 +205,7 @@ export type Outcomes = {
   average: number | null;
 };
 
-/** How a person's runs have ended, over all time. */
+/** How a user's runs have ended, over all time. */
 export async function readOutcomes(client: Queryable, userId: string): Promise<Outcomes> {
   const { rows } = await client.query<Outcomes>(
     `select (count(*) filter (where run.outcome = 'completed'))::float8 as completed,

@@ -54,7 +54,7 @@ export const creditHistory = defineProjection<CreditEventType>({
     transaction_type text not null
       check (transaction_type in ('purchase', 'consumption', 'refund', 'bonus', 'other')),
     reason_code text not null,
-    -- A grant's reason, a debt's cause or what became of it, in one of our own words.
+    -- A grant's reason, a debt's cause or how it ended, as a code.
     detail text,
     amount bigint not null check (amount <> 0),
     balance_after bigint not null,
@@ -94,7 +94,6 @@ export const creditHistory = defineProjection<CreditEventType>({
     from line join start on start.user_id = line.user_id`,
 });
 
-/** A line as the statements of its readers select it. */
 export type HistoryRow = {
   id: string;
   transaction_type: TransactionType;
@@ -128,15 +127,15 @@ export const inquiryOfLine = `left join lateral (
 /** The code of a line `h` beside `inquiryOfLine`. */
 export const reasonOfLine = `case when question.is_inquiry then 'inquiry' else h.reason_code end`;
 
-/** What people call a package: the catalogue knows, and is handed in by whoever reads. */
+/** The name of a package; the caller has the catalogue. */
 export type PackageName = (packageId: string) => string;
 
 /** A line and what an operator wrote on it, still sealed under the account's key. */
 export type HistoryLine = { transaction: Transaction; sealedNote: string | null };
 
 /**
- * Newest first. `before` is the id of a line that the caller already has; one that is not in this
- * person's ledger has nothing before it.
+ * Newest first. `before` is the id of a line that the caller already has; an id that is not in this
+ * user's ledger has nothing before it.
  */
 export async function readHistory(
   client: Queryable,
@@ -182,7 +181,7 @@ export function transactionOf(row: HistoryRow, packageName: PackageName): Transa
   };
 }
 
-/** The line in words, composed when it is read: the ledger stores codes, no sentences. */
+/** The line in words; the ledger stores codes. */
 export function describe(
   line: {
     reason_code: ReasonCode;

@@ -41,7 +41,7 @@ export const creditLedgerView: View = {
 
 export type LedgerTransaction = { transactionId: string; event: string; postings: Posting[] };
 
-/** One person's transactions in order. */
+/** One user's transactions in order. */
 export async function readLedger(client: Queryable, userId: string): Promise<LedgerTransaction[]> {
   const { rows } = await client.query<{ id: string; event: string; postings: Posting[] }>(
     `select transaction_id as id, event,
@@ -54,7 +54,7 @@ export async function readLedger(client: Queryable, userId: string): Promise<Led
   return rows.map(({ id, event, postings }) => ({ transactionId: id, event, postings }));
 }
 
-/** The sum of each account's lines, of one person or, when no one is named, of all together. */
+/** The sum of each account's lines, of one user or of all. */
 export async function readLedgerSums(
   client: Queryable,
   userId?: string,
@@ -68,7 +68,7 @@ export async function readLedgerSums(
   return new Map(rows.map(({ account, credits }) => [account, credits]));
 }
 
-/** The transactions whose lines do not sum to 0; there is none in a sound ledger. */
+/** The transactions whose lines do not sum to 0; a sound ledger has none. */
 export async function readUnbalanced(client: Queryable): Promise<string[]> {
   const { rows } = await client.query<{ id: string }>(
     `select transaction_id as id from credit_ledger

@@ -10,8 +10,7 @@ import { paidLot } from './paid-lot.ts';
 import { runUsage } from './run-usage.ts';
 
 /**
- * Every read model, in the order in which the append function applies the inline ones. The append
- * function, the runner, rebuild and verify are driven by this list alone.
+ * Every read model, in the order in which the append function applies the inline ones.
  */
 export const projections: readonly Projection[] = [
   creditAccountTable,

@@ -3,10 +3,9 @@ import type { OptimizationEventType } from '#services/optimizations/run/events.t
 import { defineProjection } from './engine/define.ts';
 
 /**
- * What a model's answers to questions cost, per model and UTC day, over all people: a row of sums, and
- * beside it, while an answer is under way, a row that says which model and day it belongs to, because
- * the event that ends a call names only its slot. Reviews, claims and drafts are no answers; an answer
- * whose cost is unknown or arrived too late to count is left out.
+ * What opinions cost, per model and UTC day, over all users: a row of sums, and a row for each call that
+ * is under way, because the event that ends a call names only its slot. An answer whose cost is unknown
+ * or arrived too late to count is left out.
  */
 export const modelCosts = defineProjection<OptimizationEventType>({
   name: 'model_costs',
@@ -57,7 +56,7 @@ export const modelCosts = defineProjection<OptimizationEventType>({
         from ${events} e
         where starts_with(e.message_data ->> 'slot', 'opinion.')
       ), ended as (
-        -- What is told of a call after its end changes nothing here.
+        -- Later events of an ended call change nothing here.
         select distinct on (event.call) event.call, event.type = 'CallSucceeded' as answered,
           (event.data ->> 'costMicros')::bigint as cost_micros
         from event where event.type <> 'CallStarted'

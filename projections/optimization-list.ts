@@ -3,8 +3,20 @@ import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
 
+/** The stage that an event opens; judging a draft opens the synthesis once more. */
+const stageOpenedBy = `case message_type
+    when 'ProcessingStarted' then 'opinions'
+    when 'OpinionsClosed' then 'claims'
+    when 'ClaimsFixed' then 'reviews'
+    when 'ScoresComputed' then 'synthesis'
+    when 'SynthesisJudged' then 'synthesis'
+    when 'RunConcluded' then 'settling'
+    when 'OptimizationCompleted' then 'closed'
+    when 'OptimizationFailed' then 'closed'
+    when 'OptimizationCancelled' then 'closed' end`;
+
 /**
- * A person's runs, one row each, for lists and sums. Title and challenge stay sealed and are opened
+ * A user's runs, one row each, for lists and sums. Title and challenge stay sealed and are opened
  * on read. Costs add up; everything else is what the latest event says.
  */
 export const optimizationList = defineProjection<OptimizationEventType>({
@@ -14,17 +26,17 @@ export const optimizationList = defineProjection<OptimizationEventType>({
     OptimizationCreated: 'used',
     ProcessingStarted: 'used',
     CallStarted: 'used',
-    CallLost: 'ignored',
+    CallLost: 'used',
     CallSucceeded: 'used',
     CallFailed: 'used',
     CallCostRecorded: 'used',
     SoftPassed: 'ignored',
-    OpinionsClosed: 'ignored',
-    ClaimsFixed: 'ignored',
+    OpinionsClosed: 'used',
+    ClaimsFixed: 'used',
     ReviewsClosed: 'ignored',
     ScoresComputed: 'used',
     DraftChecked: 'ignored',
-    SynthesisJudged: 'ignored',
+    SynthesisJudged: 'used',
     RunConcluded: 'used',
     OptimizationCompleted: 'used',
     OptimizationFailed: 'used',
@@ -39,6 +51,10 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       user_id text not null,
       status text not null
         check (status in ('pending', 'processing', 'completed', 'failed', 'cancelled')),
+      stage text not null check (stage in ('draft', 'opinions', 'claims', 'reviews', 'synthesis',
+        'settling', 'closed')),
+      answered integer not null check (answered >= 0),
+      missing_seats integer not null check (missing_seats >= 0),
       strategy text not null,
       challenge_type text not null,
       price bigint not null check (price > 0),
@@ -78,6 +94,15 @@ export const optimizationList = defineProjection<OptimizationEventType>({
           order by e.stream_position desc)
           filter (where e.message_type in ('ProcessingStarted', 'RunConcluded',
             'OptimizationCompleted', 'OptimizationFailed', 'OptimizationCancelled')))[1] as status,
+        (array_agg(e.opens order by e.stream_position desc) filter (where e.opens is not null))[1]
+          as stage,
+        (count(*) filter (where e.message_type = 'CallSucceeded'
+          and e.stream_position > coalesce(e.opened_at, 0)))::integer as answered,
+        min(jsonb_array_length(e.message_data -> 'missing'))
+          filter (where e.message_type = 'OpinionsClosed') as missing_seats,
+        (count(*) filter (where e.message_type in ('CallFailed', 'CallLost')
+          and e.message_data ->> 'final' = 'true'
+          and e.message_data ->> 'slot' like 'opinion.%'))::integer as dead_seats,
         (array_agg(e.message_data order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationCompleted', 'OptimizationFailed',
             'OptimizationCancelled')))[1] as closed,
@@ -97,11 +122,18 @@ export const optimizationList = defineProjection<OptimizationEventType>({
         (array_agg(e.message_data -> 'sealed' ->> 'title' order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationCreated', 'OptimizationRenamed')))[1]
           as title
-      from ${events} e
+      from (
+        select opening.*, max(stream_position) filter (where opens is not null)
+          over (partition by stream_id) as opened_at
+        from (select *, ${stageOpenedBy} as opens from ${events}) as opening
+      ) as e
       group by e.stream_id
     ) as s on t.run_id = s.run_id
     when matched then update set
       status = coalesce(s.status, t.status),
+      stage = coalesce(s.stage, t.stage),
+      answered = s.answered + case when s.stage is null then t.answered else 0 end,
+      missing_seats = coalesce(s.missing_seats, t.missing_seats + s.dead_seats),
       captured = coalesce((s.closed ->> 'captured')::bigint, t.captured),
       refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
       agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
@@ -113,10 +145,11 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       ended_at = coalesce(s.ended_at, t.ended_at),
       hidden = coalesce(s.hidden, t.hidden),
       version = greatest(t.version, s.version)
-    when not matched then insert (run_id, user_id, status, strategy, challenge_type, price,
-      captured, refunded, agreement_score, cost_micros, unpriced_calls, seats, simulated_seats,
-      title, challenge, created_at, started_at, ended_at, hidden, version)
+    when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
+      challenge_type, price, captured, refunded, agreement_score, cost_micros, unpriced_calls,
+      seats, simulated_seats, title, challenge, created_at, started_at, ended_at, hidden, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
+      coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats, s.dead_seats),
       s.created ->> 'strategy', s.created ->> 'challengeType', (s.created ->> 'price')::bigint,
       (s.closed ->> 'captured')::bigint,
       (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer, s.cost_micros,
@@ -132,6 +165,11 @@ export type RunRow = {
   run_id: string;
   user_id: string;
   status: 'pending' | 'processing' | 'completed' | 'failed' | 'cancelled';
+  stage: 'draft' | 'opinions' | 'claims' | 'reviews' | 'synthesis' | 'settling' | 'closed';
+  /** Calls answered since the stage opened, or since the last draft was judged. */
+  answered: number;
+  /** Seats that have no opinion and will have none. */
+  missing_seats: number;
   strategy: StrategyId;
   challenge_type: ChallengeType;
   price: number;
@@ -150,11 +188,11 @@ export type RunRow = {
   version: number;
 };
 
-const rowColumns = `run_id, user_id, status, strategy, challenge_type, price::float8, captured::float8,
-  refunded::float8, agreement_score, cost_micros::float8, unpriced_calls, seats, simulated_seats,
-  title, challenge, created_at, started_at, ended_at, version::float8`;
+const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
+  price::float8, captured::float8, refunded::float8, agreement_score, cost_micros::float8,
+  unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at, ended_at, version::float8`;
 
-/** Which of a person's runs; null leaves none out. */
+/** Which of a user's runs; null leaves none out. */
 export type RunChoice = {
   status: RunRow['status'] | null;
   strategy: string | null;
@@ -162,7 +200,7 @@ export type RunChoice = {
 
 export type RunOrder = 'newest' | 'oldest' | 'credits';
 
-/** `credits`: what a run has cost in the end, or would while it goes on; the dearest first. */
+/** `credits`: what a run has cost in the end, or would cost if it is open; the highest first. */
 const orders: Readonly<Record<RunOrder, string>> = {
   newest: 'created_at desc, run_id desc',
   oldest: 'created_at, run_id',
@@ -173,7 +211,7 @@ const orders: Readonly<Record<RunOrder, string>> = {
 const chosen = `user_id = $1 and not hidden
   and ($2::text is null or status = $2) and ($3::text is null or strategy = $3)`;
 
-/** One page of a person's runs, and how many there are. */
+/** One page of a user's runs, and how many there are. */
 export async function readRunPage(
   client: Queryable,
   userId: string,
@@ -194,7 +232,7 @@ export async function readRunPage(
   return { rows: [], total: counted.rows[0]?.total ?? 0 };
 }
 
-/** The newest of a person's runs, at most `most`, in the order asked for. */
+/** The newest of a user's runs, at most `most`, in the order asked for. */
 export async function newestRuns(
   client: Queryable,
   userId: string,
@@ -218,7 +256,7 @@ export async function ownerOfRun(client: Queryable, runId: string): Promise<stri
   return rows[0]?.user_id ?? null;
 }
 
-/** All runs of a person, the hidden ones too, the oldest first. */
+/** All runs of a user, the hidden ones too, the oldest first. */
 export async function allRunsOf(client: Queryable, userId: string): Promise<string[]> {
   const { rows } = await client.query<{ run_id: string }>(
     'select run_id from optimization_list where user_id = $1 order by created_at, run_id',
@@ -227,7 +265,7 @@ export async function allRunsOf(client: Queryable, userId: string): Promise<stri
   return rows.map((row) => row.run_id);
 }
 
-/** A person's runs that have not ended, the hidden ones too. */
+/** A user's runs that have not ended, the hidden ones too. */
 export async function openRunsOf(client: Queryable, userId: string): Promise<string[]> {
   const { rows } = await client.query<{ run_id: string }>(
     `select run_id from optimization_list
@@ -237,7 +275,7 @@ export async function openRunsOf(client: Queryable, userId: string): Promise<str
   return rows.map((row) => row.run_id);
 }
 
-/** A person's runs that are not hidden, at most `limit` of them. */
+/** A user's runs that are not hidden, at most `limit` of them. */
 export async function shownRunsOf(
   client: Queryable,
   userId: string,

@@ -4,8 +4,8 @@ import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
- * Each lot that was paid for, and what paid it. The unique payment key is what no decision can promise:
- * an account knows its own lots, and this table those of all accounts, so one payment is one lot.
+ * Each lot that was paid for, and its payment. The unique payment key makes one payment one lot: a
+ * decision knows only the lots of its own account.
  */
 export const paidLot = defineProjection<CreditEventType>({
   name: 'paid_lot',
@@ -53,7 +53,7 @@ const columns = `lot_id as "lotId", user_id as "userId", purchase_id as "purchas
   paid_minor::float8 as "paidMinor", currency,
   to_char(granted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "grantedAt"`;
 
-/** The lot of a payment, whoever's it is; null when nothing was granted for it. */
+/** The lot of a payment, in any account; null when nothing was granted for it. */
 export async function findPaidLot(
   client: Queryable,
   by: { paymentKey: string } | { lotId: string } | { purchaseId: string },

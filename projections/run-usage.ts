@@ -4,9 +4,8 @@ import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
- * The runs of each person, with the UTC month that they count in: from the moment their credits were
- * held, until a release gives the month its run back. A release is not told the month of the hold, so
- * every run has a row; a month's figures are sums over its rows.
+ * The runs of each user, with the UTC month that they count in: that of the hold. A release gives the
+ * month its run back, but names no month, so every run has a row.
  */
 export const runUsage = defineProjection<CreditEventType>({
   name: 'run_usage',
@@ -44,7 +43,7 @@ export type MonthUsage = {
   byBonus: number;
 };
 
-/** A person's runs in the UTC month `2026-11`. */
+/** A user's runs in the UTC month `2026-11`. */
 export async function readMonthUsage(
   client: Queryable,
   userId: string,

@@ -9,7 +9,7 @@ import { openHttp } from './http/open.ts';
 await runProcess('api', async (context) => {
   const { env, log, resources } = context;
   const core = await openCore('api', context, 20);
-  // Nothing here speaks https, so there is a proxy, and everybody comes from its address.
+  // https means that there is a proxy, and every call comes from its address.
   if (env.publicUrl.startsWith('https:') && env.trustedProxyHops === 0)
     log.warn(
       'All callers share one set of rate limits until TRUSTED_PROXY_HOPS counts the proxies',

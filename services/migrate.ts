@@ -9,8 +9,8 @@ import { exitWithLines, settingsOrExit } from './platform/process/lifecycle.ts';
 import { createLog, type Log } from './platform/process/log.ts';
 
 /**
- * Everything a database needs before the application may use it: the migrations, the mark of the mode
- * that it belongs to, and nobody in it who was erased. Run on its own, it is the step between a new version and its processes.
+ * Prepares a database for the application: migrations, the mark of its mode, and erasures again. Run on its
+ * own, it is the step between a new version and its processes.
  */
 export type DatabaseUrls = { ownerUrl: string; appUrl: string; auditorUrl: string | null };
 
@@ -35,7 +35,7 @@ export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log):
     });
     await claimForMode(ownerUrl, mode);
     await eraseAgain(ownerUrl, log);
-    // Elsewhere a rebuild may take long, and an operator chooses when.
+    // In production a rebuild may take long, and an operator chooses the time.
     if (mode === 'local') await rebuildAll(ownerUrl, toRebuild, log);
   });
   for (const warning of await checkedConnection(appUrl)) log.warn(warning);
@@ -52,29 +52,28 @@ async function rebuildAll(ownerUrl: string, names: readonly string[], log: Log):
     max: 3,
     applicationName: 'sevenfold rebuild',
     longTransactions: true,
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
   });
   try {
     for (const projection of projections.filter(({ name }) => names.includes(name))) {
       const { events } = await rebuild(pool, projection);
-      log.info({ projection: projection.name, count: events }, 'rebuilt a read model');
+      log.info({ projection: projection.name, count: events }, 'A read model was rebuilt');
     }
   } finally {
     await pool.end();
   }
 }
 
-/** A backup that is restored brings back whom it still knew. Nothing is answered before they are gone. */
+/** A restored backup brings back erased users. They are erased again before the API answers. */
 async function eraseAgain(ownerUrl: string, log: Log): Promise<void> {
   const pool = createPool(ownerUrl, {
     max: 2,
     applicationName: 'sevenfold erasures',
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
   });
   try {
     const count = (await applyErasures(pool)).length;
-    if (count > 0)
-      log.warn({ count }, 'people who were erased were in this database, and were erased again');
+    if (count > 0) log.warn({ count }, 'Erased users were in this database and were erased again');
   } finally {
     await pool.end();
   }
@@ -105,7 +104,7 @@ function roleOf(url: string): string {
   return decodeURIComponent(new URL(url).username);
 }
 
-/** Runs `work` on a connection; a failure to connect names the variable and the server, no more. */
+/** A failure to connect names the variable and the server, nothing else. */
 async function naming<T>(variable: string, url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -130,7 +129,7 @@ if (import.meta.main) {
   const log = createLog({ level: env.logLevel, process: 'migrate' });
   try {
     await prepareDatabase(namedDatabase(env), env.mode, log);
-    log.info('the database is ready');
+    log.info('The database is ready');
   } catch (error) {
     if (error instanceof SettingsError) exitWithLines(error.lines);
     if (error instanceof MigrationError) exitWithLines([error.message], 1);

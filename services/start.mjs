@@ -1,8 +1,8 @@
 /**
- * The way in for every npm script: `node services/start.mjs <file or command> [arguments]`. It runs on
- * whatever Node is there (20.19 or later), so it is plain JavaScript and imports nothing that an
- * install would bring. When the installed packages are not those of the lockfile it runs `npm ci`;
- * then it runs the file, or the package's command of that name, on the Node 24 among them.
+ * The launcher of every npm script: `node services/start.mjs <file or command> [arguments]`. It runs on any
+ * Node from 20.19, so it is plain JavaScript without dependencies. When the installed packages differ from
+ * the lockfile it runs `npm ci`. Then it runs the file, or the package's command of that name, on the
+ * installed Node 24.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ const root = resolve(fileURLToPath(import.meta.url), '../..');
 const bin = join(root, 'node_modules/.bin');
 const lockPollMs = 500;
 const npmPollMs = 500;
-/** npm, where it runs us: the scripts of package.json leave no shell in between. */
+/** The pid of npm, if it started us: the scripts of package.json leave no shell in between. */
 const npm = process.env.npm_lifecycle_event === undefined ? null : process.ppid;
 
 const [target, ...args] = process.argv.slice(2);
@@ -27,7 +27,7 @@ if (target === undefined) {
 await install();
 run(target, args);
 
-/** One install at a time: `npm ci` empties node_modules, and two at once would leave neither whole. */
+/** One install at a time: two at once would break each other. */
 async function install() {
   if (isInstalled()) return;
   const release = await lock();
@@ -39,7 +39,7 @@ async function install() {
       ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
       {
         cwd: root,
-        // npm's output is not the output of the command that was asked for.
+        // stdout belongs to the command.
         stdio: ['ignore', process.stderr, process.stderr],
         env: { ...process.env, PATH: pathWithoutBin() },
         shell: process.platform === 'win32',
@@ -53,8 +53,8 @@ async function install() {
 }
 
 /**
- * npm writes node_modules/.package-lock.json when an install has ended, so comparing it with the
- * lockfile sees half-finished and outdated installs, whoever made them.
+ * npm writes node_modules/.package-lock.json at the end of an install, so a comparison with the lockfile
+ * finds unfinished and outdated installs.
  */
 function isInstalled() {
   const installed = packagesOf(join(root, 'node_modules/.package-lock.json'));
@@ -75,7 +75,7 @@ function packagesOf(lockfile) {
   }
 }
 
-/** A folder that holds the pid of its owner; a dead owner's lock is taken over. */
+/** A folder with the pid of its owner; a dead owner's lock is taken over. */
 async function lock() {
   const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
   const folder = join(tmpdir(), `npm-ci-${name}.lock`);
@@ -110,16 +110,15 @@ function isAlive(pid) {
   }
 }
 
-/** npm must not run on the Node that it is about to delete and install again. */
+/** npm must not run on the Node that it is about to replace. */
 function pathWithoutBin() {
   const folders = (process.env.PATH ?? '').split(delimiter);
   return folders.filter((folder) => !folder.endsWith('node_modules/.bin')).join(delimiter);
 }
 
 /**
- * A file gets a channel to us, so that it can end when we are killed without a chance to tell it.
- * What Node has compiled once, every later process takes from beside the packages: it is ready in
- * about half the time. A folder that cannot be written costs nothing but that.
+ * A file gets a channel to us, so that it ends when we are killed. Node's compile cache beside the packages
+ * halves the start of later processes; it may be missing.
  */
 function run(name, rest) {
   const isFile = /\.(ts|mjs|js)$/.test(name);
@@ -146,7 +145,7 @@ function run(name, rest) {
   endWithNpm(child);
 }
 
-/** npm passes signals on, but SIGKILL leaves it no time to: then our parent is another process. */
+/** npm forwards signals, except SIGKILL: after that our parent is another process. */
 function endWithNpm(child) {
   if (npm === null) return;
   const timer = setInterval(() => {

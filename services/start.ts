@@ -22,10 +22,9 @@ import type { GivenUp, Service, Supervisor } from './platform/process/supervise.
 import { buildWebWhenStale, WebBuildError } from '#web/build.ts';
 
 /**
- * Everything at once for one machine: the embedded Postgres (unless DATABASE_URL names another), its
- * migrations, the web pages, the sandbox (local mode), and as many worker and API processes as the
- * settings ask for. It ends everything that it started, last started first, on Ctrl-C, on SIGTERM, or
- * when whoever started it is gone.
+ * Starts everything on one machine: the embedded Postgres (unless DATABASE_URL names another), migrations,
+ * web pages, the sandbox (local mode), worker and API processes. It ends them, the last started first, on
+ * Ctrl-C, on SIGTERM, or when its parent has ended.
  */
 type Context = {
   env: Env;
@@ -33,7 +32,7 @@ type Context = {
   supervisor: Supervisor;
   /** `--dev`: pages and processes reload as their code changes. */
   dev: boolean;
-  /** Ends what is under way without being a service. */
+  /** Ends builds in progress. */
   signal: AbortSignal;
 };
 
@@ -44,7 +43,7 @@ async function main(): Promise<number> {
   const env = settingsOrExit();
   const log = createLog({ level: env.logLevel, process: 'start' });
   const dev = process.argv.includes('--dev');
-  // Code that is being written breaks more often than five times a minute.
+  // While code is edited it may fail more than five times a minute.
   const policy = dev ? { ...restartPolicy, endsInWindow: Number.POSITIVE_INFINITY } : restartPolicy;
   const supervisor = createSupervisor(log, policy);
   const abort = new AbortController();
@@ -86,7 +85,7 @@ async function startAll(context: Context): Promise<void> {
     ...(apiUrl === null ? {} : { PORT: new URL(apiUrl).port }),
   };
   if (startsSandbox) {
-    // What it plays stands in for the real one, and never beside it.
+    // The sandbox replaces the real service and never runs beside it.
     const played = {
       ...variables,
       ...(env.smtpUrl === null ? {} : { SMTP_URL: '' }),
@@ -141,7 +140,7 @@ async function openDatabase(context: Context): Promise<DatabaseUrls> {
   return urls;
 }
 
-/** Under the supervisor, so that a killed Postgres comes back, on the port that everyone knows. */
+/** Under the supervisor, so that a killed Postgres restarts on the same port. */
 async function startPostgres({ env, log, supervisor }: Context): Promise<DatabaseUrls> {
   let urls: DatabaseUrls | null = null;
   const service: Service = {
@@ -160,7 +159,7 @@ async function startPostgres({ env, log, supervisor }: Context): Promise<Databas
           details: { port: server.port },
           ended: Promise.race([server.exited, stopped.promise]).then(() => ({
             final: false,
-            how: 'it is gone',
+            how: 'the server ended',
           })),
           async stop() {
             await server.stop();
@@ -174,13 +173,13 @@ async function startPostgres({ env, log, supervisor }: Context): Promise<Databas
     },
   };
   await supervisor.start(service);
-  if (urls === null) throw new Error('Postgres started without addresses');
+  if (urls === null) throw new Error('Postgres started without an address');
   return urls;
 }
 
 // --- ports and addresses ---
 
-/** Before anything is started, because Postgres takes longer to start than this takes to say. */
+/** Before Postgres, which takes longer to start. */
 async function refuseTakenPort(env: Env): Promise<void> {
   const probe = createServer();
   await listen(probe, env);
@@ -194,7 +193,7 @@ async function freeLoopbackUrl(): Promise<string> {
   return address;
 }
 
-// --- words ---
+// --- messages ---
 
 function greet(env: Env, api: ReadyDetails, devToken: string | null): void {
   const lines = [`${env.productName} is at ${env.publicUrl}`];
@@ -205,7 +204,7 @@ function greet(env: Env, api: ReadyDetails, devToken: string | null): void {
     lines.push(`Mails end at ${env.publicUrl}/dev/mail`);
   }
   if (env.stripe === null && env.mode === 'local' && env.sandboxUrl === null) {
-    lines.push(`Payments are played at ${env.publicUrl}/dev/stripe`);
+    lines.push(`Payments are simulated at ${env.publicUrl}/dev/stripe`);
   }
   if (devToken !== null) {
     lines.push(
@@ -221,7 +220,7 @@ function reasonOf(error: unknown, log: Log): GivenUp {
   if (error instanceof MigrationError || error instanceof WebBuildError) {
     return { line: error.message, exitCode: 1 };
   }
-  log.fatal({ err: error }, 'could not start');
+  log.fatal({ err: error }, 'Could not start');
   return { line: 'It could not start; the log above says why.', exitCode: 1 };
 }
 
@@ -233,7 +232,7 @@ const reloadDelayMs = 200;
 function restartOnChange({ supervisor, log }: Context, names: readonly string[]): void {
   let timer: NodeJS.Timeout | undefined;
   const restartAll = async (): Promise<void> => {
-    log.info('the code changed');
+    log.info('The code changed');
     await Promise.all(names.map(async (name) => supervisor.restart(name)));
   };
   for (const folder of ['services', 'db', 'projections']) {

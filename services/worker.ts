@@ -78,7 +78,7 @@ await runProcess('worker', async (context) => {
 
   const { smtpUrl, mailFrom, publicUrl } = env;
   if (smtpUrl === null && env.mode === 'production')
-    log.warn('There is no mail server: mails wait until SMTP_URL names one');
+    log.warn('There is no mail server: emails wait until SMTP_URL names one');
   const transport = createMailTransport({ smtpUrl, from: mailFrom, publicUrl });
   const mail = mailTasks({ pool, sealer, clock, transport, log });
 
@@ -204,7 +204,7 @@ await runProcess('worker', async (context) => {
   return {};
 });
 
-/** The queue's own words; a failed job's error is logged without its message. */
+/** A failed job's error is logged without its message. */
 function queueLogger(log: Log): Logger {
   return new Logger(() => (level, message, meta) => {
     const job = meta?.['job'] as Partial<Job> | undefined;
@@ -212,15 +212,15 @@ function queueLogger(log: Log): Logger {
       log.error({ err: meta?.['error'], task: job?.task_identifier ?? null }, 'A job failed');
     // More slots than connections are intended: a slot that waits for a model holds none.
     else if (level === 'warning' && meta?.['concurrency'] === undefined)
-      log.warn({ reason: message }, 'The job queue warns');
+      log.warn({ reason: message }, 'A warning of the job queue');
   });
 }
 
-/** For readiness and the command line; a crashed worker's row goes with the next one's first beat. */
+/** For readiness and the command line. It also deletes the row of a crashed worker. */
 async function writeHeartbeat(pool: pg.Pool, log: Log): Promise<void> {
   try {
     await pool.query(
-      `with gone as (
+      `with crashed as (
          delete from process_heartbeat where beat_at < now() - interval '10 minutes')
        insert into process_heartbeat (process_id, kind, host, pid)
        values ($1, 'worker', $2, $3)

@@ -54,7 +54,7 @@ create index audit_log_subject on audit_log (subject, entry_id);
 create index audit_log_user_id on audit_log (user_id, entry_id);
 
 -- Anchors of the hash chains. Once a UTC day, the heads of all changed streams are joined to one root.
--- Somebody could rewrite a chain from one event on and keep it consistent; it would then miss an anchored
+-- An attacker could rewrite a chain from one event on and keep it consistent; it would then miss an anchored
 -- head. Roots also leave the database through the log, so that rewritten anchors differ from the log.
 --
 -- Append-only: the application may insert and read. No role changes or deletes a row.

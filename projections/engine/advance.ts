@@ -7,8 +7,8 @@ import { type AppliedPage, applyPage, type PageOfEvents, type SetAside } from '.
 
 /**
  * Advances one asynchronous projection, a page at a time. A page is one transaction: it locks the
- * checkpoint, runs the projection's statement over a range of the log and saves the cursor, so every
- * event counts exactly once, whichever process ends when.
+ * checkpoint, runs the projection's statement over a range of the log and saves the cursor. So every
+ * event counts exactly once, even if a process dies.
  */
 export type Advancing = {
   projection: Projection;
@@ -35,8 +35,8 @@ const lastRetryMs = 5_000;
  */
 export function createAdvance(advancing: Advancing): () => Promise<Step> {
   const { projection, pool, onSetAside, onError } = advancing;
-  // The table's own checkpoint while it is known for certain, and how far beyond it only events of
-  // other types were seen.
+  // The table's checkpoint while it is known for certain, and the cursor after it, past events of types
+  // that the projection ignores.
   let known: { saved: Cursor; cursor: Cursor } | undefined;
   let limit = advancing.limit;
   let errorsInARow = 0;

@@ -5,8 +5,8 @@ import { readSetAside, type SetAsideList } from './set-aside.ts';
 
 /**
  * How far a table has been brought: a row of `projection_checkpoint`, written in the transaction
- * that writes the table. Asynchronous projections have one, and every copy that is being built.
- * Made first if need be: at the beginning of the log.
+ * that writes the table. Asynchronous projections have one, and every copy that is being built. A new one
+ * stands at the beginning of the log.
  */
 export async function readCheckpoint(client: Queryable, table: string): Promise<Cursor> {
   return (await findCheckpoint(client, table)) ?? (await createCheckpoint(client, table));
@@ -44,16 +44,16 @@ export type ProjectionStatus = {
   readonly pending: number;
   /** Seconds since the oldest of them was written; 0 when there is none. */
   readonly lagSeconds: number;
-  /** Streams that it could not take in, whose events wait. */
+  /** Streams that were set aside; their events wait. */
   readonly setAside: SetAsideList;
 };
 
-/** Where counting what a table still has to read ends. */
+/** Pending events are counted up to here. */
 const pendingLimit = 10_000;
 
 /**
  * Every projection and its lag. Inline ones have none by construction. Events that an open
- * transaction still hides count as pending: a reader that is held back is late all the same.
+ * transaction still hides count as pending: a reader that must wait is late, too.
  */
 export async function projectionStatus(
   client: Queryable,
@@ -91,7 +91,7 @@ export async function pendingEvents(
   return { pending: Number(rows[0]!.pending), lagSeconds: Math.max(0, rows[0]!.lag_seconds) };
 }
 
-/** How far each of these tables has been brought; those that were never begun are left out. */
+/** The checkpoint of each of these tables; a table that was never begun is left out. */
 export async function readCursors(
   client: Queryable,
   tables: readonly string[],
@@ -105,9 +105,9 @@ export async function readCursors(
 }
 
 /**
- * The moment up to which these tables hold everything of one person, or of all people for null: now,
- * or when the oldest event was written that one of them has still to read or has set aside. Ask before
- * reading the tables themselves.
+ * The moment up to which these tables are complete for one user, or for all users if null: now, or when
+ * the oldest event was written that one of them has not read yet or has set aside. Call this before
+ * reading the tables.
  */
 export async function readUntil(
   client: Queryable,

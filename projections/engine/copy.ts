@@ -14,19 +14,19 @@ import { eventRange, type Target } from './range.ts';
 import { type AppliedPage, applyPage, type PageOfEvents } from './set-aside.ts';
 
 /**
- * A read model built anew beside the one in use, from the first event, with a checkpoint of its own.
- * It is brought up in ranges, each in a short transaction: a long one would hide every new event from
- * every reader until it ended.
+ * A copy of a read model, built from the first event beside the one in use, with its own checkpoint.
+ * It advances in ranges, each in a short transaction: a long one would hide new events from every
+ * reader until it ended.
  */
 export type Copy = Target;
 
 /** Events a range, at most. */
 const largestRange = 50_000;
 const smallestRange = 1_000;
-/** As long as a range may take, and with it the time in which readers see nothing new. */
+/** A range may take so long; meanwhile readers see nothing new. */
 const rangeMs = 100;
 
-/** So few events may be left to a transaction that others wait for. */
+/** At most so many events are left to a transaction that blocks writers. */
 const nearEvents = 2_000;
 const nearTimeoutMs = 120_000;
 
@@ -98,8 +98,8 @@ export async function bringRange(
 
 /**
  * Takes in every event that is visible, safe or not, inside the caller's transaction. Only right
- * while the table in use is locked against its writers: whoever still has events under way waits for
- * that lock and will write them itself.
+ * while the table in use is locked against its writers: a writer with open events waits for that lock
+ * and then applies them itself.
  */
 export async function bringEverythingVisible(client: pg.ClientBase, copy: Copy): Promise<void> {
   const cursor = await lockCheckpoint(client, copy.table);

@@ -31,10 +31,9 @@ export type Rebuilt = {
 };
 
 /**
- * Builds a read model anew from the first event and puts it in the place of the one in use, while
- * everyone goes on reading and writing; they wait for the last step only, some milliseconds. `pool`
- * is the owner's. Also the way to bring a read model to a changed definition. When it rejects, the
- * table in use is as it was.
+ * Builds a read model from the first event and replaces the one in use. Readers and writers continue;
+ * they wait only for the last step, some milliseconds. Also brings a read model to a changed
+ * definition. `pool` is the owner's. When it rejects, the table in use is unchanged.
  */
 export async function rebuild(
   pool: pg.Pool,
@@ -89,9 +88,9 @@ async function swap(client: pg.ClientBase, copy: Copy): Promise<number> {
 
 /**
  * The isolation level is READ COMMITTED, so this statement sees what was committed while the lock was
- * waited for. An inline table gets everything visible: writers who wait for the lock apply their own
- * events to the new table afterwards. An asynchronous one gets everything safe, and its runner goes
- * on from there.
+ * waited for. An inline table gets everything visible: writers that wait for the lock apply their own
+ * events to the new table afterwards. An asynchronous one gets everything safe, and its runner continues
+ * from there.
  */
 async function bringUpTheRest(client: pg.ClientBase, copy: Copy): Promise<void> {
   if (copy.projection.kind === 'inline') return bringEverythingVisible(client, copy);

@@ -9,8 +9,7 @@ import type { SetAside } from './set-aside.ts';
  * Runs the asynchronous projections, each in its own loop: one that fails leaves the others alone.
  *
  * Any number of processes may run this. A session lock per projection elects the process that works,
- * so that the others do not read the log in vain; what keeps the table right is the checkpoint,
- * whoever works.
+ * so that the others do not read the log in vain; the checkpoint keeps the table right in any case.
  */
 export type RunnerOptions = {
   /** The application's pool, for the pages. */
@@ -38,7 +37,7 @@ export type Runner = {
 const defaultOwnershipMs = 2_000;
 const sessionTimeoutMs = 5_000;
 
-/** Starts the runner of this process, which goes on until it is closed. */
+/** Starts the runner of this process; it runs until `close`. */
 export function startProjectionRunner(options: RunnerOptions): Runner {
   const closing = new AbortController();
   const ended = keepOwning(options, closing.signal);

@@ -2,9 +2,9 @@ import type pg from 'pg';
 
 /**
  * Puts a copy in the place of a table, inside a transaction that holds the table's ACCESS EXCLUSIVE
- * lock. Statements refer to it by name and go on: cached plans notice. What hangs on the table itself
- * moves along: who may use it, the views over it, and the names of its constraints and indexes, by
- * which errors are told apart.
+ * lock. Statements refer to it by name and continue: cached plans notice. What belongs to the table
+ * moves with it: its rights, the views over it, and the names of its constraints and indexes, which
+ * identify errors.
  */
 export async function takeOver(client: pg.ClientBase, table: string, copy: string): Promise<void> {
   const statements = [

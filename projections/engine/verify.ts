@@ -41,8 +41,8 @@ const passes = 6;
 const comparingTimeout = '15min';
 
 /**
- * Builds a read model anew beside the one in use and compares the two, row by row and in both
- * directions, while everyone goes on reading and writing. `pool` is the owner's.
+ * Builds a copy of a read model beside the one in use and compares the two, row by row and in both
+ * directions, while readers and writers continue. `pool` is the owner's.
  *
  * Rows are compared as of one moment, in a transaction that only reads. The copy is a few events
  * behind then, so a row that differs, and any row that those events touch, is left to another pass;
@@ -138,7 +138,7 @@ async function compareUnderLock(
   return { ...found, more: false, lockedMs: performance.now() - lockedAt };
 }
 
-/** Keeps the table in use as it is, and says up to where; readers go on. */
+/** Keeps the table in use as it is, and returns its cursor; readers continue. */
 async function holdWriters(client: pg.ClientBase, { projection }: Copy): Promise<Cursor | null> {
   if (projection.kind === 'async') return lockCheckpoint(client, projection.name);
   await client.query(`lock table ${projection.name} in share mode`);

@@ -29,7 +29,7 @@ type Arguments = {
 
 export type CliCall = Arguments & { database: Database };
 
-/** Called wrongly: exit 2, with the usage of the command. */
+/** Wrong usage: exit 2, with the usage of the command. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -53,13 +53,13 @@ export function parseCall(command: Verb, args: readonly string[]): Arguments {
     return { positionals, options };
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(error instanceof Error ? error.message : 'The options are not known');
+    throw new UsageError(error instanceof Error ? error.message : 'These options are unknown');
   }
 }
 
 /**
- * No option begins with a digit, so `-5` is a figure: whether it is a good one is for the command to say,
- * and not for the parser, which would call it an option. No argument of a process can hold the mark.
+ * No option begins with a digit, so `-5` is a number for the command to check; the parser would take it for
+ * an option. No argument of a process can hold the mark.
  */
 const mark = '\0';
 
@@ -71,7 +71,7 @@ function unmarked(value: string): string {
   return value.startsWith(mark) ? value.slice(mark.length) : value;
 }
 
-/** Told before a database is opened, which may have to be started, or made, for it. */
+/** Checked before a database is opened, which may have to be started or created. */
 function requireCount(command: Verb, given: number): void {
   const names = command.arguments.match(/\[?"?<[^>]+>"?(\]|\|--all)?/g) ?? [];
   const needed = names.filter((name) => !/^\[|--all$/.test(name));
@@ -102,7 +102,7 @@ export function required(call: Pick<CliCall, 'positionals'>, index: number, what
   return value;
 }
 
-/** Who works at the command line, as the machine knows them: the actor of what they do. */
+/** The actor for audit entries: the operator's name on this machine. */
 export function operatorName(): string {
   return `operator:${named('SUDO_USER') ?? named('USER') ?? machineUser()}`;
 }
@@ -112,7 +112,7 @@ function named(variable: string): string | undefined {
   return name === '' ? undefined : name;
 }
 
-/** Jobs and containers set no names; one of these may run under a number that has no name at all. */
+/** Jobs and containers set no variables, and their user id may have no name. */
 function machineUser(): string {
   try {
     return userInfo().username;
@@ -131,7 +131,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Whoever read along, such as `head`, has seen enough; the command ends in order all the same. */
+/** A reader such as `head` may close the pipe early; the command still ends in order. */
 function ignoreClosedPipe(error: Error): void {
   if (!('code' in error) || error.code !== 'EPIPE') throw error;
 }
@@ -140,7 +140,7 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** JSON when it was asked for, otherwise lines. */
+/** JSON with --json, otherwise lines. */
 export function printResult(
   call: Pick<CliCall, 'options'>,
   document: unknown,
@@ -150,7 +150,7 @@ export function printResult(
   else for (const line of lines) print(line);
 }
 
-/** Columns as wide as their widest cell; figures to the right. */
+/** Columns as wide as their widest cell; numbers to the right. */
 export function table(rows: readonly (readonly (string | number)[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows)

@@ -80,7 +80,7 @@ const grant: CliCommand = {
   },
 };
 
-/** Digits only: what reads like another number, such as 1e3 or 0x10, may have been meant as another. */
+/** Digits only: 1e3 and 0x10 may have been meant otherwise. */
 export function amountOf(given: string): number {
   const credits = /^[1-9]\d{0,6}$/.test(given) ? Number(given) : 0;
   if (credits < 1 || credits > creditLimits.amount)
@@ -147,7 +147,7 @@ export function cutOf(at: string | undefined): Cut | undefined {
   return { at: time };
 }
 
-/** Only what is unmistakably one: `Date.parse` also takes -1, and the 30th of February for March. */
+/** `Date.parse` also takes -1, and reads the 30th of February as a day in March. */
 function timeOf(given: string): string | null {
   const match =
     /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.exec(
@@ -270,11 +270,11 @@ type VerifiedAccount = {
   trial: Replay['trial_balance'];
 };
 
-/** Everything that is stored about one account, against its events. */
+/** Compares everything that is stored about one account with its events. */
 async function verifyAccount(database: Database, userId: string): Promise<VerifiedAccount> {
   for (let tries = 0; ; tries += 1) {
     const verified = await verifyOnce(database, userId);
-    // A command that committed between two of the reads is no difference: it is read again.
+    // A command may have committed between two of the reads, so a difference is read again.
     if (verified.differences.length === 0 || verified.settled || tries >= 20) return verified;
     await sleep(50);
   }

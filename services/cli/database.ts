@@ -10,8 +10,8 @@ import { openCore } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
 
 /**
- * The database of the application, whether it runs or not: the embedded Postgres of DATA_DIR is
- * joined when somebody has started it and started when nobody has.
+ * The database of the application, whether that runs or not: the embedded Postgres of DATA_DIR is joined or
+ * started.
  */
 export type Database = Core & {
   env: Env;
@@ -57,7 +57,7 @@ export class NoSuchPerson extends Error {
   override readonly name = 'NoSuchPerson';
 }
 
-/** By e-mail address or user id. @throws NoSuchPerson */
+/** By email address or user id. @throws NoSuchPerson */
 export async function personNamed(
   { pool }: Pick<Database, 'pool'>,
   named: string,

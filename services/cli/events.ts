@@ -46,7 +46,7 @@ async function recordOpening({ pool }: Database, streamId: string): Promise<void
   );
 }
 
-/** Sealed text is shown as `[sealed]`, or opened; a text whose key is gone reads `[erased]`. */
+/** Sealed text is shown as `[sealed]`, or opened; without its key it is `[erased]`. */
 async function withSealed(
   { sealer }: Database,
   event: RecordedEvent,
@@ -112,7 +112,7 @@ const verify: CliCommand = {
       ),
       `${result.streams} streams, ${result.events} events, ${result.faults.length} faults`,
     ]);
-    // A name that was mistyped must not read as a stream without a fault.
+    // A mistyped name must not look like a stream without faults.
     if (streamId !== undefined && result.streams === 0) say(noSuchStream);
     else if (result.faults.length === 0) return 0;
     return 1;

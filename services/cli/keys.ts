@@ -9,9 +9,9 @@ import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
 
 /**
- * `keys rotate`. Where the keys are files of the data folder it draws a new one, puts it first, wraps
- * every data key anew and drops the old ones. Where they are variables it changes none: it wraps
- * every data key by the first of DATA_KEY and says which of the others have no use any more.
+ * `keys rotate`. Keys in files of the data folder: it creates a new one, puts it first, rewraps every data
+ * key and drops the old ones. Keys in variables: it changes none, wraps every data key by the first of
+ * DATA_KEY, and names the others that are no longer used.
  */
 const rotate: CliCommand = {
   noun: 'keys',
@@ -42,7 +42,7 @@ const rotate: CliCommand = {
   },
 };
 
-/** Refused for a reason that the operator can do something about. */
+/** Refused for a reason that the operator can remove. */
 export class RotationRefused extends Error {
   override readonly name = 'RotationRefused';
 }
@@ -55,9 +55,9 @@ type Rotated = {
   kept: 'file' | 'variable';
   /** Ids, newest first: the first wraps or signs, all of them open or verify. */
   keys: readonly string[];
-  /** Of `keys`, or of what the file held: of no use any more. */
+  /** Of `keys`, or of the old file: no longer used. */
   retired: readonly string[];
-  /** Data keys that are wrapped by another key than before. */
+  /** Data keys that were rewrapped. */
   rewrapped: number;
 };
 
@@ -72,10 +72,10 @@ async function replaceDataKey(database: Database): Promise<Rotated> {
   const old = localKeys(env.dataDir).data;
   const fresh = randomBytes(32);
   const dataKeys = [fresh, ...old];
-  // First on disk: from here on whatever is wrapped can be opened again, wherever this stops.
+  // First on disk: everything wrapped from here on can be opened, wherever this stops.
   replaceLocalKeys(env.dataDir, 'data', dataKeys);
   const rewrapped = await rewrapAll(createSealer({ dataKeys, pool }));
-  // Whoever has started since the file was read may hold the old key alone, and wrap by it.
+  // A process that started meanwhile may hold the old key alone, and wrap by it.
   await requireStopped(database);
   replaceLocalKeys(env.dataDir, 'data', [fresh]);
   return {
@@ -87,7 +87,7 @@ async function replaceDataKey(database: Database): Promise<Rotated> {
   };
 }
 
-/** Until there is nothing left to do: a key that was made meanwhile may stand before the place read. */
+/** Until nothing is left: a key created meanwhile may stand before the last page. */
 async function rewrapAll(sealer: Pick<Database['sealer'], 'rewrapKeys'>): Promise<number> {
   let all = 0;
   for (;;) {
@@ -97,7 +97,7 @@ async function rewrapAll(sealer: Pick<Database['sealer'], 'rewrapKeys'>): Promis
   }
 }
 
-/** So many signing keys verify at a time: tokens of the one before last have long expired. */
+/** Tokens of older signing keys have expired. */
 const signingKeys = 2;
 
 async function describeSigningKeys({ env }: Database): Promise<Rotated> {
@@ -123,9 +123,9 @@ const rotations = {
   jwt: { file: replaceSigningKey, variable: describeSigningKeys },
 } as const;
 
-// --- what has to be so ---
+// --- conditions ---
 
-/** Local mode without the variable: the keys in use are those of the file. */
+/** In local mode without the variable, the keys are those of the file. */
 function isInFile({ env }: Database, kind: LocalKeyKind): boolean {
   if (env.mode !== 'local') return false;
   const inUse = kind === 'data' ? env.dataKeys : env.jwtKeys;
@@ -133,7 +133,7 @@ function isInFile({ env }: Database, kind: LocalKeyKind): boolean {
   return inUse.length === inFile.length && inUse.every((key, at) => key.equals(inFile[at]!));
 }
 
-/** @throws RotationRefused while a process runs that knows the old keys only */
+/** @throws RotationRefused while a process with the old keys runs */
 async function requireStopped({ pool }: Database): Promise<void> {
   const { rows } = await pool.query<{ running: boolean }>(
     `select exists (
@@ -150,7 +150,7 @@ async function requireStopped({ pool }: Database): Promise<void> {
     );
 }
 
-/** Two rotations at once would each drop the key that the other one wraps by. */
+/** Of two rotations at once each would drop the other's key. */
 async function alone<Result>(
   { ownerPool }: Database,
   work: () => Promise<Result>,
@@ -161,10 +161,10 @@ async function alone<Result>(
       `select pg_try_advisory_lock(hashtext('sevenfold keys rotate')) as mine`,
     );
     if (rows[0]?.mine !== true)
-      throw new RotationRefused('The keys are being rotated by somebody else');
+      throw new RotationRefused('Another rotation of the keys is in progress');
     return await work();
   } finally {
-    // Closing the session gives the lock back, whatever state it is in.
+    // Closing the session releases the lock in any state.
     client.release(true);
   }
 }
@@ -179,12 +179,12 @@ async function record({ audit }: Database, result: Rotated): Promise<void> {
   });
 }
 
-/** A name that tells nothing of the key. */
+/** A name that reveals nothing of the key. */
 function dataKeyId(key: Buffer): string {
   return createHash('sha256').update('sevenfold data key').update(key).digest('hex').slice(0, 12);
 }
 
-// --- what is told ---
+// --- output ---
 
 function documentOf({ kind, ...rest }: Rotated): [string, unknown] {
   return [kind, rest];
@@ -193,21 +193,23 @@ function documentOf({ kind, ...rest }: Rotated): [string, unknown] {
 function linesOf({ kind, kept, keys, retired, rewrapped }: Rotated): string[] {
   const [first, ...others] = keys;
   const variable = variableOf[kind];
-  const told =
+  const lines =
     kind === 'data'
-      ? [`Data keys: ${rewrapped} wrapped anew, all are wrapped by ${first}.`]
+      ? [`Data keys: ${rewrapped} rewrapped, all are wrapped by ${first}.`]
       : [
           `Tokens: ${first} signs${others.length > 0 ? `, ${others.join(', ')} still verify` : ''}.`,
         ];
   if (kept === 'file')
-    return retired.length === 0 ? told : [...told, `Removed from the file: ${retired.join(', ')}.`];
+    return retired.length === 0
+      ? lines
+      : [...lines, `Removed from the file: ${retired.join(', ')}.`];
   if (retired.length === 0)
     return [
-      ...told,
+      ...lines,
       `${variable} holds one key. To replace it, put a new one before it (openssl rand -base64 32), start every process again, and repeat this.`,
     ];
   const from = kind === 'data' ? 'now' : 'a day after every process was started with the new one';
-  return [...told, `May be removed from ${variable} ${from}: ${retired.join(', ')}.`];
+  return [...lines, `May be removed from ${variable} ${from}: ${retired.join(', ')}.`];
 }
 
 export const keyCommands: readonly CliCommand[] = [rotate];

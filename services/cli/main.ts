@@ -25,7 +25,7 @@ import { userCommands } from './users.ts';
 
 /**
  * The command line for operators and auditors: `npm run cli -- <noun> <verb> …`. It exits with 0 when
- * all is fine, 1 when it found a difference or failed, 2 when it was called wrongly.
+ * all is fine, 1 when it found a difference or failed, 2 on wrong usage.
  */
 const commands: readonly (CliCommand | FolderCommand)[] = [
   ...runCommands,
@@ -114,7 +114,7 @@ function overview(noun: string | undefined): string {
   );
 }
 
-/** What a person can act on; anything else is told whole, for it is a fault of ours. */
+/** A message where the operator can act on it; else the whole error, because it is internal. */
 function lineOf(error: unknown): string {
   if (error instanceof Problem) {
     const fields = error.extras.errors ?? [];

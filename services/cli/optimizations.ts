@@ -50,7 +50,7 @@ const verify: CliCommand = {
   },
 };
 
-/** Counts the ballots again, from the state in which they were counted. */
+/** Counts the ballots again. */
 function scoreChecks(events: readonly OptimizationEvent[]): Check[] {
   const at = events.findIndex((event) => event.type === 'ScoresComputed');
   const scored = events[at];

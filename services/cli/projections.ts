@@ -64,7 +64,7 @@ const rebuildCommand: CliCommand = {
   noun: 'projections',
   verb: 'rebuild',
   arguments: '<name>|--all',
-  summary: 'Builds a read model anew from the first event and puts it in place.',
+  summary: 'Rebuilds a read model from the first event and puts it in place.',
   options: all,
   async run(call) {
     const results = [];

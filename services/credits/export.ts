@@ -74,7 +74,7 @@ const tables = {
   credit_postings: ['transaction_id', 'event', 'account', 'credits'],
 } as const;
 
-/** A person's credits: what there is, where it is from, and every movement in three ways to read it. */
+/** A user's balance, lots and refunds, and every movement as lines, events and postings. */
 export function creditExport(dependencies: CreditExportDependencies): ExportPart {
   return {
     tables,
@@ -150,7 +150,7 @@ function noteIn(sealed: unknown): string | null {
   return typeof sealed.note === 'string' ? sealed.note : null;
 }
 
-/** A note that was damaged must not keep a person from everything else. */
+/** A damaged note does not stop the export. */
 async function openedNote(
   { sealer }: CreditExportDependencies,
   userId: string,

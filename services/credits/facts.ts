@@ -4,7 +4,7 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
 import type { CreditEvent, CreditEventType } from './account/events.ts';
 import { userOf } from './account/events.ts';
 
-/** Every event of an account carries the balance after it: absolute figures, from one event. */
+/** Every event carries the balance after it, so one event gives absolute figures. */
 export function creditFacts(recorded: RecordedEvent): StreamFacts {
   const data = recorded.data as CreditEvent['data'];
   return {

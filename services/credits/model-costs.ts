@@ -8,7 +8,7 @@ import type { ModelCosts } from './contract.ts';
 
 type Measured = ModelCosts['models'][number]['simulated'];
 
-/** The models of the catalogue, with their prices of `now` and what their answers cost lately. */
+/** The models of the catalogue, with their prices at `now` and what their recent answers cost. */
 export async function readModelCosts(pool: pg.Pool, now: Date): Promise<ModelCosts> {
   const until = await readUntil(pool, [modelCosts], null);
   const since = new Date(now.getTime() - creditLimits.measuredDays * dayMs);

@@ -1,3 +1,5 @@
+import { except } from 'hono/combine';
+import { compress } from 'hono/compress';
 import type pg from 'pg';
 import { creditRoutes } from '#services/credits/routes.ts';
 import type { CreditRouteDependencies } from '#services/credits/routes.ts';
@@ -10,13 +12,13 @@ import { devPages } from './dev-pages.ts';
 import type { DevPagesOptions } from './dev-pages.ts';
 import { streamRoutes } from '#services/live/sse.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
-import { optimizationRoutes, startRefusal } from '#services/optimizations/routes.ts';
+import { startRefusal } from '#services/optimizations/commands.ts';
+import { optimizationRoutes } from '#services/optimizations/routes.ts';
 import type { OptimizationRouteDependencies } from '#services/optimizations/routes.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { paymentRoutes } from '#services/payments/routes.ts';
 import { clientAddress } from '#services/platform/http/client-address.ts';
-import { compression } from '#services/platform/http/compression.ts';
-import { cors, originsOf } from '#services/platform/http/cors.ts';
+import { allowOrigins, originsOf } from '#services/platform/http/cors.ts';
 import { refuseForeignCalls } from '#services/platform/http/csrf.ts';
 import { platformEndpoints } from '#services/platform/contract.ts';
 import { refuseUnknownRoute, serve } from '#services/platform/http/serve.ts';
@@ -61,6 +63,16 @@ export type AppDependencies = IdentityDependencies &
     dev: DevPagesOptions | null;
   };
 
+/**
+ * JSON and CSV, but not the stream, which has to arrive as it is written. Nor the responses of
+ * `/api/auth/`: beside what a caller sent they hold secrets, of which a compressed length says
+ * something (BREACH). These are also the calls that a cookie authenticates.
+ */
+const compressed = compress({
+  encoding: 'gzip',
+  contentTypeFilter: /^(?:application\/json|text\/csv)\b/,
+});
+
 export function createApp(dependencies: AppDependencies) {
   const authenticate = authenticator(dependencies);
   const authenticateService = serviceAuthenticator(dependencies, authenticate, 'credits:consume');
@@ -68,8 +80,8 @@ export function createApp(dependencies: AppDependencies) {
   const origins = originsOf(dependencies);
   const api = createRouter()
     .use(
-      compression(),
-      cors(origins),
+      except('/api/auth/*', compressed),
+      allowOrigins(origins),
       limitByAddress(dependencies.rateLimits, 'address'),
       refuseForeignCalls(origins),
     )

@@ -16,8 +16,8 @@ import type { StreamDependencies } from '#services/live/sse.ts';
 import { startStaleHints } from '#services/live/stale.ts';
 import { startTextFeed } from '#services/live/text-feed.ts';
 import { runFacts } from '#services/optimizations/reading/facts.ts';
-import { createReadRun } from '#services/optimizations/reading/read-run.ts';
-import { listRuns, withProgress } from '#services/optimizations/routes.ts';
+import { listRuns } from '#services/optimizations/reading/list.ts';
+import { createReadRun, withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import { perProcess } from '#services/platform/limits.ts';
@@ -83,7 +83,7 @@ export async function openLiveView(
   const snapshotIn = async (client: ClientBase, userId: string, watching: string | null) => {
     const readRun = createReadRun({ readStream: async (id) => readStream(client, id), sealer });
     const balance = await readBalance(client, userId);
-    const page = await listRuns({ pool: client, sealer, readRun }, userId, {
+    const page = await listRuns({ pool: client, sealer }, userId, {
       page: 1,
       limit: liveLimits.runsInSnapshot,
       sort: 'newest',

@@ -6,7 +6,8 @@ import { callerHeader, createEntrance } from '#services/live/socket/entrance.ts'
 import { openSockets } from '#services/live/socket/socketio.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
-import { cancelRun, withProgress } from '#services/optimizations/routes.ts';
+import { cancelRun } from '#services/optimizations/commands.ts';
+import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import type { OtherProtocol } from '#services/platform/process/listen.ts';

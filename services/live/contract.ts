@@ -44,7 +44,8 @@ const factTypes = [
 
 /**
  * `account`: the patch is a Balance. `run`: it merges into the `council` of the watched run.
- * `run_row`: it merges into that run's row in lists; `hidden` takes the row out, or brings it back.
+ * `run_row`: what moved in that run's row; the list itself is read again. `hidden` takes the row out,
+ * or brings it back.
  */
 export const Fact = v.object({
   type: v.picklist(factTypes),
@@ -63,7 +64,7 @@ export const Fact = v.object({
   patch: v.pipe(
     v.record(v.string(), v.unknown()),
     v.description(
-      'Absolute values: of `account` a Balance, of `run_row` fields of that row in lists, of `run` parts of `council`',
+      'Absolute values: of `account` a Balance, of `run_row` the few fields of that row that moved (read the list again for the others), of `run` parts of `council`',
     ),
   ),
 });

@@ -1,7 +1,11 @@
-import type { Ledger } from '#services/credits/ledger/ledger.ts';
+import type pg from 'pg';
+import { costSince } from '#projections/optimization-list.ts';
+import type { Ledger, Price } from '#services/credits/ledger/ledger.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { knownStrategy } from './create.ts';
 import type { ReadState } from './reading/read-run.ts';
 import { streamOf } from './run/events.ts';
 import type { OptimizationEvent } from './run/events.ts';
@@ -17,6 +21,15 @@ export type CommandDependencies = {
   bus: CommandBus;
   /** Milliseconds since the epoch. */
   clock: () => number;
+};
+
+export type StartDependencies = CommandDependencies & {
+  pool: pg.Pool;
+  ledger: Ledger;
+  /** Runs a month that bonus credits may pay for; −1 is unlimited. */
+  monthlyLimitOf: (userId: string) => Promise<number>;
+  /** What models may cost a day, over all people; null is no limit. */
+  dailyCostLimitUsd: number | null;
 };
 
 /** The system as the actor of what jobs do. */
@@ -45,6 +58,31 @@ export async function issue(
   );
 }
 
+/** Holds the price, then starts. The hold's own job starts it too, should this process die between. */
+export async function processRun(
+  dependencies: StartDependencies & { registry: ModelRegistry },
+  userId: string,
+  runId: string,
+  state: RunState,
+): Promise<void> {
+  if (state.stage === 'settling' || state.stage === 'closed')
+    throw new Problem('concluded', 'The run has already ended.', {
+      members: { outcome: state.outcome },
+    });
+  if (state.stage !== 'draft') return;
+  const price = knownStrategy(state.strategy).credits;
+  if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
+    throw new Problem(
+      'price-changed',
+      `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
+      { members: { price } },
+    );
+  const asked = await priceOfRun(dependencies, userId, state.price);
+  if (asked instanceof Problem) throw asked;
+  await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
+  await startRun(dependencies, runId, state, 'http');
+}
+
 /** Starts a run whose credits are held. */
 export async function startRun(
   dependencies: CommandDependencies & { registry: ModelRegistry },
@@ -61,6 +99,51 @@ export async function startRun(
   const start = { type: 'Start', now: isoNow(dependencies), seatable } as const;
   const after = await issue(dependencies, runId, start, ['start'], patience);
   return after.state;
+}
+
+/** What a run of this price, started now, would be refused with; null for nothing. */
+export async function startRefusal(
+  dependencies: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Problem | null> {
+  const asked = await priceOfRun(dependencies, userId, credits);
+  return asked instanceof Problem ? asked : dependencies.ledger.refusal(asked);
+}
+
+/**
+ * What a run asks of the account; a Problem 503 `paused` until the next day (UTC) once today's models
+ * have cost the limit.
+ */
+async function priceOfRun(
+  { pool, clock, monthlyLimitOf, dailyCostLimitUsd }: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Price | Problem> {
+  const now = clock();
+  if (dailyCostLimitUsd !== null) {
+    const midnight = Math.floor(now / dayMs) * dayMs;
+    const spent = await costSince(pool, new Date(midnight).toISOString());
+    if (spent >= dailyCostLimitUsd * 1_000_000)
+      return new Problem(
+        'paused',
+        'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
+        { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
+      );
+  }
+  const month = new Date(now).toISOString().slice(0, 7);
+  return { userId, credits, month, limit: await monthlyLimitOf(userId) };
+}
+
+const dayMs = 86_400_000;
+
+export async function cancelRun(
+  dependencies: CommandDependencies,
+  runId: string,
+  patience: Patience = 'http',
+): Promise<void> {
+  const now = isoNow(dependencies);
+  await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], patience);
 }
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */

@@ -12,8 +12,7 @@ import type { CallDependencies } from './call-task.ts';
 import { actor, isoNow, issue, settleRun, startRun } from './commands.ts';
 import { finishedEmail, finishedRun } from './finished-email.ts';
 import type { ReadState } from './reading/read-run.ts';
-import { fieldsOfView } from './reading/view.ts';
-import type { FieldsOf } from './reading/view.ts';
+import { titleAlone } from './reading/view.ts';
 import { deadlineLength, forgottenFrom, isLate } from './run/deadlines.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
 
@@ -74,8 +73,6 @@ async function startHeldRun(dependencies: OptimizationDependencies, runId: strin
   if (after.stage === 'settling' || after.stage === 'closed')
     await addJob(dependencies.pool, settleJob(runId));
 }
-
-const titleAlone: FieldsOf = (event) => fieldsOfView(event).filter((field) => field === 'title');
 
 /**
  * One mail when a run has ended, whoever asks and however often: its id is derived from the run's.

@@ -179,22 +179,20 @@ export const Refund = v.object({
 export type Refund = v.InferOutput<typeof Refund>;
 
 /**
- * `POST /credits/purchases/{id}/refund`; the answer is the Refund. `credits` is how many somebody was
- * told that would be refunded, `ends_plan` whether they were told that it ends their plan: what is
- * otherwise by now is refused with 409 `refund-changed`.
+ * `POST /credits/purchases/{id}/refund`; the answer is the Refund. `credits` is the number that was
+ * shown, `ends_plan` whether the end of the plan was shown: what has changed since is refused with 409
+ * `refund-changed`.
  */
 export const RefundRequest = v.strictObject({
   credits: v.optional(
     v.pipe(
       Count,
       v.minValue(1, 'Refund at least 1 credit'),
-      v.description(
-        'Credits that somebody was told would be refunded; all that are unused when left out',
-      ),
+      v.description('The credits that the user was shown; all that are unused when left out'),
     ),
   ),
   ends_plan: v.optional(
-    v.pipe(v.boolean(), v.description('Whether they were told that it ends their plan')),
+    v.pipe(v.boolean(), v.description('Whether the user was shown that it ends their plan')),
   ),
 });
 export type RefundRequest = v.InferOutput<typeof RefundRequest>;

@@ -25,21 +25,21 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
 /**
  * `execute` is the one way to change a stream.
  *
- * A command waits in its stream's lane. Whenever fewer than two batches are in flight, the next turn
- * of the event loop takes up to 64 lanes that are in no other batch and up to 32 commands of each,
- * decides each lane's commands in order, each on the state that the one before left, and appends all
- * of it with one call, which pays lock, commit and round trip once. The lane is also what serialises
- * a stream's commands in this process; between processes the expected version does.
+ * A command waits in its stream's lane. While fewer than two batches are in flight, the next turn of the
+ * event loop takes up to 64 lanes that are in no other batch and up to 32 commands of each. It decides each
+ * lane's commands in order, each on the state after the previous one, and appends all of it with one call,
+ * which pays lock, commit and round trip once. The lane also serialises a stream's commands in this
+ * process; between processes the expected version does.
  *
- * What is decided rests on memory: a state kept from the last append. An accepted command proves it
- * by appending at its version. A refusal or a no-op appends nothing that could expose a stale state,
- * so it is answered only when it was decided on a row read for it, or beside an append that went
- * through; otherwise it goes round once more. That round also looks for the command's own earlier
- * events, because what refuses a command may well be its own first success.
+ * Decisions use the state in memory after the last append. An accepted command proves it by appending at
+ * its version. A refusal or a no-op appends nothing that could expose a stale state. So it is answered only
+ * when it was decided on a row read for it, or beside an append that succeeded; otherwise it takes another
+ * round. That round also searches for the command's own earlier events, because its own first success may
+ * be what refuses it.
  *
- * When the outcome of an append is unknown, or somebody else was faster, the same round decides:
- * the first message id, derived from the command's id and unique in its stream, says whether the
- * command has happened.
+ * When the outcome of an append is unknown, or another command was faster, the same round decides: the
+ * first message id, derived from the command's id and unique in its stream, shows whether the command has
+ * happened.
  */
 
 export type JsonValue =
@@ -52,7 +52,7 @@ export type JsonValue =
 
 export type JobSpec = {
   task: string;
-  /** Ids and plain values, never a person's text. */
+  /** Ids and plain values, never a user's text. */
   payload: Record<string, JsonValue>;
   /** A later job of the same key replaces one that has not begun. */
   key: string;
@@ -84,11 +84,11 @@ export type Decider<State, Command, Event extends StoredEvent> = {
 export type CommandRequest<Command> = {
   streamId: string;
   command: Command;
-  /** A UUID that is the same each time the same thing is asked. */
+  /** A UUID that is equal for equal requests. */
   commandId: string;
-  /** Of what was asked; the same id with another fingerprint is refused. */
+  /** Of the request; the same id with another fingerprint is refused. */
   fingerprint?: string;
-  /** Who asked: a user's id, or a name of our own such as `worker` or `operator:<id>`. */
+  /** A user's id, or a name such as `worker` or `operator:<id>`. */
   actor: string;
   correlationId: string;
   causationId?: string | null;
@@ -103,19 +103,19 @@ export type CommandOutcome<State, Event> = {
   version: number;
   /** The command had been accepted before, and nothing was appended now. */
   repeated: boolean;
-  /** Where the last of the events stands in the log; null when there are none. */
+  /** The position of the last event in the log; null when there are none. */
   lastPosition: LogPosition | null;
 };
 
-/** How long a conflict is fought: a person waits for the answer, a job has time. */
+/** How long a conflict is retried: a user waits for the reply, a job has time. */
 export type Patience = 'http' | 'job';
 
 export type CommandBus = {
   /**
    * @throws Problem the decider's refusal; 409 `idempotency-mismatch` for an id seen with another
-   * fingerprint; 503 `busy` with Retry-After when too much waits or no try went through, after which
+   * fingerprint; 503 `busy` with Retry-After when too much waits or no try succeeded, after which
    * the same command may be sent again.
-   * @throws AppendError when the database refuses the command's events: a fault of ours.
+   * @throws AppendError when the database refuses the command's events: an internal error.
    */
   execute<State, Command, Event extends StoredEvent>(
     decider: Decider<State, Command, Event>,
@@ -164,7 +164,7 @@ export type CommandBusOptions = {
   limits?: Partial<CommandLimits>;
 };
 
-/** The database refused a command's events: a broken CHECK, a projection's fault. */
+/** The database refused a command's events: a broken CHECK, a failing projection. */
 export class AppendError extends Error {
   override readonly name = 'AppendError';
   /** SQLSTATE. */
@@ -214,7 +214,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     scheduleFlush();
   }
 
-  /** A lane goes to the end of the line after its turn, and away when nothing waits in it. */
+  /** A lane goes to the end of the queue after its turn, and is removed when it is empty. */
   function leave(lane: Lane): void {
     lane.inBatch = false;
     lanes.delete(lane.streamId);
@@ -267,7 +267,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
 
   // --- one batch ---
 
-  /** Never rejects: whatever goes wrong is an answer to somebody, or another round. */
+  /** Never rejects: an error is the reply to a command, or leads to another round. */
   async function runBatch(picks: readonly Pick[]): Promise<void> {
     try {
       const { known, earlier } = await lookUp(picks);
@@ -275,12 +275,12 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
       const outcomes = await append(decisions);
       for (const decision of decisions) settle(decision, outcomes.get(decision) ?? null);
     } catch (error) {
-      // Reading failed, or nobody knows whether the append happened.
+      // Reading failed, or the outcome of the append is unknown.
       for (const pick of picks) startOver(pick, error);
     }
   }
 
-  /** What each lane's commands are decided on, and what confirming ones left behind before. */
+  /** The state of each lane, and earlier events of commands that need confirmation. */
   async function lookUp(picks: readonly Pick[]): Promise<{ known: KnownPick[]; earlier: Earlier }> {
     const known: KnownPick[] = [];
     const missing: Pick[] = [];
@@ -304,7 +304,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     return { known, earlier: await findEarlier(missing) };
   }
 
-  /** Null when the stream cannot be folded, which its own commands are told and no others. */
+  /** Null when the stream cannot be folded: only its own commands fail. */
   async function headOf(row: StreamHead, { tasks, first }: Pick): Promise<Head | null> {
     const fromSnapshot = headFromSnapshot(row, first);
     if (fromSnapshot !== null) return fromSnapshot;
@@ -331,7 +331,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     );
   }
 
-  /** In order, each on what the one before left. */
+  /** In order, each on the state after the previous one. */
   function decideAll(pick: KnownPick, earlier: Earlier): Decision {
     const { streamId } = pick.lane;
     const now = new Date(clock()).toISOString();
@@ -358,7 +358,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     return new Map(writing.map((decision, index) => [decision, outcomes[index]!]));
   }
 
-  // --- what became of it ---
+  // --- outcomes ---
 
   function settle(decision: Decision, outcome: AppendOutcome | null): void {
     const { pick, after } = decision;
@@ -375,9 +375,9 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
   }
 
   /**
-   * What these commands were decided on is true: it was read for this batch, or an append went through
-   * on it. An answer without events rests on a look for the command's own earlier events as well,
-   * for which a command that has not had it goes round again.
+   * The state of these commands is proven: it was read for this batch, or an append succeeded on it. An
+   * answer without events also needs the search for the command's own earlier events, for which a command
+   * takes another round.
    */
   function answerAll(decision: Decision, positions: readonly LogPosition[]): void {
     const unconfirmed: Task[] = [];
@@ -411,7 +411,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     );
   }
 
-  /** Of several accepted commands nobody knows which one it was: each gets an entry of its own. */
+  /** Which of several accepted commands failed is unknown: each gets an entry of its own. */
   function refusedByDatabase({ pick, parts }: Decision, error: AppendError): void {
     const { streamId } = pick.lane;
     log.error(
@@ -430,15 +430,15 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
 
   function startOver(pick: Pick, error: unknown): void {
     cache.drop(pick.lane.streamId);
-    // A fault of the statement that ended the whole batch may come from one lane alone.
+    // An error that ended the whole batch may come from one lane alone.
     const isolated = sqlState(error) !== undefined && !isTransient(error);
     if (isolated) for (const task of pick.tasks) task.isolated = true;
     again(pick, error);
   }
 
-  /** After a conflict, or when nobody knows: from a fresh row, after a moment. */
+  /** After a conflict or an unknown outcome: from a fresh row, after a pause. */
   function again(pick: Pick, error: unknown): void {
-    const patient: Task[] = [];
+    const waiting: Task[] = [];
     for (const task of pick.tasks.filter(({ answered }) => !answered)) {
       task.tries += 1;
       task.confirming = true;
@@ -449,12 +449,12 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
         );
         task.fail(busy(limits));
       } else {
-        patient.push(task);
+        waiting.push(task);
       }
     }
-    if (patient.length === 0) return;
-    rest(pick.lane, backoffMs(patient[0]!.tries, limits));
-    enter(pick.lane, patient, 'first');
+    if (waiting.length === 0) return;
+    rest(pick.lane, backoffMs(waiting[0]!.tries, limits));
+    enter(pick.lane, waiting, 'first');
   }
 
   return {
@@ -470,7 +470,7 @@ const uniqueViolation = '23505';
 /** The class of deadlocks and serialisation failures. */
 const rolledBack = '40';
 
-// --- what travels through a batch ---
+// --- types of a batch ---
 
 /** The commands of one stream that wait in this process. */
 type Lane = {
@@ -481,7 +481,7 @@ type Lane = {
   resting: boolean;
 };
 
-/** Where a stream stands: what the next event is chained to, and the state to decide on. */
+/** The end of a stream: the hash for the next event, and the state to decide on. */
 type Head = {
   readonly version: number;
   readonly hash: string;
@@ -529,7 +529,7 @@ function earlierKey(streamId: string, commandId: string): string {
   return `${streamId} ${commandId}`;
 }
 
-/** How a decider's state comes of events, with its types hidden. */
+/** The fold of a decider, with its types hidden. */
 type Folding = {
   readonly deciderName: string;
   readonly deciderVersion: number;
@@ -548,13 +548,13 @@ function foldingOf<State, Command, Event extends StoredEvent>(
   };
 }
 
-/** A command on its way, with the types of its decider hidden in its functions. */
+/** A command in flight, with the types of its decider hidden in its functions. */
 type Task = Folding & {
   readonly commandId: string;
   readonly patience: Patience;
   readonly since: number;
   tries: number;
-  /** To be decided on a fresh row, after a look for its own earlier events. */
+  /** To be decided on a fresh row, after a search for its own earlier events. */
   confirming: boolean;
   /** To have an entry of its own. */
   alone: boolean;
@@ -646,7 +646,7 @@ function chain<State, Command, Event extends StoredEvent>(
   if (decided.length > limits.eventsPerCommand)
     throw new Error(`A command of ${decider.name} decided ${decided.length} events`);
   const { streamId, commandId } = request;
-  // Two machines' clocks differ; time in a stream does not run backwards because of that.
+  // Clocks of two machines differ; time in a stream must not run backwards.
   const occurredAt = now > head.occurredAt ? now : head.occurredAt;
   const metadata = {
     schemaVersion: 1,
@@ -697,8 +697,8 @@ function entryOf({ pick, parts, after }: Decision): AppendEntry {
 }
 
 /**
- * From the front of a lane, what can be one entry: commands of one decider, and a command's repeat
- * never beside it, because their events would have the same ids.
+ * The commands at the front of a lane that fit one entry: of one decider, and never a command beside its
+ * repeat, because their events would have the same ids.
  */
 function takeTasks(tasks: Task[], most: number): Task[] {
   const first = tasks[0]!;
@@ -716,9 +716,9 @@ function takeTasks(tasks: Task[], most: number): Task[] {
   return tasks.splice(0, taken.size);
 }
 
-// --- where a stream stands ---
+// --- heads ---
 
-/** A stream's present state, from its snapshot: for a question that appends nothing. */
+/** A stream's current state, from its snapshot: for a query. */
 export async function readState<State, Command, Event extends StoredEvent>(
   queryable: Queryable,
   decider: Decider<State, Command, Event>,

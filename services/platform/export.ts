@@ -1,15 +1,14 @@
 /**
- * Everything that is kept about one person, as tables: each once as JSON and once as CSV. Parts of the
- * application say which tables they have and give the rows one after the other; what is collected is
- * kept as bytes and goes out in pieces, because somebody who asked a thousand questions has more text
- * than one string can hold.
+ * Everything stored about one user, as tables, each as JSON and as CSV. Each slice names its tables and
+ * yields their rows. The result is kept as bytes and sent in pieces, because the text of a thousand
+ * questions exceeds the longest string.
  */
 export type ExportRow = Readonly<Record<string, unknown>>;
 
 export type ExportPart = {
   /** Table → its columns, in order. */
   tables: Readonly<Record<string, readonly string[]>>;
-  /** In any order of tables; in that of its rows for each. */
+  /** Tables in any order, the rows of each in theirs. */
   rows: (userId: string) => AsyncIterable<readonly [table: string, row: ExportRow]>;
 };
 
@@ -73,8 +72,7 @@ export function csvLine(cells: readonly unknown[]): string {
 }
 
 /**
- * A text that a spreadsheet would take for a formula begins with an apostrophe here, by which the
- * spreadsheet takes it for a text. Numbers are ours and stay as they are.
+ * A text that a spreadsheet would run as a formula gets an apostrophe in front. Numbers are ours and stay.
  */
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return '';

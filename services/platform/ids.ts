@@ -2,8 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 
 /**
  * Identifiers: a letter prefix and 26 characters of Crockford base32 of a UUIDv7 (so they sort by
- * creation time), and UUIDv5 for the ids of commands and messages, which must be the same each time
- * the same thing is asked.
+ * creation time), and UUIDv5 for the ids of commands and messages, which must be equal for equal requests.
  */
 export type IdPrefix =
   | 'usr'
@@ -20,7 +19,7 @@ export type IdPrefix =
 
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** A fresh id such as `opt_06cwx5j2n8…`, 4 + 26 characters. */
+/** A new id such as `opt_06cwx5j2n8…`, 4 + 26 characters. */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   return `${prefix}_${base32(uuidV7Bytes(nowMs))}`;
 }
@@ -30,7 +29,7 @@ export function idPattern(prefix: IdPrefix): RegExp {
   return new RegExp(`^${prefix}_[${crockford}]{26}$`);
 }
 
-/** When a fresh id was made, in milliseconds since 1970; null for a derived one. */
+/** Creation time of a new id in milliseconds since 1970; null for a derived one. */
 export function timeOfId(id: string): number | null {
   const digits = id.slice(id.indexOf('_') + 1);
   let value = 0n;
@@ -40,7 +39,7 @@ export function timeOfId(id: string): number | null {
   return hex[12] === '7' ? Number.parseInt(hex.slice(0, 12), 16) : null;
 }
 
-/** The same id each time for what there may be only one of. It does not sort by time. */
+/** The same id for the same parts. It does not sort by time. */
 export function derivedId(prefix: IdPrefix, ...parts: string[]): string {
   return `${prefix}_${base32(uuidV5Bytes(parts))}`;
 }

@@ -4,9 +4,9 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 
 /**
- * Sealing of text that a person wrote or a model answered. Each run and each account has a data key,
- * wrapped by the master key; deleting its row makes all text under it unreadable at once, in events,
- * read models and backups' restores alike, while the events keep their order, sums and chain.
+ * Sealing of text by users and models. Each run and each account has a data key, wrapped by the master key.
+ * Deleting its row makes all its text unreadable at once, in events, read models and restored backups,
+ * while the events keep their order, sums and chain.
  *
  * A sealed text is `v1.<keyId>.<nonce>.<ciphertext and tag>`, AES-256-GCM, base64url. The stream and
  * the field's name are authenticated with it, so that a text cannot be moved to another place.
@@ -22,19 +22,19 @@ export type KeyKind = 'run' | 'account';
 
 export type Sealer = {
   /**
-   * The data key of a run or an account, made when it is missing, committed when this resolves; call
-   * it before the first event that is sealed under it. Returns its id, which is the owner's.
+   * Creates the data key of a run or an account when it is missing; committed when this resolves. Call it
+   * before the first event that is sealed under it. Returns its id, which is the owner's.
    *
-   * @throws ErasedKeyError when it was erased, or its person was: what is erased gets no second key.
+   * @throws ErasedKeyError when the key or its user was erased: there is no second key.
    */
   createDataKey(kind: KeyKind, ownerId: string, userId: string): Promise<string>;
-  /** @throws ErasedKeyError when the key was deleted, or never made. */
+  /** @throws ErasedKeyError when the key was deleted or never created. */
   seal(keyId: string, context: SealContext, text: string): Promise<string>;
-  /** @throws IntegrityError when the text, its place or its key is not what was sealed. */
+  /** @throws IntegrityError when the text, its place or its key differs from what was sealed. */
   open(sealed: string, context: SealContext): Promise<Opened>;
   /** Deletes the key for ever and records that, in one statement. Other processes follow in seconds. */
   eraseKey(keyId: string): Promise<void>;
-  /** The same with all keys of a person, in one statement; from then on they get none any more. */
+  /** The same with all keys of a user, who then gets no new ones. */
   erasePerson(userId: string): Promise<void>;
   /** Wraps every key that an older master key wraps with the current one. Returns how many. */
   rewrapKeys(): Promise<number>;
@@ -45,7 +45,7 @@ export class IntegrityError extends Error {
   override readonly name = 'IntegrityError';
 }
 
-/** Nothing can be sealed under a key that is gone. */
+/** The key was deleted or never created. */
 export class ErasedKeyError extends Error {
   override readonly name = 'ErasedKeyError';
 }
@@ -140,7 +140,7 @@ export function createSealer(options: SealerOptions): Sealer {
         );
         for (const row of rows.filter((each) => !isWrappedBy(master, each.key_id, each.wrapped))) {
           const key = unwrap(dataKeys, row.key_id, row.wrapped);
-          // Only if nobody has erased or rewrapped it since.
+          // Only if it was not erased or rewrapped meanwhile.
           const { rowCount } = await pool.query(
             'update data_key set wrapped = $3 where key_id = $1 and wrapped = $2',
             [row.key_id, row.wrapped, encrypt(master, key, row.key_id)],
@@ -156,8 +156,8 @@ export function createSealer(options: SealerOptions): Sealer {
 }
 
 /**
- * Deletes all keys of a person and records each, and the person even when there was none, because the
- * record is what a restore goes by. Returns the ids of the keys.
+ * Deletes all keys of a user and records each, and the user even without a key, because a restore applies
+ * the records. Returns the ids of the keys.
  */
 export async function erasePersonKeys(client: Queryable, userId: string): Promise<string[]> {
   const { rows } = await client.query<{ key_id: string }>(
@@ -208,7 +208,7 @@ function associatedData({ stream, field }: SealContext): string {
 
 function parse(sealed: string): { keyId: string; box: Buffer } {
   const match = /^v1\.([\w-]{1,64})\.([\w-]{16})\.([\w-]+)$/.exec(sealed);
-  if (match === null) throw new IntegrityError('What should be a sealed text is none');
+  if (match === null) throw new IntegrityError('This is not a sealed text');
   const [, keyId = '', nonce = '', rest = ''] = match;
   return {
     keyId,
@@ -241,13 +241,12 @@ type KeyCache = {
   forget(keyId: string): void;
 };
 
-/** Unwrapped by whoever asked for it: one that cannot be is the fault of no other. */
+/** Each caller unwraps its own: a broken key must not fail the others of its batch. */
 type LoadedKeys = ReadonlyMap<string, () => Buffer>;
 
 /**
- * The most recently used keys, for a few seconds each: a key that another process erased must not
- * live on here. Misses of one turn of the event loop are loaded together, because a list opens a
- * text of each of its runs.
+ * The most recently used keys, for a few seconds each, because another process may erase a key. Misses of one
+ * turn of the event loop are loaded together: a list opens a text of each of its runs.
  */
 function createKeyCache(
   limits: { readonly [Name in keyof typeof sealLimits]: number },
@@ -275,7 +274,7 @@ function createKeyCache(
   async function fetch(keyId: string): Promise<Buffer | null> {
     try {
       const key = (await request(keyId)).get(keyId)?.() ?? null;
-      // That a key is missing is not remembered: it may be made the next moment.
+      // A missing key is not remembered: it may be created the next moment.
       if (key === null) cached.delete(keyId);
       return key;
     } catch (error) {

@@ -26,7 +26,7 @@ export async function benchCalls(options: {
   const { appUrl, log, durationMs } = options;
   await using resources = new AsyncDisposableStack();
   const env = {
-    // Nobody is there, but what is only asked for and not begun needs nobody.
+    // No provider runs; a run that is only created needs none.
     ...readEnv({
       RATE_LIMITS: 'off',
       REQUIRE_EMAIL_CONFIRMATION: 'false',

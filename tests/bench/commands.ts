@@ -180,7 +180,7 @@ function emmettStore(pool: pg.Pool, withProjections: boolean): PostgresEventStor
   });
 }
 
-/** Appends with a version as everybody must; whoever is late reads it again and tries once more. */
+/** Appends with a version as every writer must; a late one reads it again and retries. */
 function emmettAppend(store: PostgresEventStore) {
   const versions = new Map<string, bigint>();
   return async (account: string): Promise<unknown> => {

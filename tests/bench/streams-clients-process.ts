@@ -3,7 +3,7 @@ import { createParser } from 'eventsource-parser';
 import { io } from 'socket.io-client';
 
 /**
- * The clients of the benchmark of streams, in a process of their own. They tell how long after its
+ * The clients of the benchmark of streams, in a process of their own. They report how long after its
  * `at` each message came; both processes read the same clock.
  */
 export type Plan = {
@@ -11,11 +11,13 @@ export type Plan = {
   /** One connection each: what to ask for, and with which token. */
   targets: readonly { url: string; token: string }[];
 };
-export type Told = { kind: 'open' } | { kind: 'delays'; delays: readonly number[]; cpuMs: number };
+export type Report =
+  | { kind: 'open' }
+  | { kind: 'delays'; delays: readonly number[]; cpuMs: number };
 
 const delays: number[] = [];
 const note = (at: string) => void delays.push(Date.now() - Date.parse(at));
-const tell = (told: Told) => process.send?.(told);
+const send = (report: Report) => process.send?.(report);
 
 process.on('message', (message: Plan | 'begin' | 'end') => {
   if (message === 'begin') begin();
@@ -32,7 +34,7 @@ function begin(): void {
 
 function end(): void {
   const { user, system } = process.cpuUsage(before);
-  tell({ kind: 'delays', delays: delays.splice(0), cpuMs: (user + system) / 1000 });
+  send({ kind: 'delays', delays: delays.splice(0), cpuMs: (user + system) / 1000 });
 }
 
 /** So many at a time: this is no benchmark of opening. */
@@ -45,7 +47,7 @@ async function open({ kind, targets }: Plan): Promise<void> {
         .slice(first, first + atOnce)
         .map(async ({ url, token }) => (kind === 'sse' ? listen(url, token) : join(url))),
     );
-  tell({ kind: 'open' });
+  send({ kind: 'open' });
 }
 
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });

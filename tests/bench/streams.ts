@@ -16,7 +16,7 @@ import { testPassword } from '#tests/support/password.ts';
 import { createClient, startProcess } from '#tests/support/processes/processes.ts';
 import type { Client } from '#tests/support/processes/processes.ts';
 import { milliseconds, percentile, printTable, ratio } from './report.ts';
-import type { Plan, Told } from './streams-clients-process.ts';
+import type { Plan, Report } from './streams-clients-process.ts';
 import type { PeerSaid } from './streams-peer-process.ts';
 
 /**
@@ -182,7 +182,7 @@ async function watch(options: {
     kind,
     targets: Array.from({ length: watchers }, (_, number) => target(number % runs)),
   } satisfies Plan);
-  await hear<Told>(clients);
+  await hear<Report>(clients);
   const opened = usageOf(pid);
   clients.send('begin');
   const begun = performance.now();
@@ -192,11 +192,11 @@ async function watch(options: {
   // The last ones are on their way.
   await sleep(1000);
   clients.send('end');
-  const told = await hear<Told>(clients);
+  const report = await hear<Report>(clients);
   const after = usageOf(pid);
   clients.kill();
-  if (told.kind !== 'delays') throw new Error('The clients told nothing');
-  const { delays, cpuMs } = told;
+  if (report.kind !== 'delays') throw new Error('The clients reported nothing');
+  const { delays, cpuMs } = report;
   return {
     facts: delays.length,
     p50: percentile(delays, 0.5),
@@ -212,13 +212,13 @@ async function holdIdle(idle: number, pid: number, target: Target): Promise<void
   const clients = child('streams-clients-process.ts');
   const before = usageOf(pid);
   clients.send({ kind: 'sse', targets: Array<Target>(idle).fill(target) } satisfies Plan);
-  await hear<Told>(clients);
+  await hear<Report>(clients);
   const opened = usageOf(pid);
   const seconds = 5;
   await sleep(seconds * 1000);
   const after = usageOf(pid);
   clients.kill();
-  printTable('Watchers of whom nothing is told', [
+  printTable('Watchers without events', [
     ['watchers', 'kB/watcher', '% of one processor'],
     [
       idle,

@@ -39,7 +39,7 @@ describe('arguments are counted before anything is opened', () => {
   });
 });
 
-test('a figure below zero is a figure and no option: the command says what it may be', () => {
+test('a negative number is an argument and no option', () => {
   const call = parse('credits', 'grant', 'ann@example.com', '-5', '--reason', '-1 star', '--json');
   expect(call).toEqual({
     positionals: ['ann@example.com', '-5'],
@@ -50,7 +50,7 @@ test('a figure below zero is a figure and no option: the command says what it ma
   expect(() => parse('credits', 'grant', 'ann@example.com', '5', '-x')).toThrow(UsageError);
 });
 
-describe('whoever works at the command line is known by name', () => {
+describe('the operator is known by name', () => {
   afterEach(() => vi.unstubAllEnvs());
 
   test.each([

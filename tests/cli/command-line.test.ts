@@ -42,7 +42,7 @@ async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promi
   return { ...ended, code };
 }
 
-test('called wrongly it says so in one line before the usage, and ends with 2', async () => {
+test('wrong usage prints one line before the usage and ends with 2', async () => {
   for (const [args, line] of [
     [['credits', 'grant', ann.email], '<credits> is missing'],
     [['run', '   '], 'What business challenge are you facing?'],
@@ -56,20 +56,20 @@ test('called wrongly it says so in one line before the usage, and ends with 2', 
   }
 });
 
-test.each(['show', 'verify'])('events %s of a stream that is not there says so', async (verb) => {
+test.each(['show', 'verify'])('events %s of a missing stream says so', async (verb) => {
   const { code, stderr } = await cli(['events', verb, 'credits-usr_mistyped']);
   expect(stderr).toContain('There is no stream of this name');
   expect(code).toBe(1);
 });
 
-test('a reader that has seen enough is no fault', async () => {
+test('a reader that closes the pipe early is no error', async () => {
   for (let round = 0; round < 3; round += 1)
     await Promise.all(Array.from({ length: 100 }, async () => give(app, ann.userId, 1)));
   const { code, stderr } = await cli(['events', 'show', `credits-${ann.userId}`], 'some');
   expect([code, stderr]).toEqual([0, '']);
 });
 
-test('tail ends when nobody reads it any more', async () => {
+test('tail ends when its reader has closed the pipe', async () => {
   const tailing = cli(['events', 'tail'], 'some');
   let over = false;
   void tailing.then(() => (over = true));

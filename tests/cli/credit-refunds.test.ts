@@ -56,7 +56,7 @@ async function audited({ purchaseId }: Bought): Promise<unknown[]> {
   return rows.map(({ action, detail }) => [action, detail]);
 }
 
-test('an operator sees what is probably fraud, refunds what is unused of it, and is recorded', async () => {
+test('an operator lists probable fraud and refunds its unused credits, and both are recorded', async () => {
   expect(await ran('warnings')).toMatchObject([
     {
       purchase_id: one.purchaseId,
@@ -80,7 +80,7 @@ test('an operator sees what is probably fraud, refunds what is unused of it, and
   expect(await ran('warnings')).toEqual([]);
 });
 
-test('what cannot be refunded is said, and a reason that names the person is refused', async () => {
+test('an impossible refund is refused with its reason, and a reason that names the user is refused', async () => {
   await expect(ran('refund', one.purchaseId, '--reason', 'again')).rejects.toMatchObject({
     code: 'refund-not-possible',
     message: 'There are no unused credits left in this purchase.',
@@ -102,7 +102,7 @@ test('a warning is settled without a refund, once', async () => {
   expect(await partsOf(shop, other)).toEqual({ available: 20 });
 });
 
-describe('of somebody who was erased', () => {
+describe('purchases of erased users', () => {
   let gone: Bought;
   beforeAll(async () => {
     gone = await bought(shop, 'boost-20');
@@ -116,7 +116,7 @@ describe('of somebody who was erased', () => {
     expect(await partsOf(shop, gone)).toEqual({ available: 20 });
   });
 
-  test('a purchase is refunded by an operator all the same', async () => {
+  test('an operator refunds a purchase of an erased user', async () => {
     shop.stripe.faults.refunds = 'failed';
     const asked = await ran('refund', gone.purchaseId, '--reason', 'another card');
     expect(asked).toMatchObject({ credits: 20, amount_cents: 1_000 });
@@ -125,15 +125,15 @@ describe('of somebody who was erased', () => {
     expect(await partsOf(shop, gone)).toEqual({ available: 20 });
   });
 
-  test('or is written down as paid in another way, once, and asked of no bank any more', async () => {
-    const told = [
+  test('an operator records once that such a purchase was paid back otherwise; no bank is asked again', async () => {
+    const asked = [
       'refund',
       gone.purchaseId,
       '--paid-otherwise',
       '--reason',
       'by cheque 12',
     ] as const;
-    expect(await ran(...told)).toMatchObject({
+    expect(await ran(...asked)).toMatchObject({
       purchase_id: gone.purchaseId,
       credits: 20,
       amount_cents: 1_000,
@@ -144,16 +144,16 @@ describe('of somebody who was erased', () => {
       ['purchase.refunded', { reason: 'another card' }],
       ['purchase.paid-otherwise', { credits: 20, amount_minor: 1_000, reason: 'by cheque 12' }],
     ]);
-    await expect(ran(...told)).rejects.toMatchObject({ code: 'refund-not-possible' });
+    await expect(ran(...asked)).rejects.toMatchObject({ code: 'refund-not-possible' });
     await sweepPayments(shop.payments);
     await shop.runJobs();
     expect(await partsOf(shop, gone)).toEqual({ revoked: 20 });
   });
 
-  test('and of nobody else', async () => {
+  test('paying back otherwise is refused for a user who was not erased', async () => {
     const other = await bought(shop, 'boost-20');
-    const told = ran('refund', other.purchaseId, '--paid-otherwise', '--reason', 'by cheque 13');
-    await expect(told).rejects.toMatchObject({ code: 'refund-not-possible' });
+    const asked = ran('refund', other.purchaseId, '--paid-otherwise', '--reason', 'by cheque 13');
+    await expect(asked).rejects.toMatchObject({ code: 'refund-not-possible' });
     expect(await partsOf(shop, other)).toEqual({ available: 20 });
   });
 });

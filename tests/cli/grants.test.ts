@@ -68,7 +68,7 @@ async function opened(): Promise<number> {
   return rowCount ?? 0;
 }
 
-test('what operators gave is listed with who they were, and why only when it is opened and kept', async () => {
+test('grants are listed with their operators; the reasons are shown only with --open, which is recorded', async () => {
   await cli('credits', 'grant', ann.email, '30', '--reason', '=A "sorry", for the outage');
   vi.stubEnv('SUDO_USER', 'peter');
   now = Date.UTC(2026, 10, 20, 0, 0, 0);
@@ -101,13 +101,13 @@ test('what operators gave is listed with who they were, and why only when it is 
   expect((await cli('credits', 'grants')).out).toContain('peter: 12 credits in 1 grant\n');
 });
 
-test('as CSV no reason is a formula', async () => {
+test('a reason in CSV is never a formula', async () => {
   const { out } = await cli('credits', 'grants', '--csv', '--open');
   expect(out.split('\n')[0]).toBe('at,operator,user_id,credits,type,lot_id,reason');
   expect(out).toContain(`,"'=A ""sorry"", for the outage"\n`);
 });
 
-test('a day that is none is refused, and a reason whose key is gone reads so', async () => {
+test('an impossible day is refused, and a reason whose key is gone reads [erased]', async () => {
   await expect(cli('credits', 'grants', '--since', '2026-02-30')).rejects.toThrow(UsageError);
   await expect(cli('credits', 'grants', '--since', 'yesterday')).rejects.toThrow(UsageError);
   await app.core.sealer.erasePerson(ann.userId);
@@ -117,7 +117,7 @@ test('a day that is none is refused, and a reason whose key is gone reads so', a
   ]);
 });
 
-test('verify names a refund that nobody has ended for a month', async () => {
+test('verify names a refund that has no end after a month', async () => {
   const { userId, email } = await app.signUp();
   const { ledger } = app.core;
   const at = new Date(now).toISOString();
@@ -151,7 +151,7 @@ test('verify names a refund that nobody has ended for a month', async () => {
   expect((await cli('credits', 'verify', email)).code).toBe(0);
 });
 
-/** Whoever writes in any database of the server hides what was committed after they began. */
+/** A writer in any database of the server hides what was committed after it began. */
 async function isBelowTheHorizon(): Promise<boolean | undefined> {
   const { rows } = await app.core.pool.query<{ below: boolean }>(
     `select max(transaction_id) < pg_snapshot_xmin(pg_current_snapshot()) as below

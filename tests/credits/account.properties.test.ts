@@ -144,8 +144,8 @@ function paidByBonus(before: AccountState, events: readonly CreditEvent[]): bool
   );
 }
 
-describe('a random ledger', () => {
-  test('moves whole credits from account to account: each transaction sums to 0', () => {
+describe('random ledgers', () => {
+  test('a random ledger moves whole credits from account to account: each transaction sums to 0', () => {
     forRandomLedgers((_, log) => {
       for (const event of log) {
         const lines = postings(event);
@@ -159,7 +159,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('is never negative, after no event of it', () => {
+  test('a random ledger is never negative, after no event of it', () => {
     forRandomLedgers((_, log) => {
       for (const { state } of prefixes(log)) {
         expect(state.balance.available).toBeGreaterThanOrEqual(0);
@@ -172,7 +172,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('accounts for every granted credit, lot by lot, after every event', () => {
+  test('a random ledger accounts for every granted credit, lot by lot, after every event', () => {
     forRandomLedgers((played, log) => {
       for (const { state } of prefixes(log)) {
         expect(unsoundness(state)).toEqual([]);
@@ -187,7 +187,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('ends each reservation at most once, in a capture or in a release', () => {
+  test('a random ledger ends each reservation at most once, in a capture or in a release', () => {
     forRandomLedgers((played, log) => {
       const ends = new Map<string, number>();
       const reserved = new Set<string>();
@@ -206,7 +206,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('returns to a run what its settlement says, once, naming the run', () => {
+  test('a random ledger returns to a run what its settlement says, once, naming the run', () => {
     forRandomLedgers((played, log) => {
       for (const { command, events, before } of accepted(played, 'Settle')) {
         const { settlement } = command;
@@ -229,7 +229,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('draws bonus, then other, then paid, the oldest first, and gives back in reverse', () => {
+  test('a random ledger draws bonus, then other, then paid, the oldest first, and gives back in reverse', () => {
     forRandomLedgers((played) => {
       for (const { command, events, before } of accepted(played, 'Reserve')) {
         const [reserved] = events;
@@ -251,7 +251,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('answers a repeat with the first answer and writes nothing', () => {
+  test('a random ledger answers a repeat with the first answer and writes nothing', () => {
     forRandomLedgers((played) => {
       const first = new Map<string, readonly CreditEvent[]>();
       for (const { sent, answer, before, after } of played) {
@@ -265,7 +265,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('refuses another body under a known command id, and remembers no refusal', () => {
+  test('a random ledger refuses another body under a known command id, and remembers no refusal', () => {
     forRandomLedgers((played) => {
       const known = new Map<string, string>();
       for (const { sent, answer, before, after } of played) {
@@ -280,7 +280,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('has a history whose amounts sum to its balance', () => {
+  test('a random ledger has a history whose amounts sum to its balance', () => {
     forRandomLedgers((_, log) => {
       let sum = 0;
       for (const event of log) {
@@ -292,14 +292,14 @@ describe('a random ledger', () => {
     });
   });
 
-  test('carries on every event the balance that the amounts give', () => {
+  test('a random ledger carries on every event the balance that the amounts give', () => {
     forRandomLedgers((_, log) => {
       for (const { event, state } of prefixes(log))
         expect(event.data.balance).toEqual(state.balance);
     });
   });
 
-  test('is the same from a snapshot, from the first event, or from any place between', () => {
+  test('a random ledger is the same from a snapshot, from the first event, or from any place between', () => {
     fc.assert(
       fc.property(anySteps, anyLimit, fc.nat(), (steps, limit, place) => {
         const bus = createBus();
@@ -314,7 +314,7 @@ describe('a random ledger', () => {
     );
   });
 
-  test('counts a month’s runs that bonus credits paid for, and gives back on release', () => {
+  test('a random ledger counts a month’s runs that bonus credits paid for, and gives back on release', () => {
     forRandomLedgers((played) => {
       const counted = new Map<string, string>();
       for (const { sent, answer, before, after } of played) {
@@ -329,7 +329,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('lets bonus credits pay for no more runs of a month than the limit', () => {
+  test('a random ledger lets bonus credits pay for no more runs of a month than the limit', () => {
     forRandomLedgers((played) => {
       for (const { command, events, before, after } of accepted(played, 'Reserve')) {
         const byBonus = paidByBonus(before, events);
@@ -348,7 +348,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('takes back what clawbacks want: from the lot, later from its holds, or as debt', () => {
+  test('a random ledger takes back what clawbacks want: from the lot, later from its holds, or as debt', () => {
     forRandomLedgers((played) => {
       for (const { after } of played)
         for (const lot of after.lots) {
@@ -372,7 +372,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('brings a clawback to where it should stand, whatever it stood at, and once is enough', () => {
+  test('a random ledger brings a clawback to where it should stand, whatever it stood at, and once is enough', () => {
     forRandomLedgers((played) => {
       for (const { command, before, after } of accepted(played, 'SetClawback')) {
         const { lotId: id, ref, wanted, owes } = command;
@@ -389,7 +389,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('gives back exactly what disputes took, also when later purchases paid, were disputed, and paid for', () => {
+  test('a random ledger gives back exactly what disputes took, also when later purchases paid, were disputed, and paid for', () => {
     const anyMove = fc.oneof(
       fc.record({ buy: fc.integer({ min: 1, max: 12 }) }),
       // Mostly of late lots, which have settled debts, and mostly wholly.
@@ -426,7 +426,7 @@ describe('a random ledger', () => {
     );
   });
 
-  test('refunds what was paid for unused credits, rounded down, and never more than was paid', () => {
+  test('a random ledger refunds what was paid for unused credits, rounded down, and never more than was paid', () => {
     forRandomLedgers((played, log) => {
       for (const { data } of of(log, 'CashRefundRequested')) {
         const lot = lotIn(played, data.lotId);
@@ -458,7 +458,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('gives back the credits of a refund that failed, and only of one', () => {
+  test('a random ledger gives back the credits of a refund that failed, and only of one', () => {
     forRandomLedgers((played) => {
       for (const { command, before, after: later } of accepted(played, 'EndRefund')) {
         const { refundId, outcome } = command;
@@ -476,7 +476,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('starts no run while there is debt, and settles debt before a purchase can be spent', () => {
+  test('a random ledger starts no run while there is debt, and settles debt before a purchase can be spent', () => {
     forRandomLedgers((played) => {
       for (const { before, events } of accepted(played, 'Reserve')) {
         expect(before.balance.debt).toBe(0);
@@ -498,7 +498,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('gives another service what is available and not owed, and no more', () => {
+  test('a random ledger gives another service what is available and not owed, and no more', () => {
     forRandomLedgers((played) => {
       for (const { command, before, after } of accepted(played, 'Consume')) {
         const { available, consumed, debt } = before.balance;
@@ -517,7 +517,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('spends nothing once it is closed, and takes only what was paid; what is held settles', () => {
+  test('a random ledger spends nothing once it is closed, and takes only what was paid; what is held settles', () => {
     forRandomLedgers((played, log) => {
       for (const type of ['Reserve', 'Consume'] as const)
         for (const { before } of accepted(played, type)) expect(before.closed).toBe(false);
@@ -534,7 +534,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('takes no command that would need more events than one may have', () => {
+  test('a random ledger takes no command that would need more events than one may have', () => {
     forRandomLedgers((played) => {
       for (const { answer } of played)
         expect(answer?.kind === 'done' ? answer.events.length : 0).toBeLessThanOrEqual(
@@ -543,7 +543,7 @@ describe('a random ledger', () => {
     });
   });
 
-  test('holds nothing once every run has settled', () => {
+  test('a random ledger holds nothing once every run has settled', () => {
     fc.assert(
       fc.property(anySteps, anyLimit, fc.boolean(), (steps, limit, release) => {
         const bus = createBus();
@@ -570,7 +570,7 @@ describe('a random ledger', () => {
     );
   });
 
-  test('keeps no trace of a settled run in its state', () => {
+  test('a random ledger keeps no trace of a settled run in its state', () => {
     forRandomLedgers((played, log) => {
       const last = played.at(-1)?.after ?? initialState();
       const text = JSON.stringify(last);

@@ -112,8 +112,8 @@ function refusal(command: CreditCommand, state: AccountState): Problem {
   throw new Error('The command was not refused');
 }
 
-describe('granting', () => {
-  test('adds a lot, with the balance after it on the event', () => {
+describe('grants', () => {
+  test('a grant adds a lot, with the balance after it on the event', () => {
     const [event] = decide(purchase('lot_1', 50), initialState());
     expect(event).toMatchObject({
       type: 'CreditsGranted',
@@ -134,7 +134,7 @@ describe('granting', () => {
     });
   });
 
-  test('carries a sealed note as it is, and no field for a note that was not written', () => {
+  test('a grant carries a sealed note as it is, and no field for a note that was not written', () => {
     const sealed = { note: 'v1.key.nonce.text' };
     expect(decide(grant('lot_1', 5, { sealed }), initialState())[0]?.data).toHaveProperty(
       'sealed',
@@ -143,13 +143,13 @@ describe('granting', () => {
     expect(decide(grant('lot_1', 5), initialState())[0]?.data).not.toHaveProperty('sealed');
   });
 
-  test('of the same lot or the same payment again does nothing', () => {
+  test('a grant of the same lot or the same payment again does nothing', () => {
     const state = given(purchase('lot_1', 50));
     expect(decide(purchase('lot_1', 50), state)).toEqual([]);
     expect(decide({ ...purchase('lot_2', 50), paymentKey: 'pi:lot_1' }, state)).toEqual([]);
   });
 
-  test('of a known payment with other figures is refused', () => {
+  test('a grant of a known payment with other figures is refused', () => {
     const state = given(purchase('lot_1', 50));
     expect(refusal(purchase('lot_1', 51), state)).toMatchObject({
       status: 409,
@@ -160,7 +160,7 @@ describe('granting', () => {
     });
   });
 
-  test('needs a payment key for a purchase and for nothing else', () => {
+  test('a grant needs a payment key for a purchase and for nothing else', () => {
     expect(refusal({ ...purchase('lot_1', 5), paymentKey: null }, initialState()).code).toBe(
       'payment-key',
     );
@@ -170,7 +170,7 @@ describe('granting', () => {
   });
 
   test.each([{ purchaseId: undefined }, { paidMinor: null }, { currency: null }])(
-    'of a purchase without %j is refused',
+    'a grant of a purchase without %j is refused',
     (missing) => {
       const { purchaseId: _, ...bought } = purchase('lot_1', 5);
       const without = { ...bought, purchaseId: 'pur_1', ...missing } as CreditCommand;
@@ -179,14 +179,14 @@ describe('granting', () => {
   );
 
   test.each([0, -5, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER + 1])(
-    'of %s credits is refused',
+    'a grant of %s credits is refused',
     (credits) => {
       expect(refusal(grant('lot_1', credits), initialState()).code).toBe('invalid-amount');
     },
   );
 
   test.each([-1, 0.5, Number.MAX_SAFE_INTEGER + 1])(
-    'for a payment of %s is refused',
+    'a grant for a payment of %s is refused',
     (paidMinor) => {
       expect(refusal({ ...purchase('lot_1', 5), paidMinor }, initialState()).code).toBe(
         'invalid-amount',
@@ -194,19 +194,19 @@ describe('granting', () => {
     },
   );
 
-  test('for a payment of nothing, by a coupon, is a purchase', () => {
+  test('a grant for a payment of nothing, by a coupon, is a purchase', () => {
     expect(decide({ ...purchase('lot_1', 5), paidMinor: 0 }, initialState())).toHaveLength(1);
   });
 
-  test('never lets an account pass the largest safe integer', () => {
+  test('a grant never lets an account pass the largest safe integer', () => {
     const state = given(grant('lot_1', Number.MAX_SAFE_INTEGER - 1));
     expect(refusal(grant('lot_2', 2), state).code).toBe('invalid-amount');
     expect(decide(grant('lot_2', 1), state)).toHaveLength(1);
   });
 });
 
-describe('reserving', () => {
-  test('draws bonus, then other, then paid; the oldest first, then by id', () => {
+describe('reservations', () => {
+  test('a reservation draws bonus, then other, then paid; the oldest first, then by id', () => {
     const state = given(
       purchase('lot_paid', 10),
       grant('lot_other', 2, { grantedAt: '2026-11-19T08:00:00.000Z' }),
@@ -231,7 +231,7 @@ describe('reserving', () => {
     ]);
   });
 
-  test('says in the specified words how many credits are missing', () => {
+  test('a reservation says in the specified words how many credits are missing', () => {
     const problem = refusal(reserve('run', 14), given(grant('lot_1', 10)));
     expect(problem).toMatchObject({ status: 402, code: 'insufficient-credits' });
     expect(problem.message).toBe(
@@ -244,7 +244,7 @@ describe('reserving', () => {
     });
   });
 
-  test('does not count what another run holds', () => {
+  test('a reservation cannot use what another run holds', () => {
     const state = given(grant('lot_1', 20), reserve('run_1', 14));
     expect(refusal(reserve('run_2', 14), state).extras.members).toMatchObject({
       current_balance: 6,
@@ -252,16 +252,21 @@ describe('reserving', () => {
     });
   });
 
-  test.each([0, -14, 14.5, Number.MAX_SAFE_INTEGER + 1])('%s credits is refused', (credits) => {
-    expect(refusal(reserve('run', credits), given(grant('lot_1', 20))).code).toBe('invalid-amount');
-  });
+  test.each([0, -14, 14.5, Number.MAX_SAFE_INTEGER + 1])(
+    'a reservation of %s credits is refused',
+    (credits) => {
+      expect(refusal(reserve('run', credits), given(grant('lot_1', 20))).code).toBe(
+        'invalid-amount',
+      );
+    },
+  );
 
-  test('for a run that is held already does nothing, even when it could no longer be paid', () => {
+  test('a reservation for a run that is held already does nothing, even when it could no longer be paid', () => {
     const state = given(grant('lot_1', 14), reserve('run', 14));
     expect(decide(reserve('run', 14), state)).toEqual([]);
   });
 
-  test('is refused while there is debt, whatever is available', () => {
+  test('a reservation is refused while there is debt, whatever is available', () => {
     const state = given(
       purchase('lot_1', 14),
       reserve('run_1', 14),
@@ -275,7 +280,7 @@ describe('reserving', () => {
     expect(problem.extras.members).toMatchObject({ debt_credits: 14 });
   });
 
-  test('starts the run by a job in the same transaction', () => {
+  test('a reservation enqueues the start of its run', () => {
     const [event] = decide(reserve('opt_1', 5), given(grant('lot_1', 10)));
     if (!event) throw new Error('Nothing was reserved');
     expect(reactions(event, 'credits-usr_1')).toEqual([
@@ -287,7 +292,7 @@ describe('reserving', () => {
 describe('the monthly limit', () => {
   const bonus = grant('lot_b', 100, { source: 'bonus' });
 
-  test('blocks what only bonus credits could pay for', () => {
+  test('the monthly limit blocks what only bonus credits could pay for', () => {
     const state = given(bonus, reserve('run_1', 10, 1));
     expect(refusal(reserve('run_2', 10, 1), state)).toMatchObject({
       status: 403,
@@ -295,7 +300,7 @@ describe('the monthly limit', () => {
     });
   });
 
-  test('leaves bonus lots out and lets other credits pay', () => {
+  test('the monthly limit leaves bonus lots out and lets other credits pay', () => {
     const state = given(bonus, purchase('lot_p', 20), reserve('run_1', 10, 1));
     const [event] = decide(reserve('run_2', 10, 1), state);
     expect(event?.data).toMatchObject({
@@ -304,12 +309,12 @@ describe('the monthly limit', () => {
     });
   });
 
-  test('is about credits when all of them together would not do', () => {
+  test('the monthly limit is not the reason when all credits together are too few', () => {
     const state = given(bonus, reserve('run_1', 10, 1));
     expect(refusal(reserve('run_2', 91, 1), state).code).toBe('insufficient-credits');
   });
 
-  test('is given back by a release and kept by a capture', () => {
+  test('the monthly limit is given back by a release and kept by a capture', () => {
     const held = given(bonus, reserve('run_1', 10, 1));
     const after = (command: CreditCommand) =>
       decide(command, held).reduce<AccountState>(evolve, held);
@@ -317,32 +322,32 @@ describe('the monthly limit', () => {
     expect(after(capture('run_1', 10, 5)).month).toEqual({ month: '2026-11', count: 1 });
   });
 
-  test('begins anew with the month, and a release of last month changes nothing in this one', () => {
+  test('the monthly limit begins again with the month, and a release of last month does not change it', () => {
     const state = given(bonus, reserve('run_1', 10, 1), reserve('run_2', 10, 1, '2026-12'));
     expect(state.month).toEqual({ month: '2026-12', count: 1 });
     const released = decide(release('run_1'), state).reduce<AccountState>(evolve, state);
     expect(released.month).toEqual({ month: '2026-12', count: 1 });
   });
 
-  test('cannot be escaped by a clock that lags behind', () => {
+  test('the monthly limit cannot be escaped by a clock that lags behind', () => {
     const state = given(bonus, reserve('run_1', 10, 1, '2026-12'));
     expect(refusal(reserve('run_2', 10, 1, '2026-11'), state).code).toBe('monthly-limit');
   });
 
-  test('of −1 is no limit', () => {
+  test('the monthly limit of −1 is no limit', () => {
     const state = given(bonus, ...['a', 'b', 'c'].map((run) => reserve(run, 10, -1)));
     expect(decide(reserve('d', 10, -1), state)).toHaveLength(1);
   });
 });
 
-describe('settling', () => {
+describe('settlements', () => {
   const held = given(
     purchase('lot_p', 10),
     grant('lot_b', 8, { source: 'bonus' }),
     reserve('run', 14),
   );
 
-  test('captures the price and returns, in reverse draw order, in one append', () => {
+  test('a settlement captures the price and returns, in reverse draw order, in one append', () => {
     expect(facts(decide(capture('run', 14, 7), held))).toEqual([
       {
         type: 'CreditsCaptured',
@@ -366,13 +371,13 @@ describe('settling', () => {
     ]);
   });
 
-  test('without anything to return is one event', () => {
+  test('a settlement without anything to return is one event', () => {
     expect(decide(capture('run', 14, 0), held).map(({ type }) => type)).toEqual([
       'CreditsCaptured',
     ]);
   });
 
-  test('releases everything into the lots it came from, which keep their age', () => {
+  test('a release gives everything back to its lots, which keep their age', () => {
     const state = decide(release('run'), held).reduce<AccountState>(evolve, held);
     expect(state.lots).toMatchObject([
       { lotId: 'lot_p', available: 10, held: 0, consumed: 0 },
@@ -381,7 +386,7 @@ describe('settling', () => {
     expect(state.balance).toMatchObject({ available: 18, held: 0, consumed: 0 });
   });
 
-  test('without a reservation, or a second time, does nothing', () => {
+  test('a settlement without a reservation, or a second time, does nothing', () => {
     expect(decide(release('unknown'), held)).toEqual([]);
     const settled = decide(capture('run', 14, 0), held).reduce<AccountState>(evolve, held);
     expect(decide(capture('run', 14, 7), settled)).toEqual([]);
@@ -391,7 +396,7 @@ describe('settling', () => {
     ['more than is held', 15, 0],
     ['less than is held', 13, 0],
     ['and returning more than the capture', 14, 15],
-  ])('%s is refused', (_, credits, refund) => {
+  ])('a settlement is refused: %s', (_, credits, refund) => {
     expect(refusal(capture('run', credits, refund), held)).toMatchObject({
       status: 409,
       code: 'settlement-mismatch',
@@ -409,11 +414,11 @@ describe('settling', () => {
   });
 });
 
-describe('a clawback', () => {
+describe('clawbacks', () => {
   const used = given(purchase('lot_1', 20), reserve('run', 14), capture('run', 14, 0));
   const held = given(purchase('lot_1', 14), reserve('run', 14));
 
-  test('takes what is available in that lot and leaves the others alone', () => {
+  test('a clawback takes what is available in that lot and leaves the others alone', () => {
     const after = given(purchase('lot_1', 20), purchase('lot_2', 20), dispute('lot_1', 20));
     expect(after.balance).toMatchObject({ available: 20, revoked: 20, debt: 0 });
     expect(after.lots).toMatchObject([
@@ -422,7 +427,7 @@ describe('a clawback', () => {
     ]);
   });
 
-  test('waits for what a run holds, without debt, so that other lots can still be used', () => {
+  test('a clawback waits for what a run holds, without debt, so that other lots can still be used', () => {
     const state = then(held, purchase('lot_2', 20));
     const events = decide(dispute('lot_1', 14), state);
     expect(facts(events)).toEqual([
@@ -440,7 +445,7 @@ describe('a clawback', () => {
     expect(decide(reserve('run_2', 14), after)).toHaveLength(1);
   });
 
-  test('takes at once what flows back, and what was captured becomes debt', () => {
+  test('a clawback takes at once what flows back, and what was captured becomes debt', () => {
     const events = decide(capture('run', 14, 5), then(held, dispute('lot_1', 14)));
     expect(facts(events).slice(2)).toEqual([
       { type: 'LotRevoked', lotId: 'lot_1', credits: 5, cause: 'dispute', ref: 'dp_1' },
@@ -462,13 +467,13 @@ describe('a clawback', () => {
     });
   });
 
-  test('takes everything back when the run is released', () => {
+  test('a clawback takes everything back when the run is released', () => {
     const events = decide(release('run'), then(held, dispute('lot_1', 14)));
     expect(facts(events)[1]).toMatchObject({ type: 'LotRevoked', lotId: 'lot_1', credits: 14 });
     expect(events.at(-1)?.data.balance).toMatchObject({ available: 0, revoked: 14, debt: 0 });
   });
 
-  test('calls nothing a debt that another hold of the lot can still bring', () => {
+  test('a clawback makes no debt of what another hold of the lot can still bring', () => {
     const state = given(
       purchase('lot_1', 28),
       reserve('run_1', 14),
@@ -481,7 +486,7 @@ describe('a clawback', () => {
     expect(released.balance).toMatchObject({ available: 4, revoked: 10, debt: 0 });
   });
 
-  test('that shrinks during a hold lets what is owed wait for the hold', () => {
+  test('a clawback that shrinks during a hold lets what is owed wait for the hold', () => {
     const state = given(purchase('lot_1', 20), consume(10), reserve('run', 10));
     const more = then(state, dispute('lot_1', 15));
     expect(more.balance).toMatchObject({ held: 10, debt: 5 });
@@ -492,7 +497,7 @@ describe('a clawback', () => {
     expect(then(waiting, release('run')).balance).toMatchObject({ available: 6, revoked: 4 });
   });
 
-  test('is one of several, of which the oldest get what comes back', () => {
+  test('the oldest of several clawbacks get what comes back', () => {
     const state = then(
       held,
       dispute('lot_1', 5),
@@ -509,7 +514,7 @@ describe('a clawback', () => {
     ]);
   });
 
-  test('makes one debt for each clawback, which grows', () => {
+  test('a clawback makes one debt for each clawback, which grows', () => {
     const state = given(
       purchase('lot_1', 20),
       consume(5),
@@ -524,14 +529,14 @@ describe('a clawback', () => {
     ]);
   });
 
-  test('makes a debt of what had been consumed', () => {
+  test('a clawback makes a debt of what had been consumed', () => {
     expect(facts(decide(dispute('lot_1', 20), used)).slice(1)).toMatchObject([
       { type: 'LotRevoked', lotId: 'lot_1', credits: 6, cause: 'dispute' },
       { type: 'DebtIncurred', debt: 'lot_1:1', credits: 14, cause: 'dispute' },
     ]);
   });
 
-  test('told again does nothing, and told of any other amount moves by the difference', () => {
+  test('a clawback that is repeated does nothing, and with another amount moves by the difference', () => {
     const state = then(used, dispute('lot_1', 8));
     expect(decide(dispute('lot_1', 8), state)).toEqual([]);
     expect(facts(decide(dispute('lot_1', 11), state)).slice(1)).toMatchObject([
@@ -544,18 +549,18 @@ describe('a clawback', () => {
     });
   });
 
-  test('comes to the same in whatever order it is told', () => {
+  test('clawbacks end the same in whatever order they arrive', () => {
     const inquiry = dispute('lot_1', 20, { owes: false });
     const ends = [
       [inquiry, dispute('lot_1', 20)],
       [dispute('lot_1', 20), inquiry, dispute('lot_1', 20)],
       [dispute('lot_1', 5), dispute('lot_1', 0), dispute('lot_1', 20)],
-    ].map((told) => then(used, ...told));
+    ].map((clawbacks) => then(used, ...clawbacks));
     for (const { balance } of ends) expect(balance).toEqual(ends[0]?.balance);
     expect(ends[0]?.balance).toMatchObject({ available: 0, revoked: 6, debt: 14 });
   });
 
-  test('that only asks freezes what is there and is no debt, also once more is used', () => {
+  test('an inquiry freezes what is available and makes no debt, even after more is used', () => {
     const inquiry = dispute('lot_1', 20, { owes: false });
     expect(then(used, inquiry).balance).toMatchObject({ available: 0, revoked: 6, debt: 0 });
     const asked = then(held, inquiry, capture('run', 14, 5));
@@ -564,7 +569,7 @@ describe('a clawback', () => {
     expect(then(used, inquiry, dispute('lot_1', 0)).balance).toEqual(used.balance);
   });
 
-  test('that turns out only to ask gives back what it made a debt of', () => {
+  test('a dispute that becomes an inquiry gives back what it made a debt of', () => {
     const state = then(
       used,
       dispute('lot_1', 20),
@@ -575,7 +580,7 @@ describe('a clawback', () => {
     expect(state.settlements).toEqual([]);
   });
 
-  test('is kept as asked and takes what the lot has, and the rest when a refund failed', () => {
+  test('a clawback is kept as asked and takes what the lot has, and the rest when a refund failed', () => {
     const asked = given(purchase('lot_1', 20), askBack('ref_1', 'lot_1'), dispute('lot_1', 15));
     expect(asked.balance).toMatchObject({ available: 0, refundPending: 20, revoked: 0, debt: 0 });
     expect(asked.lots[0]?.clawbacks).toMatchObject([{ wanted: 15, taken: 0 }]);
@@ -584,7 +589,7 @@ describe('a clawback', () => {
     expect(failed.at(-1)?.data.balance).toMatchObject({ available: 5, revoked: 15, debt: 0 });
   });
 
-  test('wants no more than the lot ever had, and nothing of a lot that there is not', () => {
+  test('a clawback wants no more than was granted, and an unknown lot is refused', () => {
     expect(then(used, dispute('lot_1', 900)).lots[0]?.clawbacks).toMatchObject([{ wanted: 20 }]);
     expect(decide(dispute('lot_1', 0), used)).toEqual([]);
     expect(refusal(dispute('lot_9', 1), used)).toMatchObject({ status: 404, code: 'unknown-lot' });
@@ -592,7 +597,7 @@ describe('a clawback', () => {
       expect(refusal(dispute('lot_1', wanted), used).code).toBe('invalid-amount');
   });
 
-  test('is one of twenty of a lot at most', () => {
+  test('a lot has at most twenty clawbacks', () => {
     const state = then(
       used,
       ...Array.from({ length: 20 }, (_, number) => dispute('lot_1', 1, { ref: `dp_${number}` })),
@@ -606,8 +611,8 @@ describe('a clawback', () => {
   });
 });
 
-describe('a dispute that is won', () => {
-  test('cancels what is still owed, then gives back what was revoked', () => {
+describe('disputes that are won', () => {
+  test('a dispute that is won cancels what is still owed, then gives back what was revoked', () => {
     const used = given(purchase('lot_1', 20), consume(14), dispute('lot_1', 20));
     expect(facts(decide(dispute('lot_1', 0), used))).toEqual([
       {
@@ -623,7 +628,7 @@ describe('a dispute that is won', () => {
     ]);
   });
 
-  test('in part gives back the difference, debts first', () => {
+  test('a dispute that is won in part gives back the difference, debts first', () => {
     const used = given(purchase('lot_1', 20), consume(14), dispute('lot_1', 20));
     expect(facts(decide(dispute('lot_1', 12), used)).slice(1)).toMatchObject([
       { type: 'DebtCancelled', credits: 8 },
@@ -634,7 +639,7 @@ describe('a dispute that is won', () => {
     ]);
   });
 
-  test('after its debt was paid undoes exactly these payments, the newest first', () => {
+  test('a dispute that is won after its debt was paid undoes exactly these payments, the newest first', () => {
     const paid = given(
       purchase('lot_1', 20),
       consume(20),
@@ -660,7 +665,7 @@ describe('a dispute that is won', () => {
     ]);
   });
 
-  test('pays the own debt of a lot that had settled, when that was disputed since', () => {
+  test('a dispute that is won pays the own debt of a lot that had settled, when that was disputed since', () => {
     const both = given(
       purchase('lot_1', 10),
       consume(10),
@@ -682,7 +687,7 @@ describe('a dispute that is won', () => {
     });
   });
 
-  test('undoes a whole chain of lots that paid for each other, also over several commands', () => {
+  test('a dispute that is won undoes a whole chain of lots that paid for each other, also over several commands', () => {
     const lots = Array.from({ length: 40 }, (_, number) => `lot_${number}`);
     const chain = given(
       purchase('lot_0', 10),
@@ -707,8 +712,8 @@ describe('a dispute that is won', () => {
   });
 });
 
-describe('consuming', () => {
-  test('takes bonus before bought credits and says from which lots, without holding first', () => {
+describe('consumptions', () => {
+  test('a consumption takes bonus before bought credits and says from which lots, without holding first', () => {
     const state = given(purchase('lot_1', 20), grant('lot_2', 5, { source: 'bonus' }));
     const [event, ...more] = decide(consume(8), state);
     expect(more).toEqual([]);
@@ -727,7 +732,7 @@ describe('consuming', () => {
     expect(event?.data.balance).toMatchObject({ available: 17, held: 0, consumed: 8 });
   });
 
-  test('leaves alone what a run holds', () => {
+  test('a consumption cannot use what a run holds', () => {
     const state = given(purchase('lot_1', 20), reserve('run', 14));
     expect(refusal(consume(7), state)).toMatchObject({
       status: 402,
@@ -737,7 +742,7 @@ describe('consuming', () => {
     expect(decide(consume(6), state)).toHaveLength(1);
   });
 
-  test('is refused while there is debt, and for what is no amount', () => {
+  test('a consumption is refused while there is debt, and for what is no amount', () => {
     const indebted = given(
       purchase('lot_1', 10),
       consume(10),
@@ -751,11 +756,11 @@ describe('consuming', () => {
   });
 });
 
-describe('closing', () => {
+describe('closed accounts', () => {
   const close: CreditCommand = { type: 'CloseAccount', reason: 'erasure' };
   const closed = given(purchase('lot_1', 40), reserve('run', 14), close);
 
-  test('moves nothing, and once is enough', () => {
+  test('closing an account moves nothing, and a repeat does nothing', () => {
     const state = given(purchase('lot_1', 40), reserve('run', 14));
     const [event] = decide(close, state);
     expect(event).toEqual({
@@ -765,7 +770,7 @@ describe('closing', () => {
     expect(decide(close, closed)).toEqual([]);
   });
 
-  test('of an account that never had a credit is told as well', () => {
+  test('closing an account without credits is recorded, too', () => {
     expect(decide(close, initialState())).toHaveLength(1);
   });
 
@@ -777,16 +782,16 @@ describe('closing', () => {
       'a service',
       { type: 'Consume', consumptionId: 'con_1', credits: 1, sealed: { note: 'v1.a.b.c' } },
     ],
-  ])('refuses %s afterwards', (_what, command) => {
+  ])('a closed account refuses %s', (_what, command) => {
     expect(refusal(command, closed)).toMatchObject({ status: 409, code: 'account-closed' });
   });
 
-  test('lets what was done before be asked again', () => {
+  test('a closed account accepts the repeat of an earlier command', () => {
     expect(decide(purchase('lot_1', 40), closed)).toEqual([]);
     expect(decide(reserve('run', 14), closed)).toEqual([]);
   });
 
-  test('lets a run settle that was held before, either way', () => {
+  test('a closed account lets an open run settle, either way', () => {
     expect(facts(decide(capture('run', 14, 7), closed))).toMatchObject([
       { type: 'CreditsCaptured', credits: 14 },
       { type: 'CreditsReturned', credits: 7 },
@@ -794,7 +799,7 @@ describe('closing', () => {
     expect(facts(decide(release('run'), closed))).toMatchObject([{ type: 'CreditsReleased' }]);
   });
 
-  test('lets a bank take back what was paid', () => {
+  test('a closed account lets a bank take back what was paid', () => {
     expect(facts(decide(dispute('lot_1', 10), closed)).slice(1)).toMatchObject([
       { type: 'LotRevoked', credits: 10 },
     ]);
@@ -802,7 +807,7 @@ describe('closing', () => {
   });
 });
 
-describe('debt', () => {
+describe('debts', () => {
   const used = given(
     purchase('lot_1', 10),
     reserve('run_1', 10),
@@ -818,7 +823,7 @@ describe('debt', () => {
     dispute('lot_2', 3, { ref: 'dp_2' }),
   );
 
-  test('is settled by the next purchase, oldest first, naming debt, lot and credits', () => {
+  test('a debt is settled by the next purchase, oldest first, naming debt, lot and credits', () => {
     const events = decide(purchase('lot_3', 50), owing);
     expect(facts(events).slice(1)).toEqual([
       { type: 'DebtSettled', debt: 'lot_2:1', lotId: 'lot_3', credits: 4 },
@@ -830,7 +835,7 @@ describe('debt', () => {
     expect(after.lots.at(-1)).toMatchObject({ available: 33, consumed: 17 });
   });
 
-  test('that a purchase cannot cover stays, and the rest waits for the next', () => {
+  test('a debt that a purchase cannot cover stays, and the rest waits for the next', () => {
     const partly = decide(purchase('lot_3', 6), owing).reduce<AccountState>(evolve, owing);
     expect(partly.balance).toMatchObject({ available: 0, debt: 11 });
     expect(partly.debts).toMatchObject([
@@ -842,19 +847,19 @@ describe('debt', () => {
     expect(refusal(reserve('run_3', 1), paid).code).toBe('insufficient-credits');
   });
 
-  test('is left alone by gifts', () => {
+  test('a debt is left alone by gifts', () => {
     expect(decide(grant('lot_3', 50), owing)).toHaveLength(1);
     expect(decide(grant('lot_4', 50, { source: 'bonus' }), owing)).toHaveLength(1);
   });
 });
 
-describe('a refund in money', () => {
+describe('cash refunds', () => {
   const bought = given(purchase('lot_1', 30), consume(7));
   /** What a bank gave back took so many credits. */
   const bank = (credits: number) =>
     dispute('lot_1', credits, { ref: 'ch_1', cause: 'cash_refund' });
 
-  test('sets aside everything of the lot that nobody used, for its share of what was paid', () => {
+  test('a cash refund sets aside everything of the lot that nobody used, for its share of what was paid', () => {
     const events = decide(askBack('ref_1', 'lot_1'), bought);
     expect(facts(events)).toEqual([
       {
@@ -884,7 +889,7 @@ describe('a refund in money', () => {
     });
   });
 
-  test('leaves what a run holds, and other lots', () => {
+  test('a cash refund leaves what a run holds, and other lots', () => {
     const state = then(bought, reserve('run', 10), purchase('lot_2', 5), askBack('ref_1', 'lot_1'));
     expect(state.balance).toMatchObject({ available: 5, held: 10, refundPending: 13 });
   });
@@ -894,19 +899,22 @@ describe('a refund in money', () => {
     [100, 3, 1, 66],
     [999, 1000, 1, 998],
     [Number.MAX_SAFE_INTEGER, 3, 1, 6_004_799_503_160_660],
-  ])('of %s cents for %s credits, %s used, is exact', (paidMinor, credits, spent, cents) => {
-    const state = given({ ...purchase('lot_1', credits), paidMinor }, consume(spent));
-    const offer = offerOf(state, 'lot_1', '2026-11-20T09:00:00.000Z');
-    expect('refusal' in offer ? null : offer.amountMinor).toBe(cents);
-  });
+  ])(
+    'a cash refund of %s cents for %s credits, %s used, is exact',
+    (paidMinor, credits, spent, cents) => {
+      const state = given({ ...purchase('lot_1', credits), paidMinor }, consume(spent));
+      const offer = offerOf(state, 'lot_1', '2026-11-20T09:00:00.000Z');
+      expect('refusal' in offer ? null : offer.amountMinor).toBe(cents);
+    },
+  );
 
-  test('asked for again is the same refund, and under another lot a contradiction', () => {
+  test('a cash refund that is requested again is the same refund, and of another lot is refused', () => {
     const state = then(bought, purchase('lot_2', 5), askBack('ref_1', 'lot_1'));
     expect(decide(askBack('ref_1', 'lot_1'), state)).toEqual([]);
     expect(refusal(askBack('ref_1', 'lot_2'), state).code).toBe('refund-exists');
   });
 
-  test('is possible for exactly thirty days of 24 hours', () => {
+  test('a cash refund is possible for exactly thirty days of 24 hours', () => {
     const end = '2026-12-20T08:00:00.000Z';
     const tooLate = '2026-12-20T08:00:00.001Z';
     expect(offerOf(bought, 'lot_1', end)).toEqual({
@@ -923,14 +931,14 @@ describe('a refund in money', () => {
   });
 
   test.each(['operator', 'fraud_warning', 'erasure'] as const)(
-    'is possible at any age for the reason %s',
+    'a cash refund is possible at any age for the reason %s',
     (reason) => {
       const late = askBack('ref_1', 'lot_1', { requestedAt: '2030-01-01T00:00:00.000Z', reason });
       expect(decide(late, bought)).toHaveLength(1);
     },
   );
 
-  test('of another number of credits than was agreed to is refused with the present one', () => {
+  test('a cash refund of another number of credits than was agreed to is refused with the present one', () => {
     const asked = (credits: number) => askBack('ref_1', 'lot_1', { credits });
     expect(decide(asked(23), bought)).toEqual(decide(askBack('ref_1', 'lot_1'), bought));
     for (const other of [22, 24])
@@ -955,19 +963,19 @@ describe('a refund in money', () => {
     ['debt', owing, 'lot_2'],
     ['free', then(bought, grant('lot_3', 5)), 'lot_3'],
     ['free', given({ ...purchase('lot_1', 5), paidMinor: 0 }), 'lot_1'],
-  ])('is refused as %s', (reason, state, lotId) => {
+  ])('a cash refund is refused as %s', (reason, state, lotId) => {
     const problem = refusal(askBack('ref_1', lotId), state);
     expect(problem).toMatchObject({ status: 409, code: 'refund-not-possible' });
     expect(problem.extras.members).toEqual({ reason });
     expect(offerOf(state, lotId, '2026-11-20T09:00:00.000Z')).toEqual({ refusal: reason });
   });
 
-  test('of a lot that there is not is refused', () => {
+  test('a cash refund of an unknown lot is refused', () => {
     expect(refusal(askBack('ref_1', 'lot_9'), bought).code).toBe('unknown-lot');
   });
 
   test.each(['cash_refund', 'correction'] as const)(
-    'is possible for what a %s has left, once that has what it wants',
+    'a cash refund is possible for what a %s has left, once that has what it wants',
     (cause) => {
       const state = then(bought, dispute('lot_1', 4, { ref: 'ch_1', cause }));
       expect(facts(decide(askBack('ref_1', 'lot_1'), state))).toMatchObject([
@@ -976,12 +984,12 @@ describe('a refund in money', () => {
     },
   );
 
-  test('is possible again once a clawback on the lot has ended', () => {
+  test('a cash refund is possible again once a clawback on the lot has ended', () => {
     const state = then(bought, dispute('lot_1', 5), dispute('lot_1', 0));
     expect(decide(askBack('ref_1', 'lot_1'), state)).toHaveLength(1);
   });
 
-  test('that is confirmed is over, and told again does nothing', () => {
+  test('a cash refund that is confirmed is over, and a repeat does nothing', () => {
     const asked = then(bought, askBack('ref_1', 'lot_1'));
     const events = decide(endRefund('ref_1', 'confirmed'), asked);
     expect(facts(events)).toEqual([
@@ -1005,7 +1013,7 @@ describe('a refund in money', () => {
   });
 
   test.each([[[]], [['confirmed' as const]]])(
-    'that fails, after %j, gives the credits back and thirty more days',
+    'a cash refund that fails, after %j, gives the credits back and thirty more days',
     (before) => {
       const state = then(
         bought,
@@ -1024,7 +1032,7 @@ describe('a refund in money', () => {
     },
   );
 
-  test('that was paid after it had failed takes its credits again, as a clawback would', () => {
+  test('a cash refund that was paid after it had failed takes its credits again, as a clawback would', () => {
     const failed = then(bought, askBack('ref_1', 'lot_1'), endRefund('ref_1', 'failed'));
     const events = decide(endRefund('ref_1', 'confirmed'), then(failed, consume(20)));
     expect(facts(events)).toMatchObject([
@@ -1040,25 +1048,25 @@ describe('a refund in money', () => {
     expect(undone.refunds['ref_1']).toMatchObject({ status: 'failed', clawedBack: false, ends: 3 });
   });
 
-  describe('of a closed account', () => {
+  describe('of closed accounts', () => {
     const close: CreditCommand = { type: 'CloseAccount', reason: 'erasure' };
     const closed = then(bought, close);
     const ifClosed = { refundId: 'ref_late', requestedAt: '2026-11-25T00:00:00.000Z' };
 
-    test('is asked for by whoever erases the person and by an operator, and by no customer', () => {
+    test('a cash refund of a closed account is requested by its erasure or an operator, never by the customer', () => {
       for (const reason of ['erasure', 'operator', 'fraud_warning'] as const)
         expect(decide(askBack('ref_1', 'lot_1', { reason }), closed)).toHaveLength(1);
       const byCustomer = askBack('ref_1', 'lot_1', { reason: 'customer' });
       expect(refusal(byCustomer, closed).code).toBe('account-closed');
     });
 
-    test('ends as any other', () => {
+    test('a cash refund of a closed account ends like any other', () => {
       const asked = then(closed, askBack('ref_1', 'lot_1', { reason: 'erasure' }));
       expect(then(asked, endRefund('ref_1', 'confirmed')).balance.refunded).toBe(23);
       expect(then(asked, endRefund('ref_1', 'failed')).balance.available).toBe(23);
     });
 
-    test('is asked for in the commit that grants what was paid too late', () => {
+    test('a cash refund of a closed account is requested in the commit that grants a late payment', () => {
       const late: CreditCommand = { ...purchase('lot_2', 20), ifClosed };
       const events = decide(late, closed);
       expect(facts(events)).toMatchObject([
@@ -1078,7 +1086,7 @@ describe('a refund in money', () => {
       expect(decide(late, bought).map(({ type }) => type)).toEqual(['CreditsGranted']);
     });
 
-    test('is of what is left when the late purchase had debts to settle', () => {
+    test('a cash refund of a closed account is of what is left when the late purchase had debts to settle', () => {
       const owes = given(purchase('lot_1', 10), consume(10), dispute('lot_1', 10), close);
       const after = then(owes, { ...purchase('lot_2', 30), ifClosed });
       expect(after.balance).toMatchObject({ available: 0, refundPending: 20, debt: 0 });
@@ -1093,7 +1101,7 @@ describe('jobs', () => {
   const jobsOf = (state: AccountState, command: CreditCommand) =>
     decide(command, state).flatMap((event) => reactions(event, 'credits-usr_1'));
 
-  test('of a purchase: its receipt, and a look at what went back; of a gift none', () => {
+  test('a purchase enqueues its receipt and a check of its payment, a gift nothing', () => {
     const payload = { userId: 'usr_1', lotId: 'lot_1' };
     expect(jobsOf(initialState(), purchase('lot_1', 5))).toEqual([
       { task: 'mail-receipt', payload, key: 'lot_1:receipt' },
@@ -1102,7 +1110,7 @@ describe('jobs', () => {
     expect(jobsOf(initialState(), grant('lot_1', 5))).toEqual([]);
   });
 
-  test('of a refund: the money is asked for, and its end is told', () => {
+  test('a refund enqueues its request to the provider, and its end a mail', () => {
     const bought = given(purchase('lot_1', 30));
     const payload = { userId: 'usr_1', refundId: 'ref_1' };
     expect(jobsOf(bought, askBack('ref_1', 'lot_1'))).toEqual([
@@ -1119,7 +1127,7 @@ describe('jobs', () => {
       ]);
   });
 
-  test('of credits that were used: a word when fewer than 20 are left, once', () => {
+  test('a user gets one mail when fewer than 20 credits are left', () => {
     const low = {
       task: 'mail-low-balance',
       payload: { userId: 'usr_1' },
@@ -1143,7 +1151,7 @@ describe('the number of events of one command', () => {
     capture('run', lots.length, 0),
   );
 
-  test('stays bounded when a purchase settles many debts; the next one settles the rest', () => {
+  test('the number of events of one command stays bounded when a purchase settles many debts; the next one settles the rest', () => {
     const owing = lots.reduce(
       (state, lotId) => decide(dispute(lotId, 1), state).reduce<AccountState>(evolve, state),
       used,
@@ -1155,7 +1163,7 @@ describe('the number of events of one command', () => {
     expect(decide(purchase('lot_next', 100), after).at(-1)?.data.balance.debt).toBe(0);
   });
 
-  test('stays bounded when many lots of one run are disputed: later ones are asked to come again', () => {
+  test('the number of events of one command stays bounded when many lots of one run are disputed: later ones are asked to come again', () => {
     let state = given(...lots.map((lotId) => purchase(lotId, 2)), reserve('run', 140));
     for (const lotId of lots.slice(0, 30)) state = then(state, dispute(lotId, 2));
     expect(refusal(dispute('lot_40', 2), state)).toMatchObject({
@@ -1169,7 +1177,7 @@ describe('the number of events of one command', () => {
     expect(decide(dispute('lot_40', 2), after)).not.toEqual([]);
   });
 
-  test('stays bounded when a dispute is won whose debt many purchases paid', () => {
+  test('the number of events of one command stays bounded when a dispute is won whose debt many purchases paid', () => {
     const owing = given(purchase('lot_old', 70), consume(70), dispute('lot_old', 70));
     let state = then(owing, ...lots.map((lotId) => purchase(lotId, 1)));
     expect(state.settlements).toHaveLength(70);
@@ -1186,7 +1194,7 @@ describe('the number of events of one command', () => {
   });
 });
 
-describe('an account is unsound when', () => {
+describe('unsound accounts', () => {
   const sound = given(
     purchase('lot_1', 20),
     consume(10),
@@ -1202,7 +1210,7 @@ describe('an account is unsound when', () => {
     lots: sound.lots.map((lot) => (lot.lotId === lotId ? { ...lot, ...change } : lot)),
   });
 
-  test('it is not one of these', () => {
+  test('a sound account has no faults', () => {
     expect(unsoundness(sound)).toEqual([]);
   });
 
@@ -1233,7 +1241,7 @@ describe('an account is unsound when', () => {
         ],
       },
     ],
-  ])('a lot %s', (fault, state) => {
+  ])('an account is unsound when a lot %s', (fault, state) => {
     expect(unsoundness(state).join('; ')).toContain(fault);
   });
 });

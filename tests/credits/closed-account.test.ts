@@ -74,30 +74,30 @@ function owedOf(...commands: CreditCommand[]): unknown[] {
   ]);
 }
 
-test('an open account owes nobody anything', () => {
+test('an open account owes nothing', () => {
   expect(closedAccount(recorded(bought('lot_1', 0)))).toBeNull();
   expect(closedAccount([])).toBeNull();
 });
 
-test('a closed one owes what could have been asked back then, however late that is seen', () => {
+test('a closed account owes what could have been asked back when it was closed, however late that is checked', () => {
   expect(owedOf(bought('lot_1', 0), bought('lot_old', 40), gift, close)).toEqual([
     ['lot_1', 20, 1_000],
   ]);
 });
 
-test('what came back afterwards is owed at any age: of a dispute that was won', () => {
+test('what a dispute that was won gave back to a closed account is owed at any age', () => {
   const before = [bought('lot_old', 40), disputed('lot_old', 20), close];
   expect(owedOf(...before)).toEqual([]);
   expect(owedOf(...before, disputed('lot_old', 0))).toEqual([['lot_old', 20, 1_000]]);
 });
 
-test('also of a lot that had settled another one’s debt', () => {
+test('what came back to a lot that had settled another lot’s debt is owed', () => {
   const before = [bought('lot_1', 60), used(20), disputed('lot_1', 20), bought('lot_2', 50), close];
   expect(owedOf(...before)).toEqual([]);
   expect(owedOf(...before, disputed('lot_1', 0))).toEqual([['lot_2', 20, 1_000]]);
 });
 
-test('also of a run that was released, and of a refund that failed', () => {
+test('what a released run or a failed refund gave back to a closed account is owed', () => {
   const held: CreditCommand = {
     type: 'Reserve',
     runId: 'opt_1',
@@ -117,7 +117,7 @@ test('also of a run that was released, and of a refund that failed', () => {
   expect(owedOf(...before, released, failed('ref_1'))).toEqual([['lot_1', 20, 1_000]]);
 });
 
-test('nothing is owed while the account owes credits, and then it is', () => {
+test('a closed account owes nothing while it has a debt, and owes again afterwards', () => {
   const before = [bought('lot_1', 60), bought('lot_2', 0), used(20), close];
   const inDebt = [...before, disputed('lot_1', 20)];
   expect(owedOf(...before)).toEqual([['lot_2', 20, 1_000]]);

@@ -42,8 +42,8 @@ async function statuses(answers: readonly Promise<Response>[]): Promise<Record<n
   return counts;
 }
 
-describe('a consumption', () => {
-  test('takes credits in the order of the ledger and answers the balance', async () => {
+describe('consumptions', () => {
+  test('a consumption takes credits in the order of the ledger and answers the balance', async () => {
     const { id, secret } = await issueToken(app);
     const ann = await personWith(20);
     const bonus = await give(app, ann.userId, 3, 'bonus');
@@ -66,7 +66,7 @@ describe('a consumption', () => {
     expect(event?.data['byLot']).toMatchObject([{ lotId: bonus, credits: 3 }, { credits: 2 }]);
   });
 
-  test('is a line of its own in the person’s history, and counts in the month', async () => {
+  test('a consumption is a line of its own in the person’s history, and counts in the month', async () => {
     const { secret } = await issueToken(app);
     const ann = await personWith(20);
     await consume(app, secret, { user_id: ann.userId, credits: 5 });
@@ -87,7 +87,7 @@ describe('a consumption', () => {
     });
   });
 
-  test('keeps the service’s words sealed under the key of the account', async () => {
+  test('a consumption keeps the service’s words sealed under the key of the account', async () => {
     const { secret } = await issueToken(app);
     const ann = await personWith(20);
     const reason = 'Canaryreason for Ann';
@@ -106,7 +106,7 @@ describe('a consumption', () => {
     expect(app.logged.join('\n')).not.toContain('Canaryreason');
   });
 
-  test('needs an Idempotency-Key, and the refusal names it', async () => {
+  test('a consumption needs an Idempotency-Key, and the refusal names it', async () => {
     const { secret } = await issueToken(app);
     const ann = await personWith(20);
     const body = { user_id: ann.userId, credits: 5, reason: 'A report' };
@@ -131,7 +131,7 @@ describe('a consumption', () => {
     ['a reason of spaces', { reason: '   ' }, 'reason'],
     ['a reason too long', { reason: 'canary'.repeat(40) }, 'reason'],
     ['a field that is not known', { canary: 1 }, ''],
-  ])('is refused for %s, and the answer repeats no value', async (_, wrong, field) => {
+  ])('a consumption is refused for %s, and the reply repeats no value', async (_, wrong, field) => {
     const { secret } = await issueToken(app);
     const ann = await personWith(20);
     const [status, problem] = await refusal(
@@ -143,7 +143,7 @@ describe('a consumption', () => {
     expect(await consumed(ann.userId)).toBe(0);
   });
 
-  test('of somebody who is not there, or is being erased, is refused alike', async () => {
+  test('a consumption of an unknown user and of one who is being erased are refused alike', async () => {
     const { secret } = await issueToken(app, 5);
     const ann = await personWith(20);
     const unknown = await refusal(consume(app, secret, { user_id: newId('usr') }));
@@ -161,7 +161,7 @@ describe('a consumption', () => {
     expect((await consume(app, secret, { user_id: carl.userId })).status).toBe(201);
   });
 
-  test('of more than there is says what is missing, leaves no mark, and works once it is there', async () => {
+  test('a consumption of more than there is says what is missing, leaves no mark, and works once it is there', async () => {
     const { secret } = await issueToken(app, 12);
     const ann = await personWith(8);
     const key = randomUUID();
@@ -175,8 +175,8 @@ describe('a consumption', () => {
   });
 });
 
-describe('a repeat with the same key', () => {
-  test('is one consumption, however many come at once, and gets the first answer', async () => {
+describe('repeats', () => {
+  test('repeats with the same key are one consumption, and all get the first reply', async () => {
     const { secret } = await issueToken(app);
     const ann = await personWith(100);
     const key = randomUUID();
@@ -190,7 +190,7 @@ describe('a repeat with the same key', () => {
     expect(await consumed(ann.userId)).toBe(7);
   });
 
-  test('goes on with the first one when that was cut off after the credits were taken', async () => {
+  test('a repeat with the same key continues the first one, if that was cut off after the credits were taken', async () => {
     const { secret } = await issueToken(app, 10);
     const ann = await personWith(100);
     const key = randomUUID();
@@ -208,7 +208,7 @@ describe('a repeat with the same key', () => {
     expect((await consume(app, secret, { user_id: ann.userId, credits: 3 })).status).toBe(201);
   });
 
-  test('and another body is refused', async () => {
+  test('a repeat with the same key and another body is refused', async () => {
     const { secret } = await issueToken(app);
     const [ann, bob] = [await personWith(100), await personWith(100)];
     const key = randomUUID();
@@ -220,7 +220,7 @@ describe('a repeat with the same key', () => {
     expect([await consumed(ann.userId), await consumed(bob.userId)]).toEqual([5, 0]);
   });
 
-  test('by another service is another consumption', async () => {
+  test('the same key of another service is another consumption', async () => {
     const [one, other] = [await issueToken(app), await issueToken(app)];
     const ann = await personWith(100);
     const key = randomUUID();
@@ -239,7 +239,7 @@ describe('the daily cap', () => {
     return rows[0]?.credits ?? 0;
   }
 
-  test('lets through exactly what it allows when fifty calls come at once', async () => {
+  test('the daily cap lets through exactly what it allows when fifty calls come at once', async () => {
     const { id, secret } = await issueToken(app, 100);
     const people = await Promise.all([personWith(500), personWith(500), personWith(500)]);
     const calls = Array.from({ length: 50 }, async (_, index) =>
@@ -251,7 +251,7 @@ describe('the daily cap', () => {
     expect(await countedToday(id)).toBe(98);
   });
 
-  test('is reached by its last credit and says when it begins anew', async () => {
+  test('the daily cap is reached by its last credit and says when it begins again', async () => {
     const { secret } = await issueToken(app, 10);
     const ann = await personWith(50);
     const ask = async (credits: number) => consume(app, secret, { user_id: ann.userId, credits });
@@ -270,13 +270,13 @@ describe('the daily cap', () => {
     expect(await consumed(ann.userId)).toBe(10);
   });
 
-  test('is counted for each token by itself', async () => {
+  test('the daily cap is counted for each token separately', async () => {
     const ann = await personWith(50);
     for (const { secret } of [await issueToken(app, 5), await issueToken(app, 5)])
       expect((await consume(app, secret, { user_id: ann.userId })).status).toBe(201);
   });
 
-  test('begins anew at midnight UTC and not a millisecond before', async () => {
+  test('the daily cap begins again at midnight UTC and not a millisecond before', async () => {
     const before = now;
     const { secret } = await issueToken(app, 5);
     const ann = await personWith(50);
@@ -293,7 +293,7 @@ describe('the daily cap', () => {
     expect(await consumed(ann.userId)).toBe(10);
   });
 
-  test('does not count what was refused for want of credits, whatever came at once', async () => {
+  test('the daily cap does not count what was refused for want of credits, whatever came at once', async () => {
     const { id, secret } = await issueToken(app, 60);
     const ann = await personWith(20);
     const calls = Array.from({ length: 12 }, async () =>

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { CheckUsageRequest, HistoryQuery } from '#services/credits/contract.ts';
 
 describe('the query of the history', () => {
-  test('reads 50 lines unless told', () => {
+  test('the query of the history reads 50 lines by default', () => {
     expect(v.parse(HistoryQuery, {})).toEqual({ limit: 50 });
     expect(v.parse(HistoryQuery, { limit: '200' })).toEqual({ limit: 200 });
   });
@@ -18,13 +18,16 @@ describe('the query of the history', () => {
     { limit: 'ten' },
     { before: 'not an id' },
     { limits: '5' },
-  ])('refuses %o', (query) => {
+  ])('the query of the history refuses %o', (query) => {
     expect(v.safeParse(HistoryQuery, query).success).toBe(false);
   });
 });
 
-describe('a usage check', () => {
-  test.each([0, -14, 14.5, 1e9, '14', null])('of %s credits is refused', (required_credits) => {
-    expect(v.safeParse(CheckUsageRequest, { required_credits }).success).toBe(false);
-  });
+describe('usage checks', () => {
+  test.each([0, -14, 14.5, 1e9, '14', null])(
+    'a usage check of %s credits is refused',
+    (required_credits) => {
+      expect(v.safeParse(CheckUsageRequest, { required_credits }).success).toBe(false);
+    },
+  );
 });

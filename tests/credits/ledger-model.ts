@@ -23,7 +23,7 @@ export type Bus = {
   state: AccountState;
   readonly log: CreditEvent[];
   send: (commandId: string, command: CreditCommand) => Answer;
-  /** What a process that starts anew has: the snapshot, read back from JSON. */
+  /** A new process has only the snapshot, read back from JSON. */
   restart: () => void;
 };
 
@@ -229,7 +229,7 @@ export const lotId = (lot: number, person = 0) =>
   `lot_${person * 1000 + lot}`.replace(/\d+/, (number) => number.padStart(26, '0'));
 export const runId = (run: number) => `opt_${String(run).padStart(26, '0')}`;
 
-/** Sends the steps one after the other, and tells what became of each. */
+/** Sends the steps one after the other, and returns the outcome of each. */
 export function play(
   steps: readonly Step[],
   limit: number,

@@ -122,8 +122,8 @@ async function jobs(pattern: string): Promise<unknown[]> {
   return rows.map(({ task, payload }) => [task, payload]);
 }
 
-describe('a purchase', () => {
-  test('is granted once, however often and by how many it is reported', async () => {
+describe('purchases', () => {
+  test('a purchase is granted once, however often it is reported', async () => {
     const key = `pi:${newId('pur')}`;
     const answers = await Promise.all(Array.from({ length: 30 }, async () => buy(20, key)));
     expect(answers.filter(({ isNew }) => isNew)).toHaveLength(1);
@@ -142,13 +142,13 @@ describe('a purchase', () => {
     ]);
   });
 
-  test('with other figures under a known payment is refused', async () => {
+  test('a purchase with other figures under a known payment is refused', async () => {
     const key = `pi:${newId('pur')}`;
     await buy(20, key);
     await expect(buy(50, key)).rejects.toMatchObject({ status: 409 });
   });
 
-  test('of a payment that another account has is refused in words', async () => {
+  test('a purchase of a payment that another account has is refused in words', async () => {
     const key = `pi:${newId('pur')}`;
     await buy(20, key);
     userId = newId('usr');
@@ -156,7 +156,7 @@ describe('a purchase', () => {
     expect((await ledger.readAccount(userId)).lots).toEqual([]);
   });
 
-  test('into a closed account is granted and asked back in one commit', async () => {
+  test('a purchase into a closed account is granted and asked back in one commit', async () => {
     await buy(5);
     await ledger.close({ userId, reason: 'erasure', actor: 'test' });
     const { lotId, state } = await buy(20);
@@ -172,8 +172,8 @@ describe('a purchase', () => {
   });
 });
 
-describe('a clawback', () => {
-  test('may be told many times and at once', async () => {
+describe('clawbacks', () => {
+  test('a clawback may be repeated and may arrive several times at once', async () => {
     const { lotId } = await buy();
     await consume(12);
     await Promise.all([clawback(lotId, 20), clawback(lotId, 20), clawback(lotId, 20)]);
@@ -188,13 +188,13 @@ describe('a clawback', () => {
     ]);
   });
 
-  test('that comes back to what it was is done again', async () => {
+  test('a clawback that comes back to what it was is done again', async () => {
     const { lotId } = await buy();
     for (const wanted of [20, 0, 20, 0]) await clawback(lotId, wanted);
     expect((await clawback(lotId, 20)).balance).toMatchObject({ available: 0, revoked: 20 });
   });
 
-  test('is brought all the way, in as many commands as it takes', async () => {
+  test('a clawback is carried out completely, in as many commands as it takes', async () => {
     const { lotId } = await buy(40);
     await consume(40);
     await clawback(lotId, 40);
@@ -209,13 +209,13 @@ describe('a clawback', () => {
     );
   });
 
-  test('on a lot that there is not is refused', async () => {
+  test('a clawback on an unknown lot is refused', async () => {
     await expect(clawback('lot_unknown', 1)).rejects.toMatchObject({ status: 404 });
   });
 });
 
-describe('a refund', () => {
-  test('is asked for once, with the money it is about', async () => {
+describe('refunds', () => {
+  test('a refund is requested once, and names its amount', async () => {
     const { lotId } = await buy(20);
     await consume(7);
     const refundId = newId('ref');
@@ -233,13 +233,13 @@ describe('a refund', () => {
     ]);
   });
 
-  test('ends as it is told, told again the same, and otherwise when that turns out', async () => {
+  test('a refund ends as reported, a repeat changes nothing, and a later report can change its end', async () => {
     const { lotId } = await buy(20);
     const refundId = newId('ref');
     await ask(lotId, refundId);
-    const told = ['confirmed', 'confirmed', 'failed', 'failed', 'confirmed', 'failed'] as const;
+    const outcomes = ['confirmed', 'confirmed', 'failed', 'failed', 'confirmed', 'failed'] as const;
     const seen = [];
-    for (const outcome of told) {
+    for (const outcome of outcomes) {
       const { balance, refunds } = await end(refundId, outcome);
       seen.push([refunds[refundId]?.status, balance.available, balance.refunded, balance.revoked]);
     }
@@ -256,7 +256,7 @@ describe('a refund', () => {
     await expect(end(newId('ref'), 'failed')).rejects.toMatchObject({ code: 'unknown-refund' });
   });
 
-  test('that failed long after it was paid gives back more than one command can', async () => {
+  test('a refund that failed long after it was paid gives back more than one command can', async () => {
     const { lotId } = await buy(40);
     const refundId = newId('ref');
     await ask(lotId, refundId);

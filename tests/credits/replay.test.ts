@@ -73,7 +73,7 @@ function settlementsOf(log: readonly RecordedCreditEvent[]): Map<string, Settlem
 }
 
 describe('replay', () => {
-  test('shows every event with the running figures and what it moved in each lot', () => {
+  test('replay shows every event with the running figures and what it moved in each lot', () => {
     const { entries, balance, as_of, verified } = replay('usr_1', story);
     expect(
       entries.map(({ type, amount, available, held, debt }) => [
@@ -145,7 +145,7 @@ describe('replay', () => {
     });
   });
 
-  test('ends with balanced books', () => {
+  test('replay ends with balanced books', () => {
     expect(replay('usr_1', story).trial_balance).toEqual({
       granted: 55,
       available: 28,
@@ -160,7 +160,7 @@ describe('replay', () => {
     });
   });
 
-  test('of any random ledger, and of any beginning of one, agrees with itself', () => {
+  test('replay of any random ledger, and of any beginning of one, finds no difference', () => {
     fc.assert(
       fc.property(anyLog, fc.nat({ max: 80 }), (log, count) => {
         const recorded = recordedAs(log);
@@ -178,7 +178,7 @@ describe('replay', () => {
     );
   });
 
-  test('up to a position or a time includes that event', () => {
+  test('replay up to a position or a time includes that event', () => {
     const third = story[2];
     if (!third) throw new Error('The story is too short');
     const byPosition = replay('usr_1', story, { position: third.position });
@@ -197,7 +197,7 @@ describe('replay', () => {
 });
 
 describe('replay of a ledger that was tampered with', () => {
-  test('reports a balance that the amounts do not give, where it stands', () => {
+  test('replay reports a balance that the amounts do not give, where it stands', () => {
     const { differences, verified } = replay(
       'usr_1',
       changed(3, { balance: { ...story[3]?.event.data.balance, available: 999 } }),
@@ -208,7 +208,7 @@ describe('replay of a ledger that was tampered with', () => {
     ]);
   });
 
-  test('reports an amount that was changed', () => {
+  test('replay reports an amount that was changed', () => {
     const { differences } = replay('usr_1', changed(0, { credits: 21 }));
     expect(differences).toContainEqual({
       position: story[0]?.position,
@@ -218,7 +218,7 @@ describe('replay of a ledger that was tampered with', () => {
     });
   });
 
-  test('reports shares that do not add up to the amount, even where every balance agrees', () => {
+  test('replay reports shares that do not add up to the amount, even where every balance agrees', () => {
     const { differences } = replay(
       'usr_1',
       changed(2, { allocations: [{ lotId: lotId(0), credits: 13 }] }),
@@ -228,14 +228,14 @@ describe('replay of a ledger that was tampered with', () => {
     );
   });
 
-  test('reports an event that is missing, and one that was put in', () => {
+  test('replay reports an event that is missing, and one that was put in', () => {
     const without = story.filter((_, index) => index !== 4);
     const twice = [...story.slice(0, 5), ...story.slice(4)];
     expect(replay('usr_1', without).verified).toBe(false);
     expect(replay('usr_1', twice).verified).toBe(false);
   });
 
-  test('reports a revocation that the end of the ledger leaves undone', () => {
+  test('replay reports a revocation that the end of the ledger leaves undone', () => {
     const bus = createBus();
     play(
       [
@@ -253,7 +253,7 @@ describe('replay of a ledger that was tampered with', () => {
     expect(cutShort.differences).toMatchObject([{ position: null, recorded: 'LotRevoked is due' }]);
   });
 
-  test('names the figures in which a stored row differs', () => {
+  test('replay names the figures in which a stored row differs', () => {
     const { balance } = replay('usr_1', story);
     expect(balanceDifferences(null, balance, balance)).toEqual([]);
     expect(balanceDifferences(null, { ...balance, held: 3 }, balance)).toEqual([
@@ -262,8 +262,8 @@ describe('replay of a ledger that was tampered with', () => {
   });
 });
 
-describe('what runs were charged', () => {
-  test('agrees with the settlements of their conclusions', () => {
+describe('charges of runs', () => {
+  test('what runs were charged agrees with the settlements of their conclusions', () => {
     fc.assert(
       fc.property(anySteps, (steps) => {
         const bus = createBus();
@@ -275,7 +275,7 @@ describe('what runs were charged', () => {
     );
   });
 
-  test('is reported where a conclusion says something else, or nothing', () => {
+  test('a charge is reported where a conclusion says something else, or nothing', () => {
     const other: Settlement = { kind: 'capture', capture: 14, refund: 4 };
     expect(settlementDifferences(story, new Map([[runId(1), other]]))).toEqual([
       {
@@ -290,7 +290,7 @@ describe('what runs were charged', () => {
     ]);
   });
 
-  test('is reported when a reservation ended twice', () => {
+  test('a reservation that ended twice is reported', () => {
     const twice = [...story.slice(0, 4), ...story.slice(3)];
     const found = settlementDifferences(twice, settlementsOf(story));
     expect(found.map(({ what }) => what)).toEqual([`second settlement of ${runId(1)}`]);
@@ -298,7 +298,7 @@ describe('what runs were charged', () => {
 });
 
 describe('recorded events', () => {
-  test('are taken from the store with their position and time', () => {
+  test('recorded events are taken from the store with their position and time', () => {
     const [first] = story;
     if (!first) throw new Error('The story is empty');
     const { type, data } = first.event;
@@ -319,8 +319,8 @@ describe('recorded events', () => {
   });
 });
 
-describe('the books of several people', () => {
-  test('are balanced when all of them are', () => {
+describe('trial balances', () => {
+  test('the trial balances of several users add up, balanced when each is', () => {
     const one = replay('usr_1', story).trial_balance;
     expect(addTrialBalances([one, one])).toMatchObject({ granted: 110, balanced: true });
     expect(addTrialBalances([one, { ...one, balanced: false }]).balanced).toBe(false);

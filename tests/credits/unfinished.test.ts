@@ -52,7 +52,7 @@ const settled: readonly CreditCommand[] = [
 ];
 const later = Date.parse(at) + minuteMs;
 
-test('a clawback that was interrupted while it gave back is told, and one that is at it is not', () => {
+test('a clawback that was interrupted while it gave back is reported, one that is still giving back is not', () => {
   const interrupted = recordedAfter(...settled, dispute(0));
   expect(replay('usr_1', interrupted).differences).toEqual([]);
   expect(unfinished(interrupted, later - 1)).toEqual([]);
@@ -67,13 +67,13 @@ test('a clawback that was interrupted while it gave back is told, and one that i
   expect(unfinished(recordedAfter(...settled, dispute(0), dispute(0)), later)).toEqual([]);
 });
 
-test('so is one that owes no more and has left a debt', () => {
+test('a clawback that no longer owes and has left a debt is reported', () => {
   const frozen = recordedAfter(...settled, dispute(30, false));
   expect(unfinished(frozen, later)).toHaveLength(1);
   expect(unfinished(recordedAfter(...settled), later)).toEqual([]);
 });
 
-test('a refund is told once it is pending for more than thirty days', () => {
+test('a refund that is pending for more than thirty days is reported', () => {
   const asked: CreditCommand = {
     type: 'RequestRefund',
     refundId: 'ref_1',

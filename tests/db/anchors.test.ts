@@ -86,7 +86,7 @@ async function appendOnly(streamId: string): Promise<void> {
   );
 }
 
-/** Does as the owner what nobody may do. */
+/** As the owner, without the guards of the application. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
   const { rowCount } = await db.ownerPool.query(statement, values);
   expect(rowCount).toBeGreaterThan(0);
@@ -136,7 +136,7 @@ test('an anchor keeps the head of every stream of credits and runs, and its root
   });
 });
 
-test('a day has one anchor, however many ask for it at once, and the next day has its own', async () => {
+test('a day gets one anchor from concurrent callers, and the next day gets its own', async () => {
   const made = await Promise.all(Array.from({ length: 8 }, () => anchorDaily(dependencies())));
   expect(made.filter((one) => one !== null)).toHaveLength(1);
   now = Date.UTC(2026, 10, 20, 23, 59, 59, 999);
@@ -145,7 +145,7 @@ test('a day has one anchor, however many ask for it at once, and the next day ha
   expect(await anchorDaily(dependencies())).toMatchObject({ number: 2, day: '2026-11-21' });
 });
 
-test('an anchor holds only what changed since the one before, and follows from it', async () => {
+test('an anchor holds only what changed since the previous one, and follows from it', async () => {
   const first = await anchorNow(dependencies());
   await append(run);
   const second = await anchorNow(dependencies());
@@ -156,7 +156,7 @@ test('an anchor holds only what changed since the one before, and follows from i
   expect(await verifyAnchors(db.pool)).toMatchObject({ anchors: 3, heads: 3, broken: [] });
 });
 
-test('what an open transaction has appended is left to the next anchor, and so is what came after', async () => {
+test('events of an open transaction, and later ones, are left to the next anchor', async () => {
   await anchorNow(dependencies());
   const client = await db.ownerPool.connect();
   try {
@@ -176,7 +176,7 @@ test('what an open transaction has appended is left to the next anchor, and so i
   expect(await anchorNow(dependencies())).toMatchObject({ heads: 2 });
 });
 
-test('an event that was changed is named, with the anchor that stands on it', async () => {
+test('the check names a changed event and the anchor that shows it', async () => {
   const { number } = await anchorNow(dependencies());
   await tamper(
     `update emt_messages set message_data = '{"amount": 11}'
@@ -188,7 +188,7 @@ test('an event that was changed is named, with the anchor that stands on it', as
   ]);
 });
 
-test('a history that was written anew and is whole in itself does not reach its first anchored head', async () => {
+test('a rewritten history that is consistent does not reach its first anchored head', async () => {
   await anchorNow(dependencies());
   await append(ann);
   const second = await anchorNow(dependencies());
@@ -208,7 +208,7 @@ test('a history that was written anew and is whole in itself does not reach its 
   expect((await verifyAnchors(db.pool, { streamId: run })).broken).toEqual([]);
 });
 
-test('a last event that was taken away is missed, also when everything else was made to match', async () => {
+test('the check misses a removed last event, also when everything else was made to match', async () => {
   await anchorNow(dependencies());
   await tamper(`delete from emt_messages where stream_id = '${ann}' and stream_position = 4`);
   await tamper(`update emt_streams set stream_position = 3 where stream_id = '${ann}'`);
@@ -219,7 +219,7 @@ test('a last event that was taken away is missed, also when everything else was 
   expect(brokenLine(broken[0]!)).toContain('there is no event');
 });
 
-test('anchors that were changed, added or taken away no longer follow from each other', async () => {
+test('anchors that were changed, added or removed no longer follow from each other', async () => {
   await anchorNow(dependencies());
   await append(ann);
   const { root } = await anchorNow(dependencies());
@@ -246,7 +246,7 @@ test('anchors that were changed, added or taken away no longer follow from each 
   expect(lines[1]).not.toContain(root);
 });
 
-test('anchors that were all taken away are missed by a root, and by themselves once events are old', async () => {
+test('the check misses removed anchors by a given root, and without one once events are old', async () => {
   const { root } = await anchorNow(dependencies());
   expect((await verifyAnchors(db.pool, { root })).missing).toEqual([]);
   await tamper(`delete from emt_messages where stream_id = '${ann}' and stream_position = 4`);
@@ -266,13 +266,13 @@ test('anchors that were all taken away are missed by a root, and by themselves o
     'anchors',
     'root',
   ]);
-  // One that is made anew follows from nothing that was there.
+  // A new anchor follows from none of the old ones.
   await anchorNow(dependencies());
   expect((await verifyAnchors(db.pool)).missing).toEqual([]);
   expect((await verifyAnchors(db.pool, { root })).missing).toEqual(['root']);
 });
 
-test('the newest anchor that was taken away is missed by its root', async () => {
+test('the check misses a removed newest anchor by its root', async () => {
   const first = await anchorNow(dependencies());
   await append(ann);
   const second = await anchorNow(dependencies());

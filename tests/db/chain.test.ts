@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { canonicalJson, chainHash, firstHash, NotCanonicalError, verifyChain } from '#db/chain.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
-test('canonical JSON is that of the example in RFC 8785', () => {
+test('canonical JSON equals the example in RFC 8785', () => {
   // Written with escapes, because the example is about them.
   const value: unknown = JSON.parse(String.raw`{
     "numbers": [333333333.33333329, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -37,7 +37,7 @@ test('keys are sorted by their UTF-16 units, as in RFC 8785', () => {
   ]);
 });
 
-test('canonical JSON says the same as JSON, in one order only', () => {
+test('canonical JSON has the content of JSON, in one order only', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       fc.pre(isStorable(value));
@@ -61,11 +61,11 @@ test.each([
   expect(() => canonicalJson(value)).toThrow(NotCanonicalError);
 });
 
-test('a property that is undefined is not there', () => {
+test('canonical JSON leaves out undefined properties', () => {
   expect(canonicalJson({ a: 1, b: undefined })).toBe('{"a":1}');
 });
 
-test('a hash depends on the one before and on everything in the event', () => {
+test('a hash depends on the previous hash and on everything in the event', () => {
   const event = {
     stream: 's',
     version: 1,
@@ -91,7 +91,7 @@ test('a hash depends on the one before and on everything in the event', () => {
   expect(hashes[0]).toBe('77d1f4307ebbda48618e57acbe66927ffd541459a53d0d194b6e0404684682ad');
 });
 
-test('a chain is intact until an event is changed, left out, put in or exchanged', () => {
+test('a chain is intact until an event is changed, removed, inserted or exchanged', () => {
   const events = chainOf(6);
   expect(verifyChain(events)).toEqual({
     intact: true,

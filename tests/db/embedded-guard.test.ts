@@ -10,7 +10,7 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 
-/** What becomes of the embedded Postgres when the process that started it is killed outright. */
+/** The embedded Postgres after a kill of the process that started it. */
 const holderFile = fileURLToPath(
   import.meta.resolve('#tests/support/processes/embedded-holder.ts'),
 );
@@ -56,7 +56,7 @@ test('a Postgres whose only user was killed is stopped after a while, and its gu
   await end(await startHolder(1_000), 'SIGTERM');
 });
 
-test('a process that takes a folder over from a killed one keeps its Postgres', async () => {
+test('a process that takes a folder over from a killed process keeps its Postgres', async () => {
   // Long enough for the heir on a slow machine; the first guard ends as soon as it sees it.
   await end(await startHolder(60_000), 'SIGKILL');
   const [before] = await postmasters();

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-test('a folder is filled once, and a second start finds everything as it was', async () => {
+test('a second start finds the port and the data of the first', async () => {
   const first = await begin();
   await run(first.ownerUrl, 'create table kept as select 7 as number');
   const { port } = first;
@@ -46,7 +46,7 @@ test('a folder is filled once, and a second start finds everything as it was', a
   await run(second.ownerUrl, 'drop table kept');
 });
 
-test('the three roles get in with their passwords, which only this user reads', async () => {
+test('the three roles sign in with their passwords, which only this user can read', async () => {
   const server = await begin();
   for (const [url, role] of [
     [server.ownerUrl, 'sevenfold_owner'],
@@ -66,7 +66,7 @@ test('the three roles get in with their passwords, which only this user reads', 
   expect(statSync(join(dataDir, 'keys')).mode & 0o777).toBe(0o700);
 });
 
-test('events survive a crash: the log is flushed at every commit, and nothing is prepared', async () => {
+test('Postgres flushes the log at every commit and allows no prepared transactions', async () => {
   const server = await begin();
   expect(
     await run(
@@ -85,7 +85,7 @@ test('events survive a crash: the log is flushed at every commit, and nothing is
   ]);
 });
 
-test('the log of Postgres holds no value that a statement was given', async () => {
+test('the log of Postgres holds no value of a statement', async () => {
   const address = 'ann.canary@example.com';
   const server = await begin();
   await run(server.ownerUrl, 'create table person (email text primary key)');
@@ -106,21 +106,10 @@ test('the log of Postgres holds no value that a statement was given', async () =
   expect(log).not.toContain('canary');
 });
 
-test('a process that comes second joins, and its stop leaves the first one its Postgres', async () => {
-  const holder = await startHolder();
-  const joined = await begin();
-  expect(joined.port).toBe(holder.port);
-  await joined.stop();
-  const again = await begin();
-  expect(await run(again.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
-  await again.stop();
-  await holder.stop();
-  await expect(run(joined.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-});
-
-test('the first one to stop leaves the others their Postgres, and the last one ends it', async () => {
+test('Postgres runs until the last of three processes stops', async () => {
   const holder = await startHolder();
   const [second, third] = [await begin(), await begin()];
+  expect([second.port, third.port]).toEqual([holder.port, holder.port]);
   await holder.stop();
   expect(await run(second.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
   await second.stop();
@@ -129,9 +118,9 @@ test('the first one to stop leaves the others their Postgres, and the last one e
   await expect(run(third.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('many that come and go at once each have a Postgres for as long as they stay', async () => {
-  const visits = Array.from({ length: 6 }, async (_, visitor) => {
-    for (let time = 0; time < 4; time += 1) {
+test('four users that start and stop at random each have a Postgres while they run', async () => {
+  const visits = Array.from({ length: 4 }, async (_, visitor) => {
+    for (let time = 0; time < 3; time += 1) {
       await sleep(Math.random() * 60 * visitor);
       const server = await begin();
       expect(await run(server.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -153,7 +142,7 @@ test('two processes that start an empty folder at once share one Postgres', asyn
   }
 });
 
-test('the Postgres of a process that was killed is taken over, and stopped by whoever came next', async () => {
+test('the next process takes over the Postgres of a killed process, and stops it', async () => {
   const holder = await startHolder();
   const exited = once(holder.child, 'exit');
   holder.child.kill('SIGKILL');
@@ -164,7 +153,7 @@ test('the Postgres of a process that was killed is taken over, and stopped by wh
   await expect(run(heir.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('after a kill of Postgres itself its owner is told, and the next start recovers', async () => {
+test('a kill of Postgres resolves `exited`, and the next start recovers', async () => {
   const server = await begin();
   await run(server.ownerUrl, 'create table survivor as select 1 as number');
   process.kill(postmasterPid(), 'SIGKILL');
@@ -174,7 +163,7 @@ test('after a kill of Postgres itself its owner is told, and the next start reco
   await run(next.ownerUrl, 'drop table survivor');
 });
 
-test('a leftover pid file whose number belongs to another program by now is no obstacle', async () => {
+test('a leftover pid file with the number of another program does not prevent a start', async () => {
   for (const pid of [process.pid, 2 ** 22 - 3]) {
     writeFileSync(pidFile(), `${pid}\n${join(dataDir, 'postgres')}\n0\n5432\n\n127.0.0.1\n`);
     const server = await begin();
@@ -183,10 +172,10 @@ test('a leftover pid file whose number belongs to another program by now is no o
   }
 });
 
-test('a Postgres that is alive and does not answer is stopped and started anew', async () => {
+test('a Postgres that does not answer is stopped and started again', async () => {
   const server = await begin();
   const pid = postmasterPid();
-  // The pid file says where it listens; nobody answers there.
+  // The pid file names its port; now it names one without a listener.
   const lines = readFileSync(pidFile(), 'utf8').split('\n');
   writeFileSync(pidFile(), lines.with(3, '1').join('\n'));
   const lost = server.exited;
@@ -196,7 +185,7 @@ test('a Postgres that is alive and does not answer is stopped and started anew',
   expect(await run(next.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('the port is the last one again, and another when somebody has taken it', async () => {
+test('a start uses the last port again, and another one when that is taken', async () => {
   const server = await begin();
   const { port } = server;
   await server.stop();
@@ -207,9 +196,9 @@ test('the port is the last one again, and another when somebody has taken it', a
   taker.close();
 });
 
-// --- what a person has to repair gets one line that says so ---
+// --- errors that a user can repair are one line ---
 
-test('a folder that cannot be written is named', async () => {
+test('the error for a folder that cannot be written names it', async () => {
   const folder = newFolder();
   const file = join(folder, 'file');
   writeFileSync(file, '');
@@ -217,7 +206,7 @@ test('a folder that cannot be written is named', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('a database of another Postgres version is named with the way out', async () => {
+test('the error for another Postgres version names the way out', async () => {
   const versionFile = join(dataDir, 'postgres', 'PG_VERSION');
   const version = readFileSync(versionFile, 'utf8');
   writeFileSync(versionFile, '17\n');
@@ -230,7 +219,7 @@ test('a database of another Postgres version is named with the way out', async (
   }
 });
 
-test('missing or wrong passwords are named, and the data is left alone', async () => {
+test('missing or wrong passwords are named, and the data stays as it is', async () => {
   const path = join(dataDir, 'keys', 'postgres.json');
   const text = readFileSync(path, 'utf8');
   unlinkSync(path);
@@ -280,10 +269,10 @@ async function startHolder(folder: string = dataDir): Promise<Holder> {
   const child = spawn(process.execPath, [path, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const told = JSON.parse(line) as { port: number };
+  const details = JSON.parse(line) as { port: number };
   return {
     child,
-    ...told,
+    ...details,
     async stop() {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');

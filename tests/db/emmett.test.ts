@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from '#tests/support/database.t
 
 /**
  * What the installed version of emmett does, faults included, because the store is built around them.
- * A test that fails here after an upgrade is news, and tells which part of `db/` to look at.
+ * A test that fails here after an upgrade shows which part of `db/` to check.
  */
 type Noted = Event<'Noted', { text: string }>;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the version is pinned, and is the one that these tests are about', () => {
+test('the installed version is the pinned one', () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     dependencies: Record<string, string>;
   };
@@ -37,7 +37,7 @@ test('the version is pinned, and is the one that these tests are about', () => {
   });
 });
 
-test('the append function has the arguments and results that ours calls it with', async () => {
+test('the append function has the arguments and results that ours uses', async () => {
   const { rows } = await database.ownerPool.query<{ args: string; result: string }>(
     `select pg_get_function_arguments(oid) as args, pg_get_function_result(oid) as result
        from pg_proc where proname = 'emt_append_to_stream'`,
@@ -67,7 +67,7 @@ test("the append function's own default partition does not exist", async () => {
   expect((error as pg.DatabaseError).constraint).toBeUndefined();
 });
 
-test('"stream does not exist" is not enforced, and a number is', async () => {
+test('the append does not enforce "stream does not exist", but it enforces a version', async () => {
   const loose = newStream();
   await store.appendToStream(loose, [noted('a')], { expectedStreamVersion: STREAM_DOES_NOT_EXIST });
   await store.appendToStream(loose, [noted('b')], { expectedStreamVersion: STREAM_DOES_NOT_EXIST });
@@ -80,7 +80,7 @@ test('"stream does not exist" is not enforced, and a number is', async () => {
   ).rejects.toMatchObject({ errorCode: 412 });
 });
 
-test('any broken unique key looks like a version conflict, which does not know the version', async () => {
+test('any broken unique key looks like a version conflict without the version', async () => {
   const streamId = newStream();
   const metadata = { messageId: randomUUID() };
   await store.appendToStream<Noted>(streamId, [{ ...noted('a'), metadata } as Noted]);
@@ -91,7 +91,7 @@ test('any broken unique key looks like a version conflict, which does not know t
   ).rejects.toMatchObject({ errorCode: 412, current: '-1', expected: '1' });
 });
 
-test('every append is said to have created its stream', async () => {
+test('every append claims that it created its stream', async () => {
   const streamId = newStream();
   await store.appendToStream(streamId, [noted('a')]);
   expect(await store.appendToStream(streamId, [noted('b')])).toMatchObject({
@@ -99,7 +99,7 @@ test('every append is said to have created its stream', async () => {
   });
 });
 
-test('its reading gives the events that ours gives, without the id of their transaction', async () => {
+test('emmett reads the same events as we do, without the id of their transaction', async () => {
   const streamId = newStream();
   const { name } = appendFunction([]);
   expect(name).toMatch(/^append_commands_[0-9a-f]{16}$/);
@@ -139,7 +139,7 @@ test('its reading gives the events that ours gives, without the id of their tran
   expect(theirs.events[0]!.metadata).not.toHaveProperty('transactionId');
 });
 
-test('a message is always of schema version 1, so ours stands in the metadata', async () => {
+test('the schema version of a message is always 1, so ours stands in the metadata', async () => {
   const { rows } = await database.ownerPool.query(
     'select distinct message_schema_version as version from emt_messages',
   );
@@ -164,7 +164,7 @@ test('a store on a client inside a transaction commits that transaction', async 
   expect((await readStream(database.ownerPool, streamId)).version).toBe(1);
 });
 
-test('its consumer never sees an event whose transaction began later and committed later', async () => {
+test('its consumer loses an event whose transaction began and committed later', async () => {
   const seen: string[] = [];
   const [early, late] = [
     new pg.Client({ connectionString: database.ownerUrl }),
@@ -211,7 +211,7 @@ test("it changes the driver's parsers for everyone, except for pools like ours",
   expect(rows).toEqual([{ number: '7', json: { n: '12345678901234567890' } }]);
 });
 
-test('the command line that it declares is not shipped', () => {
+test('the declared command line is not shipped', () => {
   expect(() =>
     createRequire(import.meta.url).resolve('@event-driven-io/emmett-postgresql/cli'),
   ).toThrow(/Cannot find module/);

@@ -44,14 +44,14 @@ function listen(url: string, reasons: unknown[] = []) {
   return { ready: listener.ready, rings: () => rung };
 }
 
-test('a commit rings, and beginning to listen rings, too', async () => {
+test('a listener notifies at a commit and at its own start', async () => {
   const { ready, rings } = listen(db.appUrl);
   await ready;
   expect(rings()).toBe(1);
   expect(await isHeard(rings)).toBe(true);
 });
 
-test('a listener whose connection was cut listens again and rings for what it may have missed', async () => {
+test('a listener whose connection was cut reconnects and notifies for missed commits', async () => {
   const { ready, rings } = listen(proxy.url);
   await ready;
   const before = rings();
@@ -60,7 +60,7 @@ test('a listener whose connection was cut listens again and rings for what it ma
   expect(await isHeard(rings)).toBe(true);
 });
 
-test('a connection that has gone silent without closing is given up', async () => {
+test('a listener gives up a connection that is silent but open', async () => {
   const reasons: unknown[] = [];
   const { ready, rings } = listen(proxy.url, reasons);
   await ready;
@@ -68,10 +68,10 @@ test('a connection that has gone silent without closing is given up', async () =
   while (reasons.length === 0) await sleep(5);
   proxy.thaw();
   expect(await isHeard(rings)).toBe(true);
-  expect(String(reasons[0])).toContain('heard nothing');
+  expect(String(reasons[0])).toContain('got no notice');
 });
 
-test('a server that refuses for a while is listened to when it is back', async () => {
+test('a listener reconnects to a server that refused for a while', async () => {
   const { ready, rings } = listen(proxy.url);
   await ready;
   proxy.refuse();
@@ -81,7 +81,7 @@ test('a server that refuses for a while is listened to when it is back', async (
   expect(await isHeard(rings)).toBe(true);
 });
 
-test('a callback that was taken back is not called, and closing leaves no connection', async () => {
+test('a removed callback is not called, and a closed listener leaves no connection', async () => {
   const { ready } = listen(db.appUrl);
   await ready;
   let called = 0;

@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-// --- who may do what ---
+// --- rights ---
 
 const protectedTables = ['emt_messages', 'emt_streams', 'stream_snapshot', 'tally_points'];
 
@@ -66,22 +66,22 @@ test("emmett's own functions do not let the application write events", async () 
   ).toBe('42501');
 });
 
-test('what is kept for ever can be added to and not taken from', async () => {
+test('the application inserts into append-only tables and cannot change their rows', async () => {
   await database.pool.query(
     "insert into audit_log (actor, action, subject) values ('usr_1', 'signed-in', 'usr_1')",
   );
   for (const statement of [
     'delete from audit_log',
-    "update audit_log set actor = 'somebody'",
+    "update audit_log set actor = 'another'",
     'delete from erasure',
-    // Which mode wrote the database is the owner's word: the other mode is refused by it.
+    // The mark of the mode belongs to the owner.
     "update database_mode set mode = 'production'",
     'delete from database_mode',
   ])
     expect(await refusal(database.pool, statement)).toBe('42501');
 });
 
-test('the auditor reads events and read models, and no keys, people or sessions', async () => {
+test('the auditor reads events and read models, but no keys, users or sessions', async () => {
   for (const table of ['emt_messages', 'tally_points', 'audit_log', 'projection_checkpoint'])
     await auditor.query(`select from ${table} limit 1`);
   for (const table of ['data_key', 'users', 'sessions', 'idempotency_key', 'live_text'])
@@ -141,14 +141,14 @@ test('a job that a command caused runs as the role of the application', async ()
   await expect.poll(left).toEqual([]);
 });
 
-test('a connection as the application passes the check, and the owner is warned of', async () => {
+test('the check accepts the application, and warns of the owner', async () => {
   expect(await checkAppConnection(database.appUrl)).toEqual([]);
   expect(await checkAppConnection(database.ownerUrl)).toEqual([
     expect.stringContaining(roleOf(database.ownerUrl)),
   ]);
 });
 
-// --- what is there ---
+// --- the schema ---
 
 test('every leaf of the events has the indexes of the readers and unique message ids', async () => {
   const { rows } = await database.ownerPool.query<{ definition: string }>(
@@ -172,7 +172,7 @@ test('no table is open to every role', async () => {
   expect(rows).toEqual([]);
 });
 
-test('a view shows nobody what the tables under it do not', async () => {
+test('a view has the rights of its reader', async () => {
   const { rows } = await database.ownerPool.query(
     `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'v'
        and not coalesce('security_invoker=true' = any (reloptions), false)`,
@@ -180,7 +180,7 @@ test('a view shows nobody what the tables under it do not', async () => {
   expect(rows).toEqual([]);
 });
 
-// --- again, at once, and after a change ---
+// --- repeats ---
 
 test('a second run changes nothing', async () => {
   const before = await catalogue();
@@ -189,7 +189,7 @@ test('a second run changes nothing', async () => {
   expect(await catalogue()).toEqual(before);
 });
 
-test('several at once on an empty database wait for each other', async () => {
+test('concurrent migrations of an empty database take turns', async () => {
   const name = `${new URL(database.ownerUrl).pathname.slice(1)}_empty`;
   await database.ownerPool.query(`create database ${name} template template0`);
   try {
@@ -207,7 +207,7 @@ test('several at once on an empty database wait for each other', async () => {
   }
 });
 
-test('a migration that was edited after it had been applied stops everything', async () => {
+test('a migration that was edited after it had been applied is refused', async () => {
   const { ownerPool } = database;
   const { rows } = await ownerPool.query<{ name: string; hash: string }>('select * from migration');
   const first = rows[0]!;
@@ -228,7 +228,7 @@ test('a database that began with another migration is refused before anything ch
   await ownerPool.query("update migration set name = '0001-sevenfold.sql'");
 });
 
-test('a database of a later version is told of and left alone', async () => {
+test('a database of a later version is logged and left as it is', async () => {
   await database.ownerPool.query("insert into migration values ('9999-later.sql', 'x')");
   const lines: string[] = [];
   await migrate({ ...options(), log: (line) => lines.push(line) });
@@ -236,7 +236,7 @@ test('a database of a later version is told of and left alone', async () => {
   await database.ownerPool.query("delete from migration where name = '9999-later.sql'");
 });
 
-test('a new inline read model beside old events, and a changed one, are named for a rebuild', async () => {
+test('a new inline read model beside old events, and a changed one, need a rebuild', async () => {
   await appendCommands(database.pool, database.functionName, [entryOf(newStream())]);
   const late = defineProjection<'PointsAdded'>({ ...tallyPoints, name: 'tally_late' });
   const changed = {
@@ -246,7 +246,7 @@ test('a new inline read model beside old events, and a changed one, are named fo
   const list = [...projections, tallyPoints, changed, late];
   const { toRebuild, functionName } = await migrate({ ...options(), projections: list });
   expect(toRebuild.toSorted()).toEqual(['tally_late', 'tally_line']);
-  // Whoever still runs the version before keeps its function.
+  // Processes of the previous version keep their function.
   expect(functionName).not.toBe(database.functionName);
   const streamId = newStream();
   const outcomes = [

@@ -51,8 +51,8 @@ async function readAll(cursor: Cursor, atLeast: number): Promise<RecordedEvent[]
   }
 }
 
-describe('a page', () => {
-  test('does not pass over an event whose transaction is still open', async () => {
+describe('reading a page', () => {
+  test('a page does not skip an event whose transaction is still open', async () => {
     const start = await endOfLog(db.pool);
     const slow = await openTransaction();
     const fast = await openTransaction();
@@ -68,7 +68,7 @@ describe('a page', () => {
     expect(idsOf(events)).toEqual(['test-slow/1', 'test-fast/1']);
   });
 
-  test('takes up again in the middle of a transaction', async () => {
+  test('a page continues in the middle of a transaction', async () => {
     const start = await endOfLog(db.pool);
     const client = await openTransaction();
     const events = [1, 2, 3, 4, 5].map(credited);
@@ -87,7 +87,7 @@ describe('a page', () => {
     expect(seen).toEqual([1, 2, 3, 4, 5].map((position) => `test-pages/${position}`));
   });
 
-  test('holds the wanted types only, and its cursor passes over the others', async () => {
+  test('a page holds the given types only, and its cursor skips the others', async () => {
     const start = await endOfLog(db.pool);
     const client = await openTransaction();
     await appendInto(client, {
@@ -106,7 +106,7 @@ describe('a page', () => {
     });
   });
 
-  test('carries the event as it was stored', async () => {
+  test('a page holds the event as it was stored', async () => {
     const start = await endOfLog(db.pool);
     const client = await openTransaction();
     const event = { id: 'message-1', ...credited(7), metadata: { commandId: 'c' } };
@@ -127,7 +127,7 @@ describe('a page', () => {
     expect(stored?.globalPosition).toMatch(/^\d+$/);
   });
 
-  test('hides nothing from other readers, even from inside a long reading transaction', async () => {
+  test('a long reading transaction hides nothing from other readers', async () => {
     await readAsOfOneMoment(db.pool, ['epoch'], async (client, moment) => {
       await readPage(client, logStart);
       const writer = await openTransaction();
@@ -139,7 +139,7 @@ describe('a page', () => {
   });
 });
 
-test('32 writers with transactions that overlap, one foreign one that stays open, and a live reader: nothing is lost, nothing doubled, all in order', async () => {
+test('a reader beside 32 writers and a long foreign transaction gets every event once and in order', async () => {
   const start = await endOfLog(db.pool);
   const seen: RecordedEvent[] = [];
   const reading = new AbortController();
@@ -184,7 +184,7 @@ test('32 writers with transactions that overlap, one foreign one that stays open
   expect(compareCursors(end, seen.at(-1)!)).toBeGreaterThanOrEqual(0);
 });
 
-test('a tail hands on what a foreign transaction hid soon after that ends, though nobody rings and it hardly polls', async () => {
+test('a tail delivers events soon after the transaction that hid them ends, without a notice', async () => {
   const start = await endOfLog(db.pool);
   const seen: RecordedEvent[] = [];
   const reading = new AbortController();
@@ -213,7 +213,7 @@ test('a tail hands on what a foreign transaction hid soon after that ends, thoug
   expect(await lagSeconds(db.pool, await tailing)).toBe(0);
 });
 
-test('a tail goes on where it was after its connections were cut, again and again', async () => {
+test('a tail continues where it was after each cut of its connections', async () => {
   const pool = createPool(db.appUrl, { max: 2, applicationName: 'cut', onError: () => undefined });
   const start = await endOfLog(db.pool);
   const seen: RecordedEvent[] = [];
@@ -251,7 +251,7 @@ test('a tail goes on where it was after its connections were cut, again and agai
   );
 });
 
-test('a tail ends with the error of whoever takes its pages, and hands on nothing more', async () => {
+test('a tail ends with the error of its page handler and delivers nothing more', async () => {
   const start = await endOfLog(db.pool);
   const client = await openTransaction();
   await appendInto(client, { streamId: 'test-refused', expected: 0, events: [credited(1)] });
@@ -269,7 +269,7 @@ test('a tail ends with the error of whoever takes its pages, and hands on nothin
   await expect(refused).rejects.toThrow('no');
 });
 
-test('a page costs what it holds, however long the log and whether or not it was ever analysed', async () => {
+test('the cost of a page depends on its events, not on the log or its statistics', async () => {
   await db.ownerPool.query(
     `insert into emt_messages (stream_id, stream_position, transaction_id, message_schema_version,
        message_id, message_type, message_data, message_metadata)

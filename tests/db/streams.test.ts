@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a stream is read whole or in part, in order', async () => {
+test('a stream can be read whole or in part, in order', async () => {
   const streamId = newStream();
   await append(entryOf(streamId, 0, ['a', 'b', 'c', 'd']));
   const notes = async (range: { from?: number; to?: number }) => {
@@ -32,7 +32,7 @@ test('a stream is read whole or in part, in order', async () => {
   expect(await readStream(database.pool, newStream())).toEqual({ events: [], version: 0 });
 });
 
-test('an event comes back as it was written, digits and all', async () => {
+test('an event is read as it was written, with all digits', async () => {
   const streamId = newStream();
   const entry = entryOf(streamId, 0, ['12345678901234567890']);
   await append(entry);
@@ -51,7 +51,7 @@ test('an event comes back as it was written, digits and all', async () => {
   ]);
 });
 
-test('entries of one call succeed and fail by themselves, and are answered in their order', async () => {
+test('entries of one call succeed or fail separately, with outcomes in their order', async () => {
   const [taken, free, doubled] = [newStream(), newStream(), newStream()];
   const first = entryOf(doubled, 0, ['a']);
   await append(entryOf(taken, 0, ['a']), first);
@@ -70,7 +70,7 @@ test('entries of one call succeed and fail by themselves, and are answered in th
   expect((await readStream(database.pool, taken)).version).toBe(1);
 });
 
-test('what means "somebody was faster" is told from every other broken constraint', async () => {
+test('a version conflict differs from every other broken constraint', async () => {
   const conflicts = await conflictConstraints(database.pool);
   const streamId = newStream();
   const entry = entryOf(streamId, 0, ['a']);
@@ -88,7 +88,7 @@ test('what means "somebody was faster" is told from every other broken constrain
   expect(conflicts).not.toContain('users_email_key');
 });
 
-test('heads are told in the order asked for, of streams that exist and of those that do not', async () => {
+test('heads come in the given order, for existing and missing streams', async () => {
   const [known, unknown] = [newStream(), newStream()];
   await append(entryOf(known, 0, ['a', 'b']));
   expect(await readHeads(database.pool, [unknown, known])).toEqual([
@@ -108,7 +108,7 @@ test('heads are told in the order asked for, of streams that exist and of those 
   ]);
 });
 
-test('messages are found by stream and id together', async () => {
+test('messages are found by stream and id', async () => {
   const [one, other] = [newStream(), newStream()];
   const entry = entryOf(one, 0, ['a', 'b', 'c']);
   await append(entry, entryOf(other, 0, ['x']));

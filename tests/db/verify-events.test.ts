@@ -41,7 +41,7 @@ async function append(): Promise<void> {
   );
 }
 
-/** Does as the owner what nobody may do. */
+/** As the owner, without the guards of the application. */
 async function tamper(statement: string): Promise<void> {
   const { rowCount } = await db.ownerPool.query(statement, [streamId]);
   expect(rowCount).toBeGreaterThan(0);
@@ -52,13 +52,13 @@ async function faults(): Promise<Pick<EventFault, 'kind' | 'streamPosition'>[]> 
   return found.faults.map(({ kind, streamPosition }) => ({ kind, streamPosition }));
 }
 
-test('what was appended is found whole, by the application and by the auditor', async () => {
+test('the application and the auditor find appended streams intact', async () => {
   expect(await verifyEvents(db.pool)).toMatchObject({ streams: 1, events: 10, faults: [] });
   const only = await verifyEvents(db.pool, { streamId: 'test-another' });
   expect(only).toMatchObject({ streams: 0, events: 0, faults: [] });
 });
 
-test('a flipped byte in an event is found at that event', async () => {
+test('the check finds a flipped byte at its event', async () => {
   await tamper(
     `update emt_messages set message_data = jsonb_set(message_data, '{amount}', '11')
      where stream_id = $1 and stream_position = 3`,
@@ -68,7 +68,7 @@ test('a flipped byte in an event is found at that event', async () => {
   expect(found[0]?.messageId).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('a changed time, type or id in an event is found at that event', async () => {
+test('the check finds a changed time, type or id at its event', async () => {
   for (const [position, change] of [
     [8, `message_metadata = message_metadata || '{"occurredAt":"2020-01-01T00:00:00.000Z"}'`],
     [6, `message_type = 'TestNoted'`],
@@ -81,12 +81,12 @@ test('a changed time, type or id in an event is found at that event', async () =
   }
 });
 
-test('an event that is missing in the middle is found at the one after it', async () => {
+test('the check finds a missing event at its successor', async () => {
   await tamper('delete from emt_messages where stream_id = $1 and stream_position = 4');
   expect(await faults()).toEqual([{ kind: 'chain', streamPosition: 5 }]);
 });
 
-test('a last event that was cut off is found, also when the row of the stream was changed to match', async () => {
+test('the check finds a missing last event, also when the row of the stream matches', async () => {
   await tamper('delete from emt_messages where stream_id = $1 and stream_position = 10');
   const cutOff = [
     { kind: 'head', streamPosition: 9 },
@@ -97,24 +97,24 @@ test('a last event that was cut off is found, also when the row of the stream wa
   expect(await faults()).toEqual(cutOff.slice(1));
 });
 
-test('a stream whose events are all gone is found', async () => {
+test('the check finds a stream without events', async () => {
   await tamper('delete from emt_messages where stream_id = $1');
   expect(await faults()).toEqual([{ kind: 'head', streamPosition: 0 }]);
 });
 
-test('a snapshot of another history is found', async () => {
+test('the check finds a snapshot of another history', async () => {
   await tamper(`update stream_snapshot set hash = repeat('a', 64) where stream_id = $1`);
   expect(await faults()).toEqual([{ kind: 'snapshot', streamPosition: 10 }]);
 });
 
-test('events that readers would get in another order than their stream has are found', async () => {
+test('the check finds events that readers would get in another order', async () => {
   await tamper(
     `update emt_messages set transaction_id = '3' where stream_id = $1 and stream_position = 7`,
   );
   expect(await faults()).toEqual([{ kind: 'order', streamPosition: 7 }]);
 });
 
-test('streams longer than a page are followed across it', async () => {
+test('the check follows streams over several pages', async () => {
   const command = Array.from({ length: 30 }, () => credited(1));
   const long = `test-${randomUUID()}`;
   for (let round = 0; round < 80; round += 1)

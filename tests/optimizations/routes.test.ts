@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type {
   Optimization,
   OptimizationSummary,
@@ -193,6 +193,20 @@ describe('starting a run', () => {
       'stage-deadline',
       'start-run',
     ]);
+  });
+
+  test('a start reads the state of the run once and its stream once', async () => {
+    const person = await app.signUp();
+    await give(app, person.userId, 50);
+    const run = await createRun(person);
+    const query = vi.spyOn(app.core.pool, 'query');
+    await app.data(`/optimizations/${run.id}/process`, { method: 'POST', token: person.token });
+    const asked = query.mock.calls.map((call) => JSON.stringify(call));
+    query.mockRestore();
+    const about = asked.filter((statement) => statement.includes(`optimization-${run.id}`));
+    expect(about.filter((statement) => /from emt_messages/.test(statement))).toHaveLength(1);
+    // The command bus still knows the run from its creation.
+    expect(about.filter((statement) => /stream_snapshot/.test(statement))).toHaveLength(1);
   });
 
   test('50 starts at once on 140 credits: exactly 10 are accepted', async () => {

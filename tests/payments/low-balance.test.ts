@@ -35,7 +35,7 @@ async function use(userId: string, credits: number): Promise<void> {
   expect(response.status).toBe(201);
 }
 
-test('a balance that falls below 20 is told by a mail, at most once in seven days', async () => {
+test('a balance that falls below 20 is emailed, at most once in seven days', async () => {
   const userId = await newPerson(60);
   await use(userId, 40);
   await shop.runJobs();
@@ -57,7 +57,7 @@ test('a balance that falls below 20 is told by a mail, at most once in seven day
   expect(await mailsOf(userId)).toBe(2);
 });
 
-test('credits that came meanwhile, and an address that nobody proved, mean no mail', async () => {
+test('credits that came meanwhile, and an address that is not confirmed, mean no email', async () => {
   const userId = await newPerson(20);
   await use(userId, 5);
   await give(shop, userId, 5);
@@ -69,25 +69,25 @@ test('credits that came meanwhile, and an address that nobody proved, mean no ma
   expect(await mailsOf(unproved)).toBe(0);
 });
 
-test('whoever has switched it off gets no mail', async () => {
+test('a user who has switched it off gets no email', async () => {
   const userId = await newPerson(5);
   await shop.core.pool.query('update users set notify_low_balance = false where id = $1', [userId]);
   await mailLowBalance(shop.payments, { userId });
   expect(await mailsOf(userId)).toBe(0);
 });
 
-test('the letter says how many credits are left and where there are more', () => {
-  const letter = (available: number) =>
+test('the email says how many credits are left and where there are more', () => {
+  const email = (available: number) =>
     lowBalanceEmail({ available, productName: 'Sevenfold', publicUrl: 'https://sevenfold.test' });
-  expect([0, 1, 19].map((available) => letter(available).subject)).toEqual([
+  expect([0, 1, 19].map((available) => email(available).subject)).toEqual([
     'You have no credits left',
     'You have 1 credit left',
     'You have 19 credits left',
   ]);
-  expect(letter(3).closing).toEqual([
+  expect(email(3).closing).toEqual([
     'You get this mail when your credits fall below 20, at most once a week. You can switch it off under Mails in your Account Settings: https://sevenfold.test/profile',
   ]);
-  expect(letter(3).action).toEqual({
+  expect(email(3).action).toEqual({
     label: 'Buy More Credits',
     url: 'https://sevenfold.test/credits/purchase',
   });

@@ -43,7 +43,7 @@ async function statementOf(month: string): Promise<Statement> {
   return v.parse(Statement, await shop.data<Statement>(path, { token }));
 }
 
-test('the months with lines are told, newest first', async () => {
+test('the months with lines are listed, newest first', async () => {
   const months = await shop.data<StatementMonths>('/credits/statements', { token });
   expect(v.parse(StatementMonths, months)).toEqual(['2026-11', '2026-10', '2026-09']);
 });
@@ -126,7 +126,7 @@ test('another person’s statement has nothing of it', async () => {
   expect([statement.lines, statement.closing_balance]).toEqual([[], 0]);
 });
 
-test('a month that has not begun has none, and what is no month is told so', async () => {
+test('a month that has not begun has none, and what is no month is refused', async () => {
   const answer = async (path: string) => {
     const response = await shop.call(`/credits/statements/${path}`, { token });
     const { code, errors } = (await response.json()) as {

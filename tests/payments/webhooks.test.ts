@@ -12,7 +12,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** What the provider tells: any number of times, in any order, late, forged, or never. */
+/** Webhook events: any number of times, in any order, late, forged, or never. */
 let shop: TestShop;
 const newSecret = 'whsec_that_is_new';
 
@@ -37,7 +37,7 @@ async function row(purchaseId: string): Promise<PurchaseRow | null> {
   return findPurchase(shop.core.pool, { purchaseId });
 }
 
-/** A checkout that is paid at the provider, of which nothing was told so far. */
+/** A checkout that is paid at the provider, without a webhook event so far. */
 async function paidCheckout(packageId = 'boost-20') {
   await shop.deliver();
   const person = await shop.signUp();
@@ -77,8 +77,8 @@ function completedEvent(sessionId: string): Stripe.Event {
   return event;
 }
 
-describe('the same delivery', () => {
-  test('100 times in parallel is stored once, and grants one lot', async () => {
+describe('the same webhook event', () => {
+  test('the same webhook event 100 times in parallel is stored once, and grants one lot', async () => {
     const { person, sessionId, purchaseId } = await paidCheckout();
     const event = completedEvent(sessionId);
     const { payload, signature } = await signed(event, shop.stripe.webhookSecret);
@@ -93,7 +93,7 @@ describe('the same delivery', () => {
     expect(await row(purchaseId)).toMatchObject({ status: 'paid' });
   });
 
-  test('is answered 200 also when it was worked long ago', async () => {
+  test('the same webhook event is answered 200 also when it was processed long ago', async () => {
     const { person, sessionId } = await paidCheckout();
     const { payload, signature } = await signed(
       completedEvent(sessionId),
@@ -107,7 +107,7 @@ describe('the same delivery', () => {
 });
 
 describe('webhook, success page and sweeper', () => {
-  test('at the same moment grant one lot, and all give a good answer', async () => {
+  test('webhook, success page and sweeper at the same moment grant one lot, and all give a good answer', async () => {
     shop.logged.splice(0);
     for (let time = 0; time < 5; time += 1) {
       const { person, sessionId, purchaseId } = await paidCheckout('boost-50');
@@ -131,7 +131,7 @@ describe('webhook, success page and sweeper', () => {
     expect(shop.logged.filter((line) => /"level":"(?:error|warn)"/.test(line))).toEqual([]);
   });
 
-  test('of a pile of 30 at once grant one lot', async () => {
+  test('30 pages, webhook events and sweeps at once grant one lot', async () => {
     const { person, sessionId, purchaseId } = await paidCheckout();
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, async (_, index) =>
@@ -145,20 +145,20 @@ describe('webhook, success page and sweeper', () => {
   });
 });
 
-test('of a plan the success page shows the credits, also when nothing was told', async () => {
+test('the success page of a plan shows the credits before any webhook event', async () => {
   const { person, sessionId, purchaseId } = await paidCheckout('side-gig-builder');
   await shop.stripe.deliverAll({ drop: () => true });
   const path = `/credits/checkout-sessions/${sessionId}`;
-  const states = await Promise.all(
-    Array.from({ length: 3 }, async () => shop.data<CheckoutState>(path, { token: person.token })),
-  );
-  for (const state of states)
+  const stateOf = async () => shop.data<CheckoutState>(path, { token: person.token });
+  // Of several at once one asks the provider.
+  const states = await Promise.all(Array.from({ length: 3 }, stateOf));
+  for (const state of [...states.filter(({ status }) => status !== 'open'), await stateOf()])
     expect(state).toMatchObject({ status: 'paid', balance: { available_credits: 50 } });
   expect(await row(purchaseId)).toMatchObject({ status: 'paid', lot_id: null });
   expect(await grantsOf(person)).toBe(1);
 });
 
-describe('deliveries in any order', () => {
+describe('webhook events in any order', () => {
   test.each([
     ['as they were sent', (events: Stripe.Event[]) => events],
     ['backwards', (events: Stripe.Event[]) => events.toReversed()],
@@ -170,7 +170,7 @@ describe('deliveries in any order', () => {
       'against their names',
       (events: Stripe.Event[]) => events.toSorted((a, b) => b.type.localeCompare(a.type)),
     ],
-  ])('%s, each three times, come to the same', async (_name, order) => {
+  ])('webhook events in any order %s, each three times, come to the same', async (_name, order) => {
     await shop.deliver();
     const person = await shop.signUp();
     const now = await shop.checkout(person, 'boost-20');
@@ -190,7 +190,7 @@ describe('deliveries in any order', () => {
     expect(await grantsOf(person)).toBe(2);
   });
 
-  test('before the session was stored with its purchase', async () => {
+  test('a webhook event may arrive before the session was stored with its purchase', async () => {
     const { person, sessionId, purchaseId } = await paidCheckout();
     await shop.database.pool.query('update purchase set session_id = null where id = $1', [
       purchaseId,
@@ -200,7 +200,7 @@ describe('deliveries in any order', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('a payment that comes after its purchase had expired is granted all the same', async () => {
+  test('a payment that arrives after its purchase had expired is granted all the same', async () => {
     const { person, purchaseId } = await paidCheckout();
     await shop.database.pool.query(`update purchase set status = 'expired' where id = $1`, [
       purchaseId,
@@ -223,24 +223,29 @@ describe('a payment that does not fit', () => {
     ['payment', { intentId: null }],
   ];
 
-  test.each(changes)('by its %s grants nothing, and is said to be so', async (reason, change) => {
-    const { person, sessionId, purchaseId } = await paidCheckout();
-    const { provider } = shop.core;
-    const view = await provider.retrieveCheckout(sessionId);
-    vi.spyOn(provider, 'retrieveCheckout').mockResolvedValue({ ...view!, ...change });
-    shop.logged.splice(0);
-    await shop.deliver();
-    expect(await grantsOf(person)).toBe(0);
-    expect(await row(purchaseId)).toMatchObject({
-      status: 'failed',
-      failure: `mismatch-${reason}`,
-    });
-    const errors = shop.logged.filter((line) => line.includes('"level":"error"'));
-    expect(errors.join()).toContain('A payment does not fit its purchase, and nothing was granted');
-    expect(await stored(lastCompleted(sessionId))).toEqual([{ outcome: 'mismatch' }]);
-  });
+  test.each(changes)(
+    'a payment that does not fit by its %s grants nothing, and is said to be so',
+    async (reason, change) => {
+      const { person, sessionId, purchaseId } = await paidCheckout();
+      const { provider } = shop.core;
+      const view = await provider.retrieveCheckout(sessionId);
+      vi.spyOn(provider, 'retrieveCheckout').mockResolvedValue({ ...view!, ...change });
+      shop.logged.splice(0);
+      await shop.deliver();
+      expect(await grantsOf(person)).toBe(0);
+      expect(await row(purchaseId)).toMatchObject({
+        status: 'failed',
+        failure: `mismatch-${reason}`,
+      });
+      const errors = shop.logged.filter((line) => line.includes('"level":"error"'));
+      expect(errors.join()).toContain(
+        'A payment does not fit its purchase, and nothing was granted',
+      );
+      expect(await stored(lastCompleted(sessionId))).toEqual([{ outcome: 'mismatch' }]);
+    },
+  );
 
-  test('because another one paid for the same purchase grants once', async () => {
+  test('a payment that does not fit because another one paid for the same purchase grants once', async () => {
     const { person, sessionId, purchaseId } = await paidCheckout();
     await shop.deliver();
     const { provider } = shop.core;
@@ -262,7 +267,7 @@ describe('a payment that does not fit', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('because it pays for two purchases grants once', async () => {
+  test('a payment that does not fit because it pays for two purchases grants once', async () => {
     const { person, sessionId } = await paidCheckout();
     await shop.deliver();
     const { provider } = shop.core;
@@ -280,7 +285,7 @@ describe('a payment that does not fit', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('because it names what another person is buying leaves that to its buyer', async () => {
+  test('a payment that does not fit because it names what another person is buying leaves that to its buyer', async () => {
     const victim = await paidCheckout();
     await shop.stripe.deliverAll({ drop: () => true });
     const other = await paidCheckout();
@@ -315,7 +320,7 @@ describe('a payment that does not fit', () => {
     expect([await grantsOf(victim.person), await grantsOf(other.person)]).toEqual([1, 0]);
   });
 
-  test('of no purchase of ours is left alone', async () => {
+  test('a payment that does not fit of no purchase of ours is left alone', async () => {
     const { provider } = shop.core;
     const { sessionId } = await paidCheckout();
     const view = await provider.retrieveCheckout(sessionId);
@@ -349,7 +354,7 @@ describe('a signature', () => {
     data: { object: { id: 'cus_1', object: 'customer' } },
   });
 
-  test('of either secret is good while they are changed', async () => {
+  test('a signature of either secret is good while they are changed', async () => {
     const both = await createTestShop({
       env: {
         STRIPE_SECRET_KEY: 'sk_test_of_a_test',
@@ -368,7 +373,7 @@ describe('a signature', () => {
     }
   });
 
-  test('that is missing, old, of another secret or of another body is refused without a word more', async () => {
+  test('a signature that is missing, old, of another secret or of another body is refused without a word more', async () => {
     const { webhookSecret } = shop.stripe;
     const good = await signed(event('evt_good'), webhookSecret);
     const forged: [string, string | null][] = [
@@ -392,7 +397,7 @@ describe('a signature', () => {
     expect(rows).toEqual([]);
   });
 
-  test('is asked for before anything else, and a body has a bound', async () => {
+  test('a signature is asked for before anything else, and a body has a bound', async () => {
     const large = 'x'.repeat(purchaseLimits.deliveryBytes + 1);
     expect((await shop.post(large, 't=1,v1=00')).status).toBe(413);
     expect((await shop.post('not JSON', 't=1,v1=00')).status).toBe(400);
@@ -401,14 +406,14 @@ describe('a signature', () => {
   });
 });
 
-describe('a delivery', () => {
+describe('a webhook event', () => {
   test.each<[string, object]>([
     ['a type that cannot be stored', { type: 'invoice.paid\u0000' }],
     ['an id that cannot be stored', { id: 'evt_\u0000' }],
     ['an id of something else', { id: 'in_1' }],
     ['an object that cannot be stored', { data: { object: { id: 'in_\u0000' } } }],
     ['a time that cannot be stored', { created: 9_000_000_000_000 }],
-  ])('with %s is refused and leaves nothing behind', async (_what, change) => {
+  ])('a webhook event with %s is refused and leaves nothing behind', async (_what, change) => {
     const count = async () => (await shop.database.pool.query('select from stripe_event')).rowCount;
     const before = await count();
     const { payload, signature } = await signed(
@@ -430,7 +435,7 @@ describe('a delivery', () => {
     expect(await count()).toBe(before);
   });
 
-  test('of a type that nothing is done about is ignored', async () => {
+  test('a webhook event of an unknown type is ignored', async () => {
     const { payload, signature } = await signed(
       {
         id: 'evt_unheard_of',
@@ -446,7 +451,7 @@ describe('a delivery', () => {
     expect(await stored('evt_unheard_of')).toEqual([{ outcome: 'ignored' }]);
   });
 
-  test('that cannot be worked is tried again by the queue', async () => {
+  test('a webhook event that cannot be processed is tried again by the queue', async () => {
     const { person, sessionId } = await paidCheckout();
     const event = completedEvent(sessionId);
     Object.assign(shop.stripe.faults, { tooMany: 30 });

@@ -72,7 +72,7 @@ test('a command appends its event, its read models, its snapshot and its job in 
   });
 });
 
-test('an event carries who asked, when, for what, and the hash of all that was before it', async () => {
+test('an event has its actor, time, cause and the hash of all earlier events', async () => {
   const streamId = newStream();
   const commandId = randomUUID();
   bus = newBus({ clock: () => Date.parse('2026-11-20T10:00:00.000Z') });
@@ -118,7 +118,7 @@ test('time in a stream does not run backwards when a clock does', async () => {
   expect(times[1]).toBe('2026-11-20T10:00:00.000Z');
 });
 
-test('a refusal is thrown as the decider threw it and leaves nothing behind', async () => {
+test('the refusal of a decider is thrown and leaves nothing behind', async () => {
   const streamId = newStream();
   await expect(send(streamId, { type: 'Take', points: 1, by: 'a' })).rejects.toMatchObject({
     status: 402,
@@ -128,7 +128,7 @@ test('a refusal is thrown as the decider threw it and leaves nothing behind', as
   expect(await rows('select from stream_snapshot where stream_id = $1', streamId)).toEqual([]);
 });
 
-test('a command with nothing to do answers the present state', async () => {
+test('a command with nothing to do returns the current state', async () => {
   const streamId = newStream();
   await send(streamId, { type: 'AddOnce', points: 5 });
   const again = await send(streamId, { type: 'AddOnce', points: 5 });
@@ -137,7 +137,7 @@ test('a command with nothing to do answers the present state', async () => {
 
 // --- the same command again ---
 
-test('a command id that comes again gets the events of the first time, and writes nothing', async () => {
+test('a repeated command id gets the events of the first time and writes nothing', async () => {
   const streamId = newStream();
   const commandId = randomUUID();
   const first = await send(streamId, { type: 'Add', points: 3 }, { commandId });
@@ -155,7 +155,7 @@ test('a command id that comes again gets the events of the first time, and write
   expect(await versionOf(streamId)).toBe(2);
 });
 
-test('a repeat that would be refused by now still gets its first answer', async () => {
+test('a repeat that would be refused now still gets its first result', async () => {
   const streamId = newStream();
   const commandId = randomUUID();
   const take = { type: 'Take', points: 5, by: 'a' } as const;
@@ -177,7 +177,7 @@ test('a repeat that would be refused by now still gets its first answer', async 
     });
 });
 
-test('a command id that comes again with another fingerprint is refused with 409', async () => {
+test('a repeated command id with another fingerprint is refused with 409', async () => {
   const streamId = newStream();
   const commandId = randomUUID();
   await send(streamId, { type: 'Add', points: 3 }, { commandId, fingerprint: 'three' });
@@ -211,7 +211,7 @@ test('one command sent 20 times at once, by four processes, happens once', async
   expect(await versionOf(streamId)).toBe(1);
 });
 
-test('a command that is sent twice at once does not hold up what waits behind it', async () => {
+test('a command that is sent twice at once does not delay the next one', async () => {
   const streamId = newStream();
   const [commandId, next] = [randomUUID(), randomUUID()];
   const outcomes = await Promise.all(
@@ -287,7 +287,7 @@ test('a command that breaks a CHECK in a batch of 64 fails alone, and 63 succeed
   expect(await jobsOf(streams[40]!)).toEqual([]);
 });
 
-test('a command that breaks a CHECK takes none of those with it that wait on the same stream', async () => {
+test('a command that breaks a CHECK does not fail others on the same stream', async () => {
   const streamId = newStream();
   await send(streamId, { type: 'Add', points: 10 });
   const results = await Promise.allSettled(
@@ -307,7 +307,7 @@ test('a command that breaks a CHECK takes none of those with it that wait on the
   expect(await versionOf(streamId)).toBe(9);
 });
 
-test('a read model that breaks its own unique key is a fault, not a conflict to try again', async () => {
+test('a read model that breaks its own unique key is an error and no conflict', async () => {
   const streamId = newStream();
   await database.ownerPool.query(
     "insert into tally_line (stream_id, stream_position, taken_by) values ($1, 2, 'ghost')",
@@ -338,7 +338,7 @@ test('text that the database cannot hold fails its own command and no other', as
   ]);
 });
 
-test('of jobs with one key in a batch the last is kept, and one that is too long fails its command alone', async () => {
+test('of jobs with one key in a batch the last is kept, and a key that is too long fails its command alone', async () => {
   const [streamId, other] = [newStream(), newStream()];
   const key = `${streamId}:same`;
   const results = await Promise.allSettled([
@@ -355,7 +355,7 @@ test('of jobs with one key in a batch the last is kept, and one that is too long
 
 // --- what memory says and what is true ---
 
-test('a refusal from memory is decided again on what another process has written', async () => {
+test('a refusal from memory is decided again on events of another process', async () => {
   const streamId = newStream();
   await send(streamId, { type: 'Add', points: 1 });
   await send(streamId, { type: 'Add', points: 9 }, { through: anotherProcess() });
@@ -365,7 +365,7 @@ test('a refusal from memory is decided again on what another process has written
   });
 });
 
-test('an acceptance from memory is decided again when another process has spent', async () => {
+test('an acceptance from memory is decided again after another process has appended', async () => {
   const streamId = newStream();
   await send(streamId, { type: 'Add', points: 10 });
   await send(streamId, { type: 'Take', points: 10, by: 'b' }, { through: anotherProcess() });
@@ -374,7 +374,7 @@ test('an acceptance from memory is decided again when another process has spent'
   });
 });
 
-test('a snapshot of another format is folded anew, and the chain goes on', async () => {
+test('a stream with a snapshot of another format is folded again, and the chain continues', async () => {
   const streamId = newStream();
   await send(streamId, { type: 'Add', points: 10 });
   await send(streamId, { type: 'Take', points: 4, by: 'a' });
@@ -395,7 +395,7 @@ test('a stream whose events cannot be folded fails its own commands and no other
     ...tally,
     version: 3,
     evolve(state, event) {
-      if (state.additions < 1) throw new Error('A shape that nobody knows');
+      if (state.additions < 1) throw new Error('An unknown shape');
       return tally.evolve(state, event);
     },
   };
@@ -406,7 +406,7 @@ test('a stream whose events cannot be folded fails its own commands and no other
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
 });
 
-test('a bus that remembers one stream only answers as one that remembers all', async () => {
+test('a bus that caches one stream behaves like one that caches all', async () => {
   bus = newBus({ limits: { cachedStreams: 1 } });
   const streams = Array.from({ length: 5 }, newStream);
   for (let round = 1; round <= 3; round += 1)
@@ -419,7 +419,7 @@ test('a bus that remembers one stream only answers as one that remembers all', a
 
 // --- when things break ---
 
-test('a reply that is lost after the commit is found, and the command happens once', async () => {
+test('a command whose reply is lost after the commit happens once', async () => {
   const streamId = newStream();
   await send(streamId, { type: 'Add', points: 1 });
   onNextAppend(async (append) => {
@@ -435,14 +435,14 @@ test('a reply that is lost after the commit is found, and the command happens on
   expect(await versionOf(streamId)).toBe(2);
 });
 
-test('a connection that is lost before the append is a reason to try again', async () => {
+test('a command is tried again after its connection is lost before the append', async () => {
   const streamId = newStream();
   onNextAppend(() => Promise.reject(new Error('Connection terminated unexpectedly')));
   expect(await send(streamId, { type: 'Add', points: 2 })).toMatchObject({ version: 1 });
   expect(await versionOf(streamId)).toBe(1);
 });
 
-test('a person gets 503 after ten tries, and may send the same command again', async () => {
+test('a user gets 503 after ten tries, and may send the same command again', async () => {
   const streamId = newStream();
   const commandId = randomUUID();
   const append = watchAppends(() => Promise.reject(new Error('Connection terminated')));
@@ -458,7 +458,7 @@ test('a person gets 503 after ten tries, and may send the same command again', a
   });
 });
 
-test('a fault of a whole batch is tried lane by lane, and only its cause fails', async () => {
+test('a batch that fails as a whole is tried lane by lane, and only the cause fails', async () => {
   // Without a pause the lanes would meet again in every batch.
   bus = newBus({ limits: { batchesInFlight: 1, firstBackoffMs: 0, longestBackoffMs: 0 } });
   const streams = Array.from({ length: 5 }, newStream);
@@ -474,7 +474,7 @@ test('a fault of a whole batch is tried lane by lane, and only its cause fails',
   );
 });
 
-test('backends that are terminated under load cost nobody a command, and double none', async () => {
+test('terminated backends under load lose no command and double none', async () => {
   bus = newBus({ limits: { jobPatienceMs: 60_000 } });
   const streams = Array.from({ length: 10 }, newStream);
   const killer = terminateBackends(20);
@@ -496,7 +496,7 @@ test('backends that are terminated under load cost nobody a command, and double 
 
 // --- limits ---
 
-test('what waits is bounded by stream and by process, and the rest is told to come back', async () => {
+test('waiting commands are bounded per stream and process, and the rest gets 503', async () => {
   const limits = { waitingPerStream: 3, waiting: 5 };
   bus = newBus({ limits });
   const streams = [newStream(), newStream()];
@@ -518,7 +518,7 @@ test('what waits is bounded by stream and by process, and the rest is told to co
   expect(results[3]).toMatchObject({ reason: { status: 503, extras: { retryAfterSeconds: 1 } } });
 });
 
-test('a batch is never larger than its limits, and nobody is left out', async () => {
+test('a batch is never larger than its limits, and every command is executed', async () => {
   bus = newBus({ limits: { streamsPerBatch: 4, commandsPerStreamAndBatch: 2 } });
   const streams = Array.from({ length: 10 }, newStream);
   const append = watchAppends();
@@ -531,7 +531,7 @@ test('a batch is never larger than its limits, and nobody is left out', async ()
   expect(await Promise.all(streams.map(versionOf))).toEqual(streams.map(() => 5));
 });
 
-test('closing answers every command that was taken and takes no more', async () => {
+test('a closing bus answers every accepted command and accepts no more', async () => {
   const streamId = newStream();
   const sent = Array.from({ length: 50 }, () => send(streamId, { type: 'Add', points: 1 }));
   const closing = bus.close();
@@ -543,7 +543,7 @@ test('closing answers every command that was taken and takes no more', async () 
 
 // --- anything in any order ---
 
-test('whatever several processes do, each stream is its events, its chain and its read model', async () => {
+test('each stream equals its events, its chain and its read model after random work of several processes', async () => {
   const commands = fc.array(
     fc.record({
       process: fc.nat({ max: 2 }),

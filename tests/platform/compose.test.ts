@@ -40,14 +40,14 @@ const capabilities: Readonly<Record<string, string[]>> = {
 };
 
 describe.each(Object.entries(services))('the service %s', (name, service) => {
-  test('runs an image of one exact version', () => {
+  test('the service runs an image of one exact version', () => {
     // Postgres counts in two numbers, everybody else in three.
     const exact = name === 'postgres' ? /:\d+\.\d+-\w+$/ : /:v?\d+\.\d+\.\d+(?:-[\w-]+)?$/;
     const isOurs = service.build !== undefined && service.image === 'sevenfold';
     expect(isOurs || exact.test(service.image)).toBe(true);
   });
 
-  test('has no privilege that it does not need and writes only where it must', () => {
+  test('the service has only the privileges and the writable paths that it needs', () => {
     expect(service.cap_drop).toEqual(['ALL']);
     expect(service.cap_add ?? []).toEqual(capabilities[name] ?? []);
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
@@ -55,12 +55,12 @@ describe.each(Object.entries(services))('the service %s', (name, service) => {
     expect(service.tmpfs).toContain('/tmp');
   });
 
-  test('has a bound on its memory and its processes', () => {
+  test('the service has limits of memory and processes', () => {
     expect(service.mem_limit).toMatch(/^\d+[mg]$/);
     expect(service.pids_limit).toBeGreaterThan(0);
   });
 
-  test('mounts files that exist and cannot be changed from inside', () => {
+  test('the service mounts existing files, read-only', () => {
     for (const mount of (service.volumes ?? []).filter((one) => one.startsWith('./'))) {
       const [from = '', , access] = mount.split(':');
       expect([existsSync(from), access]).toEqual([true, 'ro']);
@@ -68,14 +68,14 @@ describe.each(Object.entries(services))('the service %s', (name, service) => {
   });
 });
 
-test('only what works on the database shares a network with it, which leads nowhere else', () => {
+test('only services that use the database share a network with it, without a way out', () => {
   const [network = '', ...others] = networksOf('postgres');
   expect(others).toEqual([]);
   expect(on(network)).toEqual(['postgres', 'migrate', 'api', 'worker']);
   expect(compose.networks?.[network]).toEqual({ internal: true });
 });
 
-test('the proxy reaches the API alone, and only what calls others reaches the outside', () => {
+test('the proxy reaches the API alone, and only services that call others reach the outside', () => {
   const isOpen = (network: string) => compose.networks?.[network]?.internal !== true;
   const shared = networksOf('proxy').filter((network) => on(network).length > 1);
   expect(shared.flatMap(on)).toEqual(['api', 'proxy']);
@@ -83,7 +83,7 @@ test('the proxy reaches the API alone, and only what calls others reaches the ou
   expect(withOutside).toEqual(['api', 'worker', 'mail', 'proxy']);
 });
 
-test('no mail catcher runs unless it is asked for, and email has no silent destination', () => {
+test('no mail catcher runs by default, and email has no silent destination', () => {
   const optional = Object.entries(services).filter(([, { profiles }]) => profiles !== undefined);
   expect(optional.map(([name, { profiles }]) => [name, profiles])).toEqual([
     ['mail', ['mail-catcher']],

@@ -53,7 +53,7 @@ describe('a document', () => {
     return JSON.parse(Buffer.concat(pieces).toString('utf8'));
   }
 
-  test('holds each table as rows and as CSV, with every column in its place', async () => {
+  test('a document holds each table as rows and as CSV, with every column in its place', async () => {
     expect(await documentOf([part])).toEqual({
       exported_at: '1970-01-01T00:00:00.000Z',
       tables: {
@@ -73,7 +73,7 @@ describe('a document', () => {
     });
   });
 
-  test('of no parts is one, too', async () => {
+  test('a document may have no parts', async () => {
     expect(await documentOf([])).toEqual({
       exported_at: '1970-01-01T00:00:00.000Z',
       tables: {},
@@ -81,7 +81,7 @@ describe('a document', () => {
     });
   });
 
-  test('refuses a row of a table that nobody declared', async () => {
+  test('a document refuses a row of an undeclared table', async () => {
     const wrong: ExportPart = {
       tables: {},
       async *rows() {

@@ -27,7 +27,7 @@ async function linesOf(work: Promise<unknown>): Promise<readonly string[]> {
   );
 }
 
-test('a database belongs to the mode that came first, and refuses the other', async () => {
+test('a database belongs to the first mode and refuses the other', async () => {
   await prepareDatabase(urls(), 'local', log);
   await prepareDatabase(urls(), 'local', log);
   expect(await linesOf(prepareDatabase(urls(), 'production', log))).toEqual([
@@ -35,7 +35,7 @@ test('a database belongs to the mode that came first, and refuses the other', as
   ]);
 });
 
-test('a wrong password names the variable and does not repeat itself', async () => {
+test('the error for a wrong password names the variable and repeats no value', async () => {
   const ownerUrl = new URL(database.ownerUrl);
   ownerUrl.password = 'canary';
   const [line, ...more] = await linesOf(
@@ -46,7 +46,7 @@ test('a wrong password names the variable and does not repeat itself', async () 
   expect(more).toEqual([]);
 });
 
-test('a database that does not exist is named by its variable', async () => {
+test('the error for a missing database names the variable', async () => {
   const missing = new URL(database.ownerUrl);
   missing.pathname = '/nowhere';
   const both = urls({ ownerUrl: missing.href, appUrl: missing.href });

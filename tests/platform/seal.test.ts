@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('what was sealed opens as it was, whatever the text', async () => {
+test('any text opens as it was sealed', async () => {
   const keyId = await newKey();
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 300 }), async (text) => {
@@ -32,7 +32,7 @@ test('what was sealed opens as it was, whatever the text', async () => {
   );
 });
 
-test('the same text is sealed differently each time and shows nothing of itself', async () => {
+test('the same text is sealed differently each time and cannot be read', async () => {
   const keyId = await newKey();
   const text = 'Should we open a second shop?';
   const [first, second] = [
@@ -70,14 +70,14 @@ test('a text that was moved to another stream or field does not open', async () 
     await expect(sealer.open(sealed, moved)).rejects.toThrow(IntegrityError);
 });
 
-test('a run has one key however often it is made', async () => {
+test('a run has one key after several creations', async () => {
   const ids = await Promise.all(
     Array.from({ length: 8 }, () => sealer.createDataKey('run', 'opt_same', 'usr_1')),
   );
   expect(new Set(ids).size).toBe(1);
 });
 
-test('a key that was erased leaves its texts erased, and takes no new ones', async () => {
+test('an erased key leaves its texts erased and seals no new ones', async () => {
   const keyId = await sealer.createDataKey('run', 'opt_erased', 'usr_1');
   const sealed = await sealer.seal(keyId, context, 'one');
   await sealer.eraseKey(keyId);
@@ -92,7 +92,7 @@ test('a key that was erased leaves its texts erased, and takes no new ones', asy
   expect(rows).toEqual([{ kind: 'run', user_id: 'usr_1' }]);
 });
 
-test('another process forgets an erased key when its copy has aged', async () => {
+test('another process drops an erased key when its copy has aged', async () => {
   const other = createSealer({
     dataKeys: [master],
     pool: database.pool,
@@ -117,7 +117,7 @@ test('a list of texts under many keys is opened with one query', async () => {
   query.mockRestore();
 });
 
-test('after a rotation old texts open under the new master key, and the old one can go', async () => {
+test('after a rotation old texts open under the new master key alone', async () => {
   const keyId = await newKey();
   const sealed = await sealer.seal(keyId, context, 'one');
   const next = randomBytes(32);
@@ -150,7 +150,7 @@ function changedBytes(text: string): string[] {
   });
 }
 
-test('a key that cannot be unwrapped takes none of those with it that are loaded beside it', async () => {
+test('a key that cannot be unwrapped does not fail the keys loaded with it', async () => {
   const [good, bad] = [await newKey(), await newKey()];
   const sealed = await sealer.seal(good, context, 'one');
   await database.pool.query(

@@ -30,7 +30,7 @@ describe('a seeded order', () => {
 });
 
 describe('labels', () => {
-  it('are unique for a reader and tell nothing by their letters', () => {
+  it('are unique for a reader and reveal nothing by their letters', () => {
     const seats = Array.from({ length: 12 }, (_none, at) => `S${at}`);
     fc.assert(
       fc.property(seed, seed, (drawn, reader) => {

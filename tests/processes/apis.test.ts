@@ -57,42 +57,39 @@ function complaints(): unknown[] {
 }
 
 describe('50 reserves of 14 at once on 140 credits', { timeout: 300_000 }, () => {
-  test.each([1, 2])(
-    'through %i API processes: 10 accepted, 40 refused, no error',
-    async (processes) => {
-      const through = (index: number): Client => clients[index % processes]!;
-      const { token, email } = await through(0).signUp({ credits: 140 });
-      const runs = await Promise.all(
-        Array.from({ length: 50 }, (_, index) =>
-          through(index).data<Optimization>('/optimizations', {
-            token,
-            body: { challenge: `Rent or buy workshop ${index}?`, strategy: 'balanced' },
-          }),
-        ),
-      );
-      const statuses = await Promise.all(
-        runs.map(async ({ id }, index) => {
-          const path = `/optimizations/${id}/process`;
-          const response = await through(index).call(path, { method: 'POST', token });
-          await response.arrayBuffer();
-          return response.status;
+  test('two API processes accept 10 of 50 concurrent reserves, and refuse 40', async () => {
+    const through = (index: number): Client => clients[index % 2]!;
+    const { token, email } = await through(0).signUp({ credits: 140 });
+    const runs = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        through(index).data<Optimization>('/optimizations', {
+          token,
+          body: { challenge: `Rent or buy workshop ${index}?`, strategy: 'balanced' },
         }),
-      );
-      expect(statuses.filter((status) => status === 202)).toHaveLength(10);
-      expect(statuses.filter((status) => status === 402)).toHaveLength(40);
-      expect(complaints()).toEqual([]);
+      ),
+    );
+    const statuses = await Promise.all(
+      runs.map(async ({ id }, index) => {
+        const path = `/optimizations/${id}/process`;
+        const response = await through(index).call(path, { method: 'POST', token });
+        await response.arrayBuffer();
+        return response.status;
+      }),
+    );
+    expect(statuses.filter((status) => status === 202)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 402)).toHaveLength(40);
+    expect(complaints()).toEqual([]);
 
-      const replay = await operateJson<Replay>(settings, 'credits', 'replay', email);
-      expect(replay.verified).toBe(true);
-      expect(replay.balance).toMatchObject({ available: 0, held: 140, debt: 0 });
-      expect(replay.entries.map(({ type }) => type)).toEqual([
-        'CreditsGranted',
-        ...Array.from({ length: 10 }, () => 'CreditsReserved'),
-      ]);
-      const verified = await operateJson<{ verified: boolean }>(settings, 'credits', 'verify');
-      expect(verified.verified).toBe(true);
-    },
-  );
+    const replay = await operateJson<Replay>(settings, 'credits', 'replay', email);
+    expect(replay.verified).toBe(true);
+    expect(replay.balance).toMatchObject({ available: 0, held: 140, debt: 0 });
+    expect(replay.entries.map(({ type }) => type)).toEqual([
+      'CreditsGranted',
+      ...Array.from({ length: 10 }, () => 'CreditsReserved'),
+    ]);
+    const verified = await operateJson<{ verified: boolean }>(settings, 'credits', 'verify');
+    expect(verified.verified).toBe(true);
+  });
 
   test('one run that is processed through both at once is reserved once', async () => {
     const person = await clients[0]!.signUp();
@@ -138,14 +135,14 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
 
   const ofAccount = (fact: { entity: { kind: string } }) => fact.entity.kind === 'account';
   /** Without the grant at sign-up, which may come again while a transaction is open elsewhere. */
-  const told = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
+  const later = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
 
-  test('tells what was written through the other', async () => {
+  test('the stream of one API process has what was written through the other', async () => {
     const person = await clients[0]!.signUp();
     await using follower = follow({ url: () => urls[0]!, token: () => person.token });
     await eventually('the snapshot', () => follower.snapshots() === 1);
     await use(person, clients[1]!, 3);
-    await eventually('the facts', () => told(follower).length === 3);
+    await eventually('the facts', () => later(follower).length === 3);
     expect(follower.facts().at(-1)).toMatchObject({
       type: 'CreditsConsumed',
       version: 4,
@@ -153,7 +150,7 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     });
   });
 
-  test('goes on with that of the other where a client left it, again and again', async () => {
+  test('a client that alternates between the two gets every fact once', async () => {
     const person = await clients[0]!.signUp();
     let moves = 0;
     await using follower = follow({
@@ -166,15 +163,15 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     await Promise.all(
       Array.from({ length: 4 }, (_, writer) => use(person, clients[writer % 2]!, each)),
     );
-    await eventually('every fact', () => told(follower).length >= 4 * each);
+    await eventually('every fact', () => later(follower).length >= 4 * each);
     expect(follower.connections()).toBeGreaterThan(10);
-    expect(told(follower).map(({ version }) => version)).toEqual(
+    expect(later(follower).map(({ version }) => version)).toEqual(
       Array.from({ length: 4 * each }, (_, index) => index + 2),
     );
     expectEachOnce(follower, ofAccount);
   });
 
-  test('sends its clients to the other when it is stopped, and they lose nothing', async () => {
+  test('a stopped API process sends its clients to the other, and they lose nothing', async () => {
     const [stopped] = apis;
     const person = await clients[1]!.signUp();
     let connects = 0;
@@ -188,7 +185,7 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     stopped!.signal('SIGTERM');
     expect(await stopped!.ended).toBe(0);
     await writing;
-    await eventually('every fact', () => told(follower).length >= 40);
+    await eventually('every fact', () => later(follower).length >= 40);
     expect(follower.connections()).toBe(2);
     expectEachOnce(follower, ofAccount);
   });

@@ -78,7 +78,7 @@ async function recorded(userId: string) {
   return recordedCreditEvents(events);
 }
 
-describe('the statements, over random ledgers cut into random pages', () => {
+describe('statements over random pages', () => {
   // Not in a transaction: one that lasts holds up the readers of every database of the server.
   beforeEach(async () => {
     await client.query(creditAccountTable.create('account_of_test'));
@@ -92,7 +92,7 @@ describe('the statements, over random ledgers cut into random pages', () => {
 
   const anyCuts = fc.array(fc.nat({ max: 200 }), { maxLength: 4 });
 
-  test('give the account that evolve gives, and a history that sums to its balance', async () => {
+  test('the statements give the account that evolve gives, and a history that sums to its balance', async () => {
     await fc.assert(
       fc.asyncProperty(anyLogs, anyCuts, async (logs, cuts) => {
         await client.query(
@@ -141,7 +141,7 @@ describe('the statements, over random ledgers cut into random pages', () => {
     );
   });
 
-  test('refuse what would make a figure negative', async () => {
+  test('the statements refuse what would make a figure negative', async () => {
     const [granted] = stored('usr_1', [
       {
         type: 'CreditsReserved',
@@ -161,7 +161,7 @@ describe('the statements, over random ledgers cut into random pages', () => {
 });
 
 describe('accounts that the command bus writes', () => {
-  test('equal their events in every table, also when they are rebuilt', async () => {
+  test('accounts that the command bus writes equal their events in every table, also when they are rebuilt', async () => {
     const people: string[] = [];
     await fc.assert(
       fc.asyncProperty(anySteps, anyLimit, async (steps, limit) => {
@@ -221,7 +221,7 @@ describe('accounts that the command bus writes', () => {
     }
   });
 
-  test('accept ten of fifty parallel reserves of 14 on 140 credits, and fail none', async () => {
+  test('an account of 140 credits accepts ten of fifty parallel reservations of 14, and none fails', async () => {
     const userId = newId('usr');
     await send(userId, 'grant', grantOf(140));
     const answers = await Promise.all(
@@ -250,7 +250,7 @@ describe('accounts that the command bus writes', () => {
     expect(replay(userId, await recorded(userId)).verified).toBe(true);
   });
 
-  test('enqueue the start of a run with its reservation, once', async () => {
+  test('a reservation enqueues the start of its run once', async () => {
     const userId = newId('usr');
     const runId = newId('opt');
     await send(userId, 'grant', grantOf(20));
@@ -270,13 +270,13 @@ describe('accounts that the command bus writes', () => {
     expect(rows).toEqual([{ key: `${runId}:start`, task: 'start-run' }]);
   });
 
-  test('are nothing for a person without events', async () => {
+  test('the account of a user without events is empty', async () => {
     expect(await readAccount(db.pool, 'usr_nobody')).toMatchObject({ available: 0, version: 0 });
     expect(await readHistory(db.pool, 'usr_nobody', { limit: 50 }, String)).toEqual([]);
   });
 });
 
-describe('what was paid and refunded', () => {
+describe('lots and refunds', () => {
   const bought = (lotId: string, paymentKey: string): CreditCommand => ({
     type: 'Grant',
     lotId,
@@ -290,7 +290,7 @@ describe('what was paid and refunded', () => {
     reason: 'boost-20',
   });
 
-  test('a lot is found by itself, its payment and its purchase', async () => {
+  test('a lot is found by its id, its payment and its purchase', async () => {
     const userId = newId('usr');
     const lotId = newId('lot');
     await send(userId, 'grant', bought(lotId, `pi:${lotId}`));

@@ -125,8 +125,8 @@ function sharesOf(run: Run): (number | null)[] {
   const weights = seats.map((seat, index) => (!sharing[index] ? 0 : byCost ? seat.cost : 1));
   const charge = run.ended.captured - run.ended.refunded;
   const shares = weights.map(() => 0);
-  // One credit at a time to whoever is furthest below his exact part, so far as wholes go, then the
-  // rest by what is left over: the largest remainders.
+  // One credit at a time to the seat that is furthest below its exact part, then the rest by the
+  // largest remainders.
   const sum = weights.reduce((all, weight) => all + weight, 0);
   const exact = weights.map((weight) => (charge * weight) / sum);
   for (const [index, value] of exact.entries()) shares[index] = Math.floor(value + 1e-9);
@@ -186,7 +186,7 @@ const anyRun: fc.Arbitrary<Omit<Run, 'runId'>> = fc.integer({ min: 1, max: 4 }).
 );
 
 describe('the shares of a run', () => {
-  test('follow the seats’ costs, sum to the charge, and do not depend on pages', async () => {
+  test('the shares of a run follow the seats’ costs, sum to the charge, and do not depend on pages', async () => {
     await client.query(creditAnalytics.create('analytics_of_test'));
     await fc.assert(
       fc.asyncProperty(
@@ -214,7 +214,7 @@ describe('the shares of a run', () => {
     );
   });
 
-  test('are by cost: a seat that cost twice as much has twice the credits', async () => {
+  test('the shares of a run are by cost: a seat that cost twice as much has twice the credits', async () => {
     await client.query(creditAnalytics.create('analytics_of_test'));
     const run: Run = {
       userId: 'usr_1',
@@ -252,7 +252,7 @@ const closedRun = (runId: string, outcome: 'Completed' | 'Failed', refunded: num
 });
 
 describe('analytics', () => {
-  test('tell the months, the models and what a completed run costs', async () => {
+  test('analytics show the months, the models and what a completed run costs', async () => {
     const runs = [
       closedRun('opt_1', 'Completed', 0),
       closedRun('opt_2', 'Completed', 7),
@@ -323,7 +323,7 @@ describe('analytics', () => {
     ]);
   });
 
-  test('of a person without a run say unknown where nothing is known', async () => {
+  test('analytics of a user without runs are null where nothing is known', async () => {
     expect(
       await readAnalytics(client, 'usr_nobody', new Date('2026-01-31T12:00:00Z')),
     ).toMatchObject({

@@ -95,8 +95,8 @@ async function lines(limit = 50) {
   return history.map(({ transaction }) => transaction);
 }
 
-describe('a history', () => {
-  test('tells each line’s type, signed amount, reason and the balance after it, newest first', async () => {
+describe('histories', () => {
+  test('a history shows each line’s type, signed amount, reason and the balance after it, newest first', async () => {
     await send(
       grant('lot_1', 20, bought),
       grant('lot_2', 5, { source: 'bonus', reason: 'onboarding' }),
@@ -132,7 +132,7 @@ describe('a history', () => {
     expect(v.parse(History, found)).toEqual(found);
   });
 
-  test('tells of refunds, and of disputes that were won after their debt was paid', async () => {
+  test('a history shows refunds, and disputes that were won after their debt was paid', async () => {
     const refund = { refundId: 'ref_1', lotId: 'lot_a' };
     const at = '2026-11-22T00:00:00.000Z';
     const dispute = { type: 'SetClawback', lotId: 'lot_a', ref: 'dp_1', cause: 'dispute' } as const;
@@ -166,7 +166,7 @@ describe('a history', () => {
     expect(v.parse(History, found)).toEqual(found);
   });
 
-  test('has no line for a hold or a release', async () => {
+  test('a history has no line for a hold or a release', async () => {
     await send(grant('lot_1', 20), reserve('opt_1', 14), {
       type: 'Settle',
       runId: 'opt_1',
@@ -175,7 +175,7 @@ describe('a history', () => {
     expect(await lines()).toHaveLength(1);
   });
 
-  test('tells what a service used, and nothing of the account being closed', async () => {
+  test('a history shows what a service used, and no line for the closing of the account', async () => {
     await send(
       grant('lot_1', 20),
       { type: 'Consume', consumptionId: 'con_1', credits: 3, sealed: { note: 'v1.a.b.c' } },
@@ -196,7 +196,7 @@ describe('a history', () => {
     expect(v.parse(History, await lines())).toHaveLength(2);
   });
 
-  test('names the strategy of a run that the list of runs knows, and only the person’s own', async () => {
+  test('a history names the strategy of a run from the user’s own list of runs', async () => {
     const mine = newId('opt');
     const theirs = newId('opt');
     for (const [run, owner] of [
@@ -204,9 +204,9 @@ describe('a history', () => {
       [theirs, 'usr_other'],
     ])
       await db.ownerPool.query(
-        `insert into optimization_list (run_id, user_id, status, strategy, challenge_type, price,
-           unpriced_calls, seats, simulated_seats, title, challenge, created_at, hidden, version)
-         values ($1, $2, 'processing', 'reasoning-focused', 'other', 5, 0, 7, 0, '', '', '', false, 1)`,
+        `insert into optimization_list (run_id, user_id, status, stage, answered, missing_seats,
+           strategy, challenge_type, price, unpriced_calls, seats, simulated_seats, title, challenge, created_at, hidden, version)
+         values ($1, $2, 'processing', 'opinions', 0, 0, 'reasoning-focused', 'other', 5, 0, 7, 0, '', '', '', false, 1)`,
         [run, owner],
       );
     await send(
@@ -223,7 +223,7 @@ describe('a history', () => {
     ]);
   });
 
-  test('is read page by page from any line on', async () => {
+  test('a history is read page by page from any line on', async () => {
     const lots = Array.from({ length: 7 }, (_, index) => grant(`lot_${index}`, index + 1));
     await send(...lots);
     const all = await lines();
@@ -239,7 +239,7 @@ describe('a history', () => {
     expect(pages.flat()).toEqual(all);
   });
 
-  test('shows nothing before a line of somebody else', async () => {
+  test('a history shows nothing before a line of another user', async () => {
     await send(grant('lot_1', 5));
     const [theirs] = await lines();
     userId = newId('usr');
@@ -249,7 +249,7 @@ describe('a history', () => {
     ).toEqual([]);
   });
 
-  test('hands an operator’s note on as it is sealed, and the time to the millisecond', async () => {
+  test('a history returns an operator’s note sealed, and the time to the millisecond', async () => {
     nowMs = Date.UTC(2026, 10, 20, 9) + 122;
     await send(grant('lot_1', 5, { sealed: { note: 'v1.key.nonce.text' } }), grant('lot_2', 5));
     const history = await readHistory(db.pool, userId, { limit: 50 }, packageName);
@@ -258,7 +258,7 @@ describe('a history', () => {
   });
 });
 
-describe('a line in words', () => {
+describe('lines in words', () => {
   test.each([
     ['purchase', 'side-gig-builder', null, 'Purchase: Side-Gig Builder'],
     ['purchase', 'sold-no-longer', null, 'Purchase: sold-no-longer'],
@@ -283,7 +283,7 @@ describe('a line in words', () => {
     ['cancelled', 'Fast run that was cancelled: credits returned'],
     ['completed', 'Fast run that stayed incomplete: credits returned'],
     ['processing', 'Fast run: credits returned'],
-  ])('says why credits of a %s run came back: "%s"', (run_status, words) => {
+  ])('a line says why credits of a %s run came back: "%s"', (run_status, words) => {
     const line = { reason_code: 'run_return', detail: null, strategy: 'fast' } as const;
     expect(inWords({ ...line, run_status }, packageName)).toBe(words);
   });

@@ -134,7 +134,7 @@ async function whileWriting(work: () => Promise<void>): Promise<void> {
 }
 
 describe('while 16 writers append', () => {
-  test('an inline projection is rebuilt again and again, and is right each time', async () => {
+  test('an inline projection is rebuilt repeatedly while writers append, and is right each time', async () => {
     await whileWriting(async () => {
       let read = 0;
       // An open transaction of another test hides what was written after it, for a moment.
@@ -146,7 +146,7 @@ describe('while 16 writers append', () => {
     expect(await wrongAccounts()).toBe(0);
   });
 
-  test('asynchronous ones are, too, and their runner goes on', async () => {
+  test('asynchronous projections are rebuilt while writers append, and their runner continues', async () => {
     await whileWriting(async () => {
       for (let round = 0; round < 2; round += 1) {
         await rebuild(db.ownerPool, testLine);

@@ -62,7 +62,7 @@ async function writeWorld(): Promise<void> {
   }
 }
 
-/** Advances a read model by itself until nothing is left to read. */
+/** Advances a read model until nothing is left to read. */
 async function catchUp(projection: Projection, limit: number): Promise<void> {
   const advance = createAdvance({ projection, pool: db.pool, limit });
   for (const end = Date.now() + deadlineMs; Date.now() < end;) {
@@ -165,7 +165,13 @@ test('a statement that fails without events, too, is retried and blames no strea
     limit: 4,
     onError: (error) => errors.push(error),
   });
-  for (let step = 0; step < 4; step += 1) expect((await advance()).retryInMs).toBeGreaterThan(0);
+  // Other databases of the server may hide the events for a while.
+  const delays = [];
+  for (const end = Date.now() + deadlineMs; delays.length < 4 && Date.now() < end;) {
+    const { retryInMs } = await advance();
+    if (errors.length > delays.length) delays.push(retryInMs);
+  }
+  expect(delays.map((delay) => (delay ?? 0) > 0)).toEqual([true, true, true, true]);
   const divided = expect.objectContaining({ code: '22012' });
   expect(errors).toEqual([divided, divided, divided, divided]);
   expect(await projectionStatus(db.pool, [testLine])).toMatchObject([
@@ -324,8 +330,11 @@ test('a bad event that arrives while a rebuild swaps the tables is set aside, to
   await appendBatch(db, [{ streamId: 'test-c', expected: 6, events: [bad] }]);
   await holder.query('commit');
   holder.release();
-  expect(asideNames((await rebuilding).setAside)).toContain('test-c');
+  await rebuilding;
+  // By the swap, or, if another database hid the event from it, by the runner.
   await catchUp(testLine, 5);
+  const [status] = await projectionStatus(db.pool, [testLine]);
+  expect(asideNames(status!.setAside)).toContain('test-c');
   expect((await differences()).early).toBe('0');
 });
 

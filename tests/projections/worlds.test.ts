@@ -3,6 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAdvance } from '#projections/engine/advance.ts';
 import { projections } from '#projections/index.ts';
 import { verify } from '#projections/engine/verify.ts';
+import { readRunPage } from '#projections/optimization-list.ts';
+import { readStream } from '#db/streams.ts';
+import { erased, summarize } from '#services/optimizations/reading/describe.ts';
+import { summaryOf } from '#services/optimizations/reading/list.ts';
+import { foldRun, occurredAt, runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { runIdOf } from '#services/optimizations/run/events.ts';
 import { anyLimit, anySteps, logOf } from '#tests/credits/ledger-model.ts';
 import { live } from '#tests/optimizations/run/world.ts';
 import type { Append } from '#tests/optimizations/run/world.ts';
@@ -27,6 +33,9 @@ afterAll(() => db.drop());
 
 type Random = () => number;
 
+/** Share of the appends after which the rows of the list are compared with their streams. */
+const rowsCompared = 0.2;
+
 const asynchronous = projections.filter(({ kind }) => kind === 'async');
 
 /** Worlds share their database, so each gets people, runs, lots and payments of its own. */
@@ -37,12 +46,53 @@ function apart(log: readonly Append[], world: number): Append[] {
   ) as Append[];
 }
 
+/** What a list shows of each run, computed from its row, is what its own stream says. */
+async function expectRowsOfStreams(streamIds: readonly string[]): Promise<void> {
+  for (const streamId of streamIds.filter((id) => id.startsWith('optimization-'))) {
+    const { events } = await readStream(db.pool, streamId);
+    const run = foldRun(
+      runIdOf(streamId),
+      events.map((recorded) => ({
+        event: runEventOf(recorded),
+        position: recorded.streamPosition,
+        at: occurredAt(recorded),
+        texts: {},
+      })),
+    );
+    const { user_id: userId } = (
+      await db.pool.query<{ user_id: string }>(
+        'select user_id from optimization_list where run_id = $1',
+        [runIdOf(streamId)],
+      )
+    ).rows[0]!;
+    const { rows } = await readRunPage(db.pool, userId, {
+      status: null,
+      strategy: null,
+      sort: 'newest',
+      offset: 0,
+      limit: 100,
+    });
+    const row = rows.find((one) => one.run_id === runIdOf(streamId));
+    if (run!.view.hidden) expect(row).toBeUndefined();
+    else {
+      const texts = { title: erased, challenge: erased };
+      const { cost_is_minimum: isMinimum, ...listed } = summaryOf(row!, texts);
+      const { cost_is_minimum: isMinimumNow, ...expected } = summarize(run!.view);
+      expect(listed).toEqual(expected);
+      // While a run is under way, its row does not know which of its calls are.
+      if (run!.view.conclusion !== null) expect(isMinimum).toBe(isMinimumNow);
+    }
+  }
+}
+
 async function bringThrough(log: readonly Append[], random: Random): Promise<void> {
   const versions = new Map<string, number>();
   const upTo = (most: number) => 1 + Math.floor(random() * most);
   for (let at = 0; at < log.length;) {
     const batch = log.slice(at, (at += upTo(12)));
     await append(batch, versions, at);
+    if (random() < rowsCompared)
+      await expectRowsOfStreams([...new Set(batch.map((one) => one.streamId))]);
     if (random() < 0.5) {
       const projection = asynchronous[upTo(asynchronous.length) - 1]!;
       await advanceOnce(projection, upTo(40));
@@ -62,11 +112,13 @@ async function append(
     const events = appends.flatMap((each) => each.events);
     const expected = versions.get(streamId) ?? 0;
     versions.set(streamId, expected + events.length);
-    const occurredAt = new Date(Date.UTC(2026, 10, 20) + at * 1000).toISOString();
+    const metadata = {
+      occurredAt: new Date(Date.UTC(2026, 10, 20) + at * 1000).toISOString(),
+    };
     return {
       streamId,
       expected,
-      events: events.map((event) => ({ ...event, metadata: { occurredAt } })),
+      events: events.map((event) => ({ ...event, metadata })),
     };
   });
   const outcomes = await appendBatch(db, entries);

@@ -72,7 +72,7 @@ async function start(port: number): Promise<void> {
 
 type Someone = { email: string; token: string; random: () => number; runs: Set<string> };
 
-/** Asks until it is answered: what a browser does behind a person's one click. */
+/** Repeats a call until it is answered, as a browser does behind one click. */
 async function insist(
   someone: Someone,
   path: string,
@@ -112,7 +112,7 @@ async function newcomer(index: number): Promise<Someone> {
   return { email, token, random: randomOf(seed + 1 + index), runs: new Set() };
 }
 
-/** One run after another, some of them cancelled, until told to stop. */
+/** One run after another, some of them cancelled, until it is over. */
 async function live(someone: Someone, isOver: () => boolean): Promise<void> {
   const { random, runs } = someone;
   for (let number = 0; !isOver(); number += 1) {
@@ -235,7 +235,7 @@ function outagesOf(log: string): { outages: Outage[]; upSince: number | null } {
   let upSince: number | null = null;
   for (const line of log.split('\n')) {
     const time = Date.parse(/"time":"([^"]+)"/.exec(line)?.[1] ?? '');
-    if (line.includes('"child":"sandbox"') && line.includes('ended; again')) {
+    if (line.includes('"child":"sandbox"') && line.includes('Ended; restarting')) {
       from ??= time;
       upSince = null;
     }
@@ -256,7 +256,7 @@ const lengthOf = ({ from, to }: Outage): number => to - from;
 
 /**
  * Why a run failed, and which of its calls were given up because a provider could not be reached;
- * those that overlap an outage which nobody has to bear do not count.
+ * those that overlap a long outage do not count.
  */
 async function failureOf(
   someone: Someone,
@@ -393,7 +393,7 @@ test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run
     }
   }
   const ends = [
-    ...outputs.join('\n').matchAll(/"child":"(\w+)[^"]*","reason":"([^"]+)".*"ended; again"/g),
+    ...outputs.join('\n').matchAll(/"child":"(\w+)[^"]*","reason":"([^"]+)".*"Ended; restarting"/g),
   ].map(([, name, reason]) => `${name} by ${reason}`);
   const longestMs = Math.max(0, ...outages.map(lengthOf));
   console.info(
@@ -406,5 +406,5 @@ test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run
     ].join('\n'),
   );
   expect(unreached).toEqual([]);
-  expect(outputs.filter((output) => output.includes('nobody handled'))).toEqual([]);
+  expect(outputs.filter((output) => output.includes('unhandled error'))).toEqual([]);
 });

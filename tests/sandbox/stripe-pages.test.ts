@@ -45,11 +45,11 @@ async function open(path: string, init: RequestInit = {}): Promise<Response> {
   return app.request(new URL(path, publicUrl), { headers: page, ...init });
 }
 
-async function post(path: string, told: Readonly<Record<string, unknown>> = {}): Promise<Response> {
+async function post(path: string, body: Readonly<Record<string, unknown>> = {}): Promise<Response> {
   return open(path, {
     method: 'POST',
     headers: { ...json, 'content-type': 'application/json' },
-    body: JSON.stringify(told),
+    body: JSON.stringify(body),
   });
 }
 
@@ -74,7 +74,7 @@ async function begin(
 }
 
 describe('the checkout page', () => {
-  test('says that no money moves, what is bought, for how much, how often and by whom', async () => {
+  test('the checkout page says that no money moves, what is bought, for how much, how often and by whom', async () => {
     const once = await begin();
     const answer = await open(new URL(once.url ?? '').pathname);
     expect(answer.headers.get('content-security-policy')).toContain(
@@ -98,7 +98,7 @@ describe('the checkout page', () => {
     expect(await plan.text()).toContain('Monthly, until you cancel');
   });
 
-  test('leads back after each way to end it, a browser by a redirect and a script in JSON', async () => {
+  test('the checkout page leads back after each way to end it, a browser by a redirect and a script in JSON', async () => {
     const back = `${publicUrl}/credits/purchase`;
     const one = await begin();
     const declined = await post(`/dev/stripe/checkout/${one.id}/decline`);
@@ -130,7 +130,7 @@ describe('the checkout page', () => {
     );
   });
 
-  test('says so when its time is over, and when there was never any', async () => {
+  test('the checkout page says so when its time is over, and when there was never any', async () => {
     const { id } = await begin();
     await stripe.checkout.sessions.expire(id);
     const html = await (await open(`/dev/stripe/checkout/${id}`)).text();
@@ -144,7 +144,7 @@ describe('the checkout page', () => {
     expect((await post(`/dev/stripe/checkout/${id}/steal`)).status).toBe(400);
   });
 
-  test('runs nothing that a name brings', async () => {
+  test('the checkout page runs nothing that a name brings', async () => {
     const { id } = await begin(`<img src=x onerror=alert(1)>`);
     const html = await (await open(`/dev/stripe/checkout/${id}`)).text();
     expect(html).not.toContain('<img');
@@ -153,7 +153,7 @@ describe('the checkout page', () => {
 });
 
 describe('the page of payments', () => {
-  test('plays the bank, the network and time, for people and for scripts', async () => {
+  test('the page of payments plays the bank, the network and time, for people and for scripts', async () => {
     const once = await begin();
     fake.pay(once.id, 'pay');
     const done = await stripe.checkout.sessions.retrieve(once.id, { expand: ['payment_intent'] });
@@ -185,7 +185,7 @@ describe('the page of payments', () => {
       expect(html).toContain(words);
   });
 
-  test('moves time on, and plans with it', async () => {
+  test('the page of payments moves time on, and plans with it', async () => {
     const { id } = await begin('Side-Gig Builder', true);
     fake.pay(id, 'pay');
     const { subscription } = await stripe.checkout.sessions.retrieve(id);
@@ -200,19 +200,19 @@ describe('the page of payments', () => {
       expect((await post('/dev/stripe/clock', { advance })).status).toBe(400);
   });
 
-  test('says beside the clock whose time it moves', async () => {
+  test('the page of payments says beside the clock whose time it moves', async () => {
     const text = (await (await open('/dev/stripe')).text()).replace(/\s+/g, ' ');
     expect(text).toContain("Only the payment provider's time moves");
   });
 
-  test('makes trouble as it is told', async () => {
-    const told = await post('/dev/stripe/faults', { refunds: 'pending', drop: 2 });
-    expect(await told.json()).toMatchObject({ refunds: 'pending', drop: 2 });
+  test('the page of payments makes the faults that are set', async () => {
+    const body = await post('/dev/stripe/faults', { refunds: 'pending', drop: 2 });
+    expect(await body.json()).toMatchObject({ refunds: 'pending', drop: 2 });
     expect(fake.faults).toMatchObject({ refunds: 'pending', drop: 2 });
     await post('/dev/stripe/faults', { refunds: 'succeeded', drop: 0 });
   });
 
-  test('has papers: a receipt, an invoice, and a page for the plan that can be cancelled', async () => {
+  test('the page of payments has papers: a receipt, an invoice, and a page for the plan that can be cancelled', async () => {
     const { id, customer } = await begin('Side-Gig Builder', true);
     fake.pay(id, 'pay');
     const portal = await stripe.billingPortal.sessions.create({
@@ -238,7 +238,7 @@ describe('strangers', () => {
   const status = async (path: string, headers: Record<string, string>, method: string = 'GET') =>
     (await open(path, { method, headers: { ...page, ...headers } })).status;
 
-  test('come to the checkout by a link and to nothing else, and send no form', async () => {
+  test('strangers come to the checkout by a link and to nothing else, and send no form', async () => {
     const { id } = await begin();
     const visit = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
     expect(await status(`/dev/stripe/checkout/${id}`, visit)).toBe(200);
@@ -269,7 +269,7 @@ describe('strangers', () => {
       .status;
   };
 
-  test('on another machine or behind a proxy find nothing, whatever name they write', async () => {
+  test('strangers on another machine or behind a proxy find nothing, whatever name they write', async () => {
     for (const where of [app, demo]) {
       for (const path of [
         '/dev/stripe',
@@ -288,7 +288,7 @@ describe('strangers', () => {
     }
   });
 
-  test('reach the checkout, and pay there, only where the sandbox is public', async () => {
+  test('strangers reach the checkout, and pay there, only where the sandbox is public', async () => {
     const { id } = await begin();
     const see = ['GET', `/dev/stripe/checkout/${id}`] as const;
     const pay = ['POST', `/dev/stripe/checkout/${id}/pay`] as const;
@@ -301,7 +301,7 @@ describe('strangers', () => {
     expect(await stripe.checkout.sessions.retrieve(id)).toMatchObject({ status: 'complete' });
   });
 
-  test("find nothing on the sandbox's own port under a foreign name or from a foreign page", async () => {
+  test("strangers find nothing on the sandbox's own port under a foreign name or from a foreign page", async () => {
     const direct = stripePages(fake, 'Sevenfold');
     const at = async (host: string, init: RequestInit = {}) =>
       (await direct.request(`http://${host}/dev/stripe`, init)).status;

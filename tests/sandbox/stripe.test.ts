@@ -98,7 +98,7 @@ function idOf(named: string | { id: string } | null | undefined): string {
   return typeof named === 'string' ? named : named.id;
 }
 
-function told(): string[] {
+function sentTypes(): string[] {
   return fake.pendingWebhookEvents().map(({ type }) => type);
 }
 
@@ -119,7 +119,7 @@ async function refusal(call: Promise<unknown>): Promise<Stripe.errors.StripeErro
 }
 
 describe('a checkout session', () => {
-  test('is open, unpaid and without an intent until somebody pays', async () => {
+  test('a checkout session is open, unpaid and without an intent until somebody pays', async () => {
     const made = await open();
     expect(made).toMatchObject({
       object: 'checkout.session',
@@ -136,10 +136,10 @@ describe('a checkout session', () => {
     });
     const lines = await stripe.checkout.sessions.listLineItems(made.id);
     expect(lines.data).toMatchObject([{ amount_total: 500, price: { unit_amount: 500 } }]);
-    expect(told()).not.toContain('checkout.session.completed');
+    expect(sentTypes()).not.toContain('checkout.session.completed');
   });
 
-  test('that is paid has an intent, a charge with its fee, and says where to go', async () => {
+  test('a checkout session that is paid has an intent, a charge with its fee, and says where to go', async () => {
     const made = await open();
     const { redirect } = fake.pay(made.id, 'pay');
     expect(redirect).toBe(`http://localhost:3000/credits/success?session_id=${made.id}`);
@@ -161,7 +161,7 @@ describe('a checkout session', () => {
         },
       },
     });
-    expect(told().slice(-4)).toEqual([
+    expect(sentTypes().slice(-4)).toEqual([
       'payment_intent.created',
       'charge.succeeded',
       'payment_intent.succeeded',
@@ -170,7 +170,7 @@ describe('a checkout session', () => {
     expect(() => fake.pay(made.id, 'pay')).toThrow(/complete/);
   });
 
-  test('stays open after a decline, and the same intent can be paid', async () => {
+  test('a checkout session stays open after a decline, and the same intent can be paid', async () => {
     const made = await open();
     expect(fake.pay(made.id, 'decline').redirect).toBe(made.url);
     const tried = await stripe.checkout.sessions.retrieve(made.id, { expand: ['payment_intent'] });
@@ -181,7 +181,7 @@ describe('a checkout session', () => {
         last_payment_error: { code: 'card_declined', decline_code: 'generic_decline' },
       },
     });
-    expect(told().slice(-2)).toEqual(['charge.failed', 'payment_intent.payment_failed']);
+    expect(sentTypes().slice(-2)).toEqual(['charge.failed', 'payment_intent.payment_failed']);
     fake.pay(made.id, 'pay');
     const done = await stripe.checkout.sessions.retrieve(made.id);
     expect(done).toMatchObject({
@@ -190,7 +190,7 @@ describe('a checkout session', () => {
     });
   });
 
-  test('paid by a bank that confirms later is complete and unpaid until then', async () => {
+  test('a checkout session paid by a bank that confirms later is complete and unpaid until then', async () => {
     const [one, two, three] = [await open(), await open(), await open()];
     for (const { id } of [one, two, three]) fake.pay(id, 'pay-later');
     const waiting = await stripe.checkout.sessions.retrieve(one.id, {
@@ -202,9 +202,9 @@ describe('a checkout session', () => {
       payment_intent: { status: 'processing', latest_charge: { status: 'pending', paid: false } },
     });
     fake.settleLater(one.id, 'paid');
-    expect(told().at(-1)).toBe('checkout.session.async_payment_succeeded');
+    expect(sentTypes().at(-1)).toBe('checkout.session.async_payment_succeeded');
     fake.settleLater(two.id, 'failed');
-    expect(told().at(-1)).toBe('checkout.session.async_payment_failed');
+    expect(sentTypes().at(-1)).toBe('checkout.session.async_payment_failed');
     fake.advance(4 * day);
     const states = await Promise.all(
       [one, two, three].map(
@@ -215,7 +215,7 @@ describe('a checkout session', () => {
     expect(() => fake.settleLater(two.id, 'paid')).toThrow(/does not wait/);
   });
 
-  test('ends when we end it, or when its time is over, with a word about it', async () => {
+  test('a checkout session ends when we end it, or when its time is over, with a word about it', async () => {
     const [one, two] = [
       await open(),
       await open({ expires_at: Math.floor(nowMs / second) + 3_600 }),
@@ -225,12 +225,12 @@ describe('a checkout session', () => {
     nowMs += hour;
     const ended = await stripe.checkout.sessions.retrieve(two.id);
     expect(ended).toMatchObject({ status: 'expired', url: null });
-    expect(told().filter((type) => type === 'checkout.session.expired')).toHaveLength(2);
+    expect(sentTypes().filter((type) => type === 'checkout.session.expired')).toHaveLength(2);
     const refused = await refusal(stripe.checkout.sessions.expire(one.id));
     expect(refused).toMatchObject({ statusCode: 400, rawType: 'invalid_request_error' });
   });
 
-  test('adds a tenth as tax where tax is asked for', async () => {
+  test('a checkout session adds a tenth as tax where tax is asked for', async () => {
     const made = await open({ automatic_tax: { enabled: true } });
     expect(made).toMatchObject({
       amount_subtotal: 500,
@@ -239,13 +239,13 @@ describe('a checkout session', () => {
     });
   });
 
-  test('can be sold for an hour although the clock of the provider is ahead', async () => {
+  test('a checkout session can be sold for an hour although the clock of the provider is ahead', async () => {
     fake.advance(40 * day);
     const made = await open({ expires_at: Math.floor(nowMs / second) + 3_600 });
     expect(made.expires_at - made.created).toBe(3_600);
   });
 
-  test('is refused where the price does not fit, or a reference leads nowhere', async () => {
+  test('a checkout session is refused where the price does not fit, or a reference leads nowhere', async () => {
     const monthly = await plan();
     expect(await refusal(open({ mode: 'payment' }, monthly))).toMatchObject({ statusCode: 400 });
     expect(await refusal(open({ customer: 'cus_none' }))).toMatchObject({
@@ -265,7 +265,7 @@ describe('a checkout session', () => {
 });
 
 describe('a payment intent', () => {
-  test('is confirmed by the test cards of the real one', async () => {
+  test('a payment intent is confirmed by the test cards of the real one', async () => {
     const make = async () =>
       stripe.paymentIntents.create({
         amount: 1_000,
@@ -295,7 +295,7 @@ describe('a payment intent', () => {
     expect(await stripe.paymentIntents.cancel(two.id)).toMatchObject({ status: 'canceled' });
   });
 
-  test('is paid, declined, or left to a bank by hand', async () => {
+  test('a payment intent is paid, declined, or left to a bank by hand', async () => {
     const make = async () => stripe.paymentIntents.create({ amount: 1_000, currency: 'usd' });
     const [one, two] = [await make(), await make()];
     fake.pay(one.id, 'pay');
@@ -312,7 +312,7 @@ describe('a payment intent', () => {
 });
 
 describe('a refund', () => {
-  test('takes from the charge and the balance, and never more than the rest', async () => {
+  test('a refund takes from the charge and the balance, and never more than the rest', async () => {
     const { intent, charge } = await paid();
     const first = await stripe.refunds.create({
       payment_intent: intent,
@@ -331,7 +331,7 @@ describe('a refund', () => {
       amount_refunded: 200,
       refunded: false,
     });
-    expect(told().slice(-2)).toEqual(['refund.created', 'charge.refunded']);
+    expect(sentTypes().slice(-2)).toEqual(['refund.created', 'charge.refunded']);
     const tooMuch = stripe.refunds.create({ payment_intent: intent, amount: 301 });
     expect(await refusal(tooMuch)).toMatchObject({ statusCode: 400, param: 'amount' });
     const nothing = stripe.refunds.create({ payment_intent: intent, amount: 0 });
@@ -345,7 +345,7 @@ describe('a refund', () => {
     expect(all.data.map(({ amount }) => amount)).toEqual([300, 200]);
   });
 
-  test('may stay pending, succeed, and fail even after it has succeeded', async () => {
+  test('a refund may stay pending, succeed, and fail even after it has succeeded', async () => {
     const { intent, charge } = await paid();
     fake.faults.refunds = 'pending';
     const { id } = await stripe.refunds.create({ payment_intent: intent });
@@ -363,17 +363,17 @@ describe('a refund', () => {
       amount_refunded: 0,
       refunded: false,
     });
-    expect(told().slice(-3)).toEqual(['refund.updated', 'refund.updated', 'refund.failed']);
+    expect(sentTypes().slice(-3)).toEqual(['refund.updated', 'refund.updated', 'refund.failed']);
   });
 
-  test('made by the bank carries no words of ours', async () => {
+  test('a refund made by the bank carries no words of ours', async () => {
     const { intent } = await paid();
     fake.refundAtBank(intent, 150);
     const { data } = await stripe.refunds.list({ payment_intent: intent });
     expect(data).toMatchObject([{ amount: 150, metadata: {} }]);
   });
 
-  test('of what nobody paid is refused', async () => {
+  test('a refund of what nobody paid is refused', async () => {
     const { id } = await stripe.paymentIntents.create({ amount: 500, currency: 'usd' });
     const refused = await refusal(stripe.refunds.create({ payment_intent: id }));
     expect(refused).toMatchObject({ statusCode: 400, param: 'payment_intent' });
@@ -381,10 +381,13 @@ describe('a refund', () => {
 });
 
 describe('a dispute', () => {
-  test('takes the amount and a fee at once, and a won one gives back the amount', async () => {
+  test('a dispute takes the amount and a fee at once, and a won one gives back the amount', async () => {
     const { intent, charge } = await paid();
     const { id } = fake.openDispute(intent);
-    expect(told().slice(-2)).toEqual(['charge.dispute.created', 'charge.dispute.funds_withdrawn']);
+    expect(sentTypes().slice(-2)).toEqual([
+      'charge.dispute.created',
+      'charge.dispute.funds_withdrawn',
+    ]);
     expect(await stripe.disputes.retrieve(id)).toMatchObject({
       status: 'needs_response',
       amount: 500,
@@ -398,7 +401,10 @@ describe('a dispute', () => {
       code: 'charge_disputed',
     });
     fake.moveDispute(id, 'won');
-    expect(told().slice(-2)).toEqual(['charge.dispute.funds_reinstated', 'charge.dispute.closed']);
+    expect(sentTypes().slice(-2)).toEqual([
+      'charge.dispute.funds_reinstated',
+      'charge.dispute.closed',
+    ]);
     expect(await stripe.disputes.retrieve(id)).toMatchObject({
       status: 'won',
       balance_transactions: [{ amount: -500 }, { amount: 500, fee: 0 }],
@@ -406,12 +412,12 @@ describe('a dispute', () => {
     expect(() => fake.moveDispute(id, 'lost')).toThrow(/won already/);
   });
 
-  test('begins as an inquiry without money, which is closed or becomes one', async () => {
+  test('a dispute begins as an inquiry without money, which is closed or becomes one', async () => {
     const [one, two] = [await paid(), await paid()];
     const first = fake.openDispute(one.charge, { inquiry: true });
     expect(first).toMatchObject({ status: 'warning_needs_response', balance_transactions: [] });
     fake.moveDispute(first.id, 'warning_closed');
-    expect(told().at(-1)).toBe('charge.dispute.closed');
+    expect(sentTypes().at(-1)).toBe('charge.dispute.closed');
     const other = fake.openDispute(two.charge, { inquiry: true, amountMinor: 300 });
     fake.moveDispute(other.id, 'needs_response');
     fake.moveDispute(other.id, 'lost');
@@ -422,10 +428,10 @@ describe('a dispute', () => {
     ]);
   });
 
-  test('is foretold by a warning of fraud', async () => {
+  test('a dispute is foretold by a warning of fraud', async () => {
     const { intent, charge } = await paid();
     const { id } = fake.warnOfFraud(intent);
-    expect(told().at(-1)).toBe('radar.early_fraud_warning.created');
+    expect(sentTypes().at(-1)).toBe('radar.early_fraud_warning.created');
     expect(await stripe.radar.earlyFraudWarnings.retrieve(id)).toMatchObject({
       actionable: true,
       charge,
@@ -436,7 +442,7 @@ describe('a dispute', () => {
 });
 
 describe('a plan', () => {
-  test('begins with a paid invoice that names it, its period and its payment', async () => {
+  test('a plan begins with a paid invoice that names it, its period and its payment', async () => {
     const subscription = await subscribed();
     expect(subscription).toMatchObject({
       status: 'active',
@@ -475,7 +481,7 @@ describe('a plan', () => {
       },
       lines: { data: [{ pricing: { price_details: {} }, subtotal: 2_500 }] },
     });
-    expect(told()).toEqual(
+    expect(sentTypes()).toEqual(
       expect.arrayContaining([
         'customer.subscription.created',
         'invoice.paid',
@@ -485,7 +491,7 @@ describe('a plan', () => {
     );
   });
 
-  test('renews by the clock, each month on its day, at the price of then', async () => {
+  test('a plan renews by the clock, each month on its day, at the price of then', async () => {
     nowMs = Date.UTC(2027, 0, 31, 12);
     const subscription = await subscribed();
     const [item] = subscription.items.data;
@@ -512,13 +518,13 @@ describe('a plan', () => {
     expect(fake.nowMs()).toBe(nowMs + 63 * day);
   });
 
-  test('whose payment failed is past due until a retry is paid', async () => {
+  test('a plan whose payment failed is past due until a retry is paid', async () => {
     const { id } = await subscribed();
     await forget();
     fake.failNextRenewal(id);
     fake.advance(31 * day);
     expect(await stripe.subscriptions.retrieve(id)).toMatchObject({ status: 'past_due' });
-    expect(told()).toEqual([
+    expect(sentTypes()).toEqual([
       'invoice.created',
       'payment_intent.created',
       'invoice.finalized',
@@ -538,7 +544,7 @@ describe('a plan', () => {
     });
   });
 
-  test('ends after three retries that failed, fifteen days after its payment was due', async () => {
+  test('a plan ends after three retries that failed, fifteen days after its payment was due', async () => {
     const { id } = await subscribed();
     fake.failNextRenewal(id, 4);
     fake.advance(30 * day + 14 * day);
@@ -548,12 +554,12 @@ describe('a plan', () => {
       status: 'canceled',
       cancellation_details: { reason: 'payment_failed' },
     });
-    expect(told().at(-1)).toBe('customer.subscription.deleted');
+    expect(sentTypes().at(-1)).toBe('customer.subscription.deleted');
     fake.advance(90 * day);
     expect((await stripe.invoices.list({ subscription: id })).data).toHaveLength(2);
   });
 
-  test('is cancelled for the end of its period, kept after all, or ended at once', async () => {
+  test('a plan is cancelled for the end of its period, kept after all, or ended at once', async () => {
     const { id, customer: owner } = await subscribed();
     const cancelling = await stripe.subscriptions.update(id, { cancel_at_period_end: true });
     expect(cancelling).toMatchObject({ status: 'active', cancel_at_period_end: true });
@@ -575,7 +581,7 @@ describe('a plan', () => {
     expect([(await of()).data.length, (await of('all')).data.length]).toEqual([0, 1]);
   });
 
-  test('never paid for ends when the bank refuses its first payment', async () => {
+  test('a plan never paid for ends when the bank refuses its first payment', async () => {
     const session = await open({}, await plan());
     fake.pay(session.id, 'pay-later');
     const { subscription } = await stripe.checkout.sessions.retrieve(session.id);
@@ -589,7 +595,7 @@ describe('a plan', () => {
     });
   });
 
-  test('makes a customer of whoever buys it without being one', async () => {
+  test('a plan makes a customer of a buyer without one', async () => {
     const { id } = await stripe.checkout.sessions.create({
       mode: 'subscription',
       customer_email: 'bob@example.com',
@@ -602,7 +608,7 @@ describe('a plan', () => {
     });
   });
 
-  test('is looked after on a page of its own', async () => {
+  test('a plan is managed on a page of its own', async () => {
     const { customer: owner } = await subscribed();
     const portal = await stripe.billingPortal.sessions.create({
       customer: idOf(owner),
@@ -613,7 +619,7 @@ describe('a plan', () => {
 });
 
 describe('customers, products and prices', () => {
-  test('a customer keeps its metadata, is changed, and is told of as deleted', async () => {
+  test('a customer keeps its metadata, is changed, and is returned as deleted', async () => {
     const { id } = await customer();
     const changed = await stripe.customers.update(id, {
       name: '',
@@ -625,7 +631,7 @@ describe('customers, products and prices', () => {
     expect((await stripe.customers.list({ email: 'ann@example.com' })).data).toEqual([]);
   });
 
-  test('a price is found by its lookup key, which belongs to one price', async () => {
+  test('customers, products and prices a price is found by its lookup key, which belongs to one price', async () => {
     const product = await stripe.products.create({ id: 'credits-boost', name: 'Boost' });
     const make = async (more: Partial<Stripe.PriceCreateParams> = {}) =>
       stripe.prices.create({
@@ -654,12 +660,12 @@ describe('customers, products and prices', () => {
 });
 
 describe('the balance', () => {
-  test('adds up to what is paid out, and a payout names what it holds', async () => {
+  test('the balance adds up to what is paid out, and a payout names what it holds', async () => {
     const { charge } = await paid();
     await stripe.refunds.create({ charge, amount: 100 });
     const payout = fake.payOut();
     expect(payout).toMatchObject({ amount: 500 - 45 - 100, status: 'paid' });
-    expect(told().slice(-1)).toEqual(['payout.reconciliation_completed']);
+    expect(sentTypes().slice(-1)).toEqual(['payout.reconciliation_completed']);
     await paid();
     const { data } = await stripe.balanceTransactions.list({ payout: payout?.id ?? '' });
     expect(data.map(({ type, net }) => [type, net])).toEqual([
@@ -673,7 +679,7 @@ describe('the balance', () => {
 });
 
 describe('lists', () => {
-  test('are told newest first, by pages in both directions, and by time', async () => {
+  test('lists come newest first, by pages in both directions, and by time', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 7; count += 1) {
       ids.unshift((await customer()).id);
@@ -692,7 +698,7 @@ describe('lists', () => {
     expect(await refusal(lost)).toMatchObject({ statusCode: 400, code: 'resource_missing' });
   });
 
-  test('hold whole objects where that is asked for, and nothing else is expanded', async () => {
+  test('lists hold whole objects where that is asked for, and nothing else is expanded', async () => {
     const { intent } = await paid();
     const { data } = await stripe.paymentIntents.list({ expand: ['data.latest_charge'] });
     expect(data).toMatchObject([{ id: intent, latest_charge: { object: 'charge' } }]);
@@ -702,7 +708,7 @@ describe('lists', () => {
 });
 
 describe('refusals', () => {
-  test('come in the envelope, also for addresses and names that there are none of', async () => {
+  test('refusals come in the envelope, also for addresses and names that there are none of', async () => {
     expect(await refusal(stripe.coupons.list())).toMatchObject({
       statusCode: 404,
       rawType: 'invalid_request_error',
@@ -723,7 +729,7 @@ describe('refusals', () => {
     expect(await refusal(call)).toMatchObject({ code: 'parameter_missing', param: 'amount' });
   });
 
-  test('meet every key but its own', async () => {
+  test('refusals meet every key but its own', async () => {
     const refused = await refusal(sdk('sk_test_another').customers.list());
     expect(refused).toMatchObject({ statusCode: 401 });
     expect(refused.message).not.toContain('another');
@@ -739,7 +745,7 @@ describe('refusals', () => {
 });
 
 describe('the same key twice', () => {
-  test('is done once and hears the first answer, also when that was a refusal', async () => {
+  test('the same key twice is done once and hears the first answer, also when that was a refusal', async () => {
     const { charge } = await paid();
     const refund = async (amount: number, key: string) =>
       stripe.refunds.create({ charge, amount }, { idempotencyKey: key });
@@ -752,7 +758,7 @@ describe('the same key twice', () => {
     expect((await stripe.refunds.list()).data).toHaveLength(1);
   });
 
-  test('with other parameters is refused, and after a day it is new', async () => {
+  test('the same key twice with other parameters is refused, and after a day it is new', async () => {
     const make = async (name: string) =>
       stripe.customers.create({ name }, { idempotencyKey: 'ann' });
     const ann = await make('Ann');
@@ -764,7 +770,7 @@ describe('the same key twice', () => {
     expect((await make('Ann')).id).not.toBe(ann.id);
   });
 
-  test('is told to wait while the first is under way', async () => {
+  test('the same key twice waits while the first is under way', async () => {
     const holding = Promise.withResolvers<void>();
     fake.faults.holdReplies = holding.promise;
     const make = async () => stripe.customers.create({}, { idempotencyKey: 'ann' });
@@ -776,7 +782,7 @@ describe('the same key twice', () => {
     expect((await first).object).toBe('customer');
   });
 
-  test('of parameters that were refused as such may be used again', async () => {
+  test('the same key twice of parameters that were refused as such may be used again', async () => {
     const make = async (amount: number) =>
       stripe.paymentIntents.create({ amount, currency: 'usd' }, { idempotencyKey: 'pur_1' });
     const wrong = stripe.rawRequest(
@@ -791,7 +797,7 @@ describe('the same key twice', () => {
 });
 
 describe('faults', () => {
-  test('429 does nothing, and 500 after the commit is done and heard again', async () => {
+  test('faults 429 does nothing, and 500 after the commit is done and heard again', async () => {
     fake.faults.tooMany = 1;
     expect(await refusal(customer())).toMatchObject({ statusCode: 429, code: 'rate_limit' });
     expect((await stripe.customers.list()).data).toEqual([]);
@@ -804,8 +810,8 @@ describe('faults', () => {
     expect((await stripe.customers.list()).data).toHaveLength(1);
   });
 
-  test('a lost reply was done, and the same key finds it', async () => {
-    // The SDK makes up for one lost reply by itself.
+  test('faults a lost reply was done, and the same key finds it', async () => {
+    // The SDK makes up for one lost reply.
     fake.faults.loseReply = 2;
     const make = async () => stripe.customers.create({}, { idempotencyKey: 'ann' });
     expect(await refusal(make())).toBeInstanceOf(Stripe.errors.StripeConnectionError);
@@ -813,7 +819,7 @@ describe('faults', () => {
     expect((await stripe.customers.list()).data).toMatchObject([{ id }]);
   });
 
-  test('strike the calls that they are meant for', async () => {
+  test('faults strike the calls that they are meant for', async () => {
     fake.faults.failAfterCommit = 1;
     fake.faults.only = /^POST \/v1\/refunds/;
     const { charge } = await paid();
@@ -822,8 +828,8 @@ describe('faults', () => {
   });
 });
 
-describe('deliveries', () => {
-  test('are events with their objects of then, signed so that the SDK takes them', async () => {
+describe('webhook events', () => {
+  test('webhook events are events with their objects of then, signed so that the SDK takes them', async () => {
     const { charge } = await paid();
     fake.refundAtBank(charge, 100);
     fake.receive(async () => 200);
@@ -853,7 +859,7 @@ describe('deliveries', () => {
     });
   });
 
-  test('may be signed at another time than now', async () => {
+  test('webhook events may be signed at another time than now', async () => {
     fake.faults.signatureSkewSeconds = -301;
     await customer();
     await fake.deliverAll();
@@ -863,11 +869,11 @@ describe('deliveries', () => {
     ).rejects.toThrow(/tolerance/);
   });
 
-  test('come in any order, any number of times, or not at all, by hand', async () => {
+  test('webhook events come in any order, any number of times, or not at all, by hand', async () => {
     fake.receive(async () => 200);
     await customer();
     await pack();
-    const all = told();
+    const all = sentTypes();
     expect(all).toEqual(['customer.created', 'product.created', 'price.created']);
     const delivered = await fake.deliverAll({
       order: 'reversed',
@@ -886,7 +892,7 @@ describe('deliveries', () => {
     expect(some.data).toHaveLength(2);
   });
 
-  test('that were refused are made again, later each time, and given up after three days', async () => {
+  test('webhook events that were refused are sent again, later each time, and given up after three days', async () => {
     const tries: number[] = [];
     fake.receive(async () => {
       tries.push(fake.nowMs() - nowMs);
@@ -902,7 +908,7 @@ describe('deliveries', () => {
     expect((await stripe.events.list({ delivery_success: false })).data).toHaveLength(1);
   });
 
-  test('are made by themselves once they are started, until somebody takes them', async () => {
+  test('webhook events are sent automatically once that is started, until they are accepted', async () => {
     const taken = Promise.withResolvers<string>();
     let refusals = 0;
     const itself = await createTestStripe({
@@ -921,7 +927,7 @@ describe('deliveries', () => {
     await itself.close();
   });
 
-  test('are lost, doubled and turned round by switches', async () => {
+  test('webhook events are lost, doubled and turned round by switches', async () => {
     const types: string[] = [];
     const both = Promise.withResolvers<void>();
     const itself = await createTestStripe({
@@ -962,15 +968,15 @@ describe('with a folder', () => {
     stripe = sdk();
   };
 
-  test('a restart forgets nothing: objects, keys, deliveries, the clock', async () => {
+  test('a restart with a folder forgets nothing: objects, keys, webhook events, the clock', async () => {
     await reopen();
     const subscription = await subscribed();
     fake.advance(10 * day);
     await stripe.customers.create({ name: 'Ann' }, { idempotencyKey: 'ann' });
-    const waiting = told();
+    const waiting = sentTypes();
     await reopen();
     expect(fake.nowMs()).toBe(nowMs + 10 * day);
-    expect(told()).toEqual(waiting);
+    expect(sentTypes()).toEqual(waiting);
     expect(await stripe.subscriptions.retrieve(subscription.id)).toEqual(subscription);
     const again = await stripe.customers.create({ name: 'Ann' }, { idempotencyKey: 'ann' });
     expect(again.lastResponse.headers['idempotent-replayed']).toBe('true');
@@ -979,7 +985,7 @@ describe('with a folder', () => {
     expect(statSync(join(folder, 'stripe')).mode & 0o077).toBe(0);
   });
 
-  test('a line that was cut off takes away only what nobody was told of', async () => {
+  test('a line that was cut off takes away only what was never answered', async () => {
     await reopen();
     const { id } = await customer();
     appendFileSync(join(folder, 'stripe', 'journal.jsonl'), '[["customer","cus_half",{"id":');
@@ -991,7 +997,7 @@ describe('with a folder', () => {
     expect(readdirSync(join(folder, 'stripe'))).toEqual(['journal.jsonl']);
   });
 
-  test('a second process looks and changes nothing', async () => {
+  test('with a folder a second process looks and changes nothing', async () => {
     await reopen();
     const { charge } = await paid();
     const other = createFakeStripe({
@@ -1006,7 +1012,7 @@ describe('with a folder', () => {
     expect(() => other.warnOfFraud(charge)).toThrow(/only looks/);
   });
 
-  test('a refusal in the middle leaves nothing behind', async () => {
+  test('with a folder a refusal in the middle leaves nothing behind', async () => {
     await reopen();
     const wrong = stripe.prices.create({
       currency: 'usd',
@@ -1015,6 +1021,6 @@ describe('with a folder', () => {
     });
     expect(await refusal(wrong)).toMatchObject({ param: 'unit_amount' });
     expect((await stripe.products.list()).data).toEqual([]);
-    expect(told()).toEqual([]);
+    expect(sentTypes()).toEqual([]);
   });
 });

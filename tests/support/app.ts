@@ -14,7 +14,7 @@ import { openHttp } from '#services/http/open.ts';
 
 /** The real application over a database of its own, called without a socket. */
 export type TestApp = Calls & {
-  /** What the application was opened with, for whoever opens another process of it. */
+  /** To open another process of the application. */
   context: ProcessContext;
   core: Core;
   /** For its routes, and for what is not under /api. */
@@ -23,7 +23,7 @@ export type TestApp = Calls & {
   /** Log lines, as JSON. */
   logged: string[];
   signUp(): Promise<Person>;
-  /** Resolves once everything that goes on after an answer has ended. */
+  /** Resolves once all work after a response has ended. */
   settled(): Promise<void>;
   close(): Promise<void>;
 };
@@ -46,7 +46,7 @@ export type CallOptions = {
   key?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** Where the call comes from; unknown unless told. */
+  /** The caller's address; default: unknown. */
   address?: string;
 };
 

@@ -73,7 +73,7 @@ function bodyOf({ expected, events }: AnyEntry): string {
   });
 }
 
-/** Appends whatever it is told to, through the command path of the product. */
+/** Appends given events through the command path of the product. */
 export const testDecider: Decider<Record<string, never>, readonly TestEvent[], TestEvent> = {
   name: 'test',
   version: 1,
@@ -144,7 +144,7 @@ export const testLine = defineProjection<TestEventType>({
     select stream_id, stream_position, (message_data ->> 'amount')::bigint from ${events} e`,
 });
 
-/** Writers on streams of their own, until they are told to stop; resolves with the events written. */
+/** Writers on streams of their own, until `stop`; resolves with the events written. */
 export function startWriters(
   count: number,
   write: (writer: number, round: number) => Promise<number>,
@@ -157,7 +157,7 @@ export function startWriters(
       written += events;
     }
   });
-  // A writer that fails is reported by stop; until then the others go on.
+  // A writer that fails is reported by stop; until then the others continue.
   for (const writer of writers) writer.catch(() => undefined);
   return {
     written: () => written,

@@ -73,7 +73,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   };
 }
 
-/** On the server's maintenance database: a template cannot be cloned while somebody is in it. */
+/** On the server's maintenance database: a template with sessions cannot be cloned. */
 async function asOwner(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({
     connectionString: withDatabase(inject('postgres').ownerUrl, 'postgres'),

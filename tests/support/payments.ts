@@ -18,11 +18,11 @@ import type { TestStripe } from './stripe.ts';
 export type TestShop = TestApp & {
   stripe: TestStripe;
   payments: PaymentDependencies;
-  /** Types of events that the provider is asked to tell of. */
+  /** Types of webhook events that the provider is asked to send. */
   toldOf: ReadonlySet<string>;
   /** Begins a checkout through the call. */
   checkout(person: Person, packageId: string): Promise<CheckoutReply>;
-  /** Begins a checkout, pays at the provider's page, and delivers what the provider tells of it. */
+  /** Begins a checkout, pays at the provider's page, and delivers the provider's webhook events. */
   buy(person: Person, packageId: string): Promise<{ purchaseId: string; sessionId: string }>;
   /** What waits at the provider goes to the webhook; then every job runs. */
   deliver(how?: DeliverAll): Promise<void>;
@@ -54,7 +54,7 @@ export async function createTestShop(
       },
       body,
     });
-  // As the provider is set up: it tells of what has a handler, and of nothing else.
+  // As at the provider: only events with a handler are sent.
   const toldOf: TestShop['toldOf'] = new Set(
     [createPurchaseHandlers, createPlanHandlers, createRefundHandlers].flatMap((create) =>
       Object.keys(create(payments)),

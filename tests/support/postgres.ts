@@ -89,7 +89,7 @@ async function startContainer(): Promise<Started> {
   };
 }
 
-/** Roles and a template of this run's own on somebody's server, removed at the end. */
+/** Roles and a template of this run's own on a given server, removed at the end. */
 async function borrowServer(adminUrl: string): Promise<Started> {
   const run = randomBytes(4).toString('hex');
   const password = randomBytes(16).toString('hex');

@@ -4,7 +4,7 @@ import type {
   ListeningFakeStripe,
 } from '#services/sandbox/stripe/fake-stripe.ts';
 
-/** A payment provider of a test's own: in memory, on a free port, delivering when it is told to. */
+/** A payment provider of a test's own: in memory, on a free port, delivering on request. */
 export type TestStripe = ListeningFakeStripe & {
   /** What points the app at it. */
   env: { STRIPE_URL: string };

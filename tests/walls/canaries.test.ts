@@ -229,7 +229,7 @@ function withAny(texts: readonly string[], wanted: Iterable<string>): string[] {
   return [...wanted].filter((each) => texts.some((text) => text.includes(each)));
 }
 
-test('G1: whatever people and browsers keep to themselves stands in no log, refusal, job or row', async () => {
+test('no log, refusal, job or row holds passwords, tokens or texts of people', async () => {
   await signUpAndConfirm();
   await wrongWaysIn();
   await linksOfEveryKind();

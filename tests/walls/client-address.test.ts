@@ -21,7 +21,7 @@ async function addressOf(call: {
   return (await app.request('/', { headers }, bindings)).text();
 }
 
-test('R3: without a proxy of our own the socket is the caller, whatever a header says', async () => {
+test('without a trusted proxy the caller is the socket, whatever a header says', async () => {
   const forwarded = '198.51.100.9';
   expect(await addressOf({ socket: '203.0.113.7', forwarded })).toBe('203.0.113.7');
 });
@@ -57,7 +57,7 @@ test.each<[string, { hops: number; forwarded: string | null }, string]>([
   ],
   ['a port with it', { hops: 1, forwarded: '203.0.113.7:4711' }, '203.0.113.7'],
   ['IPv6 with a port', { hops: 1, forwarded: '[2001:DB8::1]:4711' }, '2001:db8::1'],
-])('R3: behind %s', async (_what, call, address) => {
+])('the address of the caller behind %s', async (_what, call, address) => {
   expect(await addressOf({ socket: '10.0.0.1', ...call })).toBe(address);
 });
 
@@ -68,22 +68,22 @@ test.each([
   ['2001:0DB8:0:0:0:0:0:1', '2001:db8::1'],
   ['fe80::1%eth0', 'fe80::1'],
   ['::1', '::1'],
-])('R3: one address has one spelling: %s', async (socket, address) => {
+])('the address %s has one spelling', async (socket, address) => {
   expect(await addressOf({ socket })).toBe(address);
 });
 
-test('R3: a call without a socket has no address', async () => {
+test('a call without a socket has no address', async () => {
   expect(await addressOf({})).toBe('unknown');
 });
 
-test('R3: what is kept of an address names its network only', () => {
+test('only the network of an address is stored', () => {
   expect(networkOf('203.0.113.7')).toBe('203.0.113.0/24');
   expect(networkOf('2001:db8:1:2::7')).toBe('2001:db8:1::/48');
   expect(networkOf('::1')).toBe('0:0:0::/48');
   expect(networkOf('unknown')).toBe('unknown');
 });
 
-test('R3: whoever changes the lower half of an IPv6 address is still the same caller', () => {
+test('a change in the lower half of an IPv6 address is still the same caller', () => {
   expect(callerOfAddress('2001:db8:1:2::7')).toBe(callerOfAddress('2001:db8:1:2:ffff::9'));
   expect(callerOfAddress('2001:db8:1:2::7')).not.toBe(callerOfAddress('2001:db8:1:3::7'));
   expect(callerOfAddress('203.0.113.7')).toBe('203.0.113.7');

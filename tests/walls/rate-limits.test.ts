@@ -66,7 +66,7 @@ async function outcomes(count: number, turn: () => Promise<void>): Promise<Outco
   return Promise.all(Array.from({ length: count }, async () => outcome(turn())));
 }
 
-describe('R1: of 200 turns at once, over two processes,', () => {
+describe('of 200 turns taken at once over two processes', () => {
   test.each(
     Object.keys(rateLimits).filter((name) => rateLimits[name as 'login'].store === 'postgres'),
   )('exactly as many pass as %s allows', async (name) => {
@@ -78,7 +78,7 @@ describe('R1: of 200 turns at once, over two processes,', () => {
   });
 });
 
-test('R1: the figures are those of the requirement, and local mode is looser in each', () => {
+test('the limits are those of the requirement, and local mode is looser in each', () => {
   const { login, signup, reset, checkout, drafts, runs, reads } = rateLimits;
   expect(
     [login, signup, reset, checkout, drafts, runs, reads].map(({ production }) => production),
@@ -101,14 +101,14 @@ test('R1: the figures are those of the requirement, and local mode is looser in 
   }
 });
 
-test('R1: another key and another limit have turns of their own', async () => {
+test('another key and another limit have turns of their own', async () => {
   const limits = limitsIn();
   await outcomes(10, async () => limits.take('login', 'one'));
   expect(await outcome(limits.take('login', 'two'))).toBe('taken');
   expect(await outcome(limits.take('signup', 'one'))).toBe('taken');
 });
 
-test('R1: an IPv6 customer is counted by the /64, the /56 and the /48, each with a larger limit', async () => {
+test('an IPv6 customer is counted by the /64, the /56 and the /48, each with a larger limit', async () => {
   const limits = limitsIn('production', { signup: { limit: 2, windowSeconds: 60 } });
   const from = async (subnet: number) =>
     outcome(limits.takeFrom('signup', `2001:db8:5:${subnet.toString(16)}::7`));
@@ -127,7 +127,7 @@ test('R1: an IPv6 customer is counted by the /64, the /56 and the /48, each with
   expect(await outcome(limits.takeFrom('signup', '2001:db8:6::7'))).toBe('taken');
 });
 
-test('R1: a refusal says when to come back, in the words that old and new clients read', async () => {
+test('a refusal says when to try again, in the words that old and new clients read', async () => {
   const limits = limitsIn();
   const all = await outcomes(6, async () => limits.take('login', 'words'));
   const refused = all.find((one) => one !== 'taken');
@@ -145,7 +145,7 @@ test('R1: a refusal says when to come back, in the words that old and new client
   expect(refused.extras.retryAfterSeconds).toBeLessThanOrEqual(60);
 });
 
-test('R1: a window opens again when it is over, and refusals do not make it longer', async () => {
+test('a limit opens again after its window, and refusals do not extend it', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     const limits = limitsIn();
@@ -159,14 +159,14 @@ test('R1: a window opens again when it is over, and refusals do not make it long
   }
 });
 
-test('R1: counting tells how far beyond the limit somebody is and refuses nobody', async () => {
+test('counting returns the number of turns over the limit and refuses nothing', async () => {
   const limits = limitsIn('production', { 'login-account': { limit: 2, windowSeconds: 60 } });
   const over = [];
   for (let turn = 0; turn < 5; turn += 1) over.push(await limits.count('login-account', 'key'));
   expect(over).toEqual([0, 0, 1, 2, 3]);
 });
 
-test('R1: a row can be overridden, switched off, or everything be off', async () => {
+test('one limit can be overridden or switched off, and so can all', async () => {
   const { rateLimits: overrides } = readEnv({ RATE_LIMITS: 'login=2/m,signup=off' });
   const limits = limitsIn('production', overrides);
   expect(taken(await outcomes(9, async () => limits.take('login', 'overridden')))).toBe(2);
@@ -177,20 +177,20 @@ test('R1: a row can be overridden, switched off, or everything be off', async ()
   expect(logged.join()).toContain('No rate limit is on');
 });
 
-test('R1: a limit that does not exist is a mistake in the settings, which names those that do', () => {
+test('an unknown limit in the settings is refused with the names of all limits', () => {
   const read = () => readEnv({ RATE_LIMITS: 'canary=1/h' });
   expect(read).toThrow(SettingsError);
   expect(read).toThrow(/^RATE_LIMITS names no limit; there are login, .*runs, pages, address$/);
 });
 
-test('R1: what is kept of a key is its hash', async () => {
+test('only the hash of a key is stored', async () => {
   const limits = limitsIn();
   await limits.take('login', 'canary@example.com 203.0.113.7');
   const { rows } = await pool.query<{ key: string }>('select key from rate_limit');
   expect(rows).toEqual([{ key: expect.stringMatching(/^login:[\w-]{43}$/) as string }]);
 });
 
-test('R1: going beyond a limit of identity is recorded once in each window, without its key', async () => {
+test('passing a limit of identity is audited once in each window, without its key', async () => {
   const limits = [limitsIn(), limitsIn()];
   const about = { address: '203.0.113.7' };
   for (const one of limits)
@@ -205,7 +205,7 @@ test('R1: going beyond a limit of identity is recorded once in each window, with
   expect(logged.join()).not.toContain('canary');
 });
 
-test('R1: counters whose window is over are thrown away', async () => {
+test('counters whose window is over are deleted', async () => {
   const limits = limitsIn();
   await limits.take('login', 'old');
   await limits.take('signup', 'still counted');
@@ -214,8 +214,8 @@ test('R1: counters whose window is over are thrown away', async () => {
   expect(rows.map(({ key }) => key.split(':')[0])).toEqual(['signup']);
 });
 
-describe('R2: while the counters in the database cannot be reached', () => {
-  test('each limit goes on in memory and lets nobody pass who is over it', async () => {
+describe('while the counters in the database are unavailable', () => {
+  test('each limit counts in memory and refuses every call beyond it', async () => {
     const away = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 });
     const limits = limitsIn('production', {}, away);
     const all = await outcomes(50, async () => limits.take('login', 'away'));
@@ -232,7 +232,7 @@ describe('R2: while the counters in the database cannot be reached', () => {
     await away.end();
   });
 
-  test('nobody tries more passwords than before', async () => {
+  test('a caller can try no more passwords than before', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'login=2/m' } });
     const { email } = await app.signUp();
     const role = new URL(app.database.appUrl).username;
@@ -246,12 +246,12 @@ describe('R2: while the counters in the database cannot be reached', () => {
     expect(statuses).toEqual([401, 401, 429, 429]);
     const elsewhere = { body: { email, password: testPassword }, address: '198.51.100.7' };
     expect((await app.call('/auth/login', elsewhere)).status).toBe(200);
-    // Reading goes on.
+    // Reads still work.
     expect((await app.call('/optimizations/strategies')).status).toBe(200);
     await app.close();
   });
 
-  test('limits of reading were never there', async () => {
+  test('limits of reads count in memory in any case', async () => {
     const away = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 });
     const limits = limitsIn('production', {}, away);
     expect(taken(await outcomes(1300, async () => limits.take('address', 'away')))).toBe(1200);
@@ -260,7 +260,7 @@ describe('R2: while the counters in the database cannot be reached', () => {
   });
 });
 
-describe('R1: over the application', () => {
+describe('in the application', () => {
   test('every call takes a turn of its address, and another address has its own', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'address=3/m' } });
     const status = async (address: string) => (await app.call('/health', { address })).status;
@@ -374,7 +374,7 @@ describe('R1: over the application', () => {
     await app.close();
   });
 
-  test('a person changes runs as often an hour as the limit says; a repeat counts for none, and a run that goes on can be ended', async () => {
+  test('a person changes runs as often an hour as the limit says; a repeat counts for none, and a running run can always be cancelled', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'run-changes=5/h' } });
     const [{ token }, bob] = [await app.signUp(), await app.signUp()];
     const draft = async (whose: string) =>

@@ -111,11 +111,11 @@ const audited = [
   'stream_snapshot',
 ];
 
-test('Z2: the application has these rights, and none to empty a table or to hang a trigger on it', async () => {
+test('the application has these rights, and none to truncate a table or add a trigger', async () => {
   expect(await rightsOf(role)).toEqual(rights);
 });
 
-test('Z2: an auditor reads what ties payments to credits, and no people, keys or sessions', async () => {
+test('an auditor reads what ties payments to credits, and no people, keys or sessions', async () => {
   const auditor = await rightsOf(roleOf(database.auditorUrl));
   const held = Object.entries(auditor).filter(([, each]) => each !== '');
   expect(Object.fromEntries(held)).toEqual(
@@ -139,7 +139,7 @@ async function rightsOf(name: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map((row) => [row.name, row.rights]));
 }
 
-test('Z2: it owns nothing, makes nothing, and is nobody else', async () => {
+test('the application owns nothing, creates nothing, and takes no other role', async () => {
   const { rows } = await database.ownerPool.query<Record<string, unknown>>(
     `select rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
        has_schema_privilege(oid, 'public', 'create') as creates,
@@ -164,7 +164,7 @@ test('Z2: it owns nothing, makes nothing, and is nobody else', async () => {
   ]);
 });
 
-describe('Z2: as the application, history cannot be changed:', () => {
+describe('the application cannot change history:', () => {
   const kept = Object.keys(rights).filter((table) => rights[table] !== changes);
   test.each(kept)('%s', async (table) => {
     const { rows } = await database.ownerPool.query<{ name: string }>(

@@ -32,7 +32,7 @@ function shapesIn(text: string): string[] {
   });
 }
 
-describe('K1: in what is kept of the source there is', () => {
+describe('the repository holds', () => {
   test('no secret', () => {
     const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
       .split('\0')
@@ -73,7 +73,7 @@ function contentOf(file: string): string {
 
 const binary = new Set(['.png', '.jpg', '.webp', '.woff2', '.ico', '.gz', '.pdf']);
 
-describe('K1: in what browsers are sent there is', () => {
+describe('the built pages hold', () => {
   let sent: { file: string; text: string }[];
   beforeAll(async () => {
     const dist = await buildPages();
@@ -119,7 +119,7 @@ describe('K1: in what browsers are sent there is', () => {
   });
 });
 
-test('K1: the shapes are found where they are', () => {
+test('the patterns of secrets match examples of each', () => {
   const planted = [
     ['-----BEGIN', 'PRIVATE KEY-----'].join(' '),
     `sk-ant-${'a'.repeat(30)}`,
@@ -130,8 +130,8 @@ test('K1: the shapes are found where they are', () => {
   for (const text of planted) expect(shapesIn(text)).toHaveLength(1);
 });
 
-describe('K1: secrets come from the environment and are looked at before anything starts:', () => {
-  test('production does without none of them', () => {
+describe('secrets come from the environment and are checked before anything starts', () => {
+  test('production refuses to start while one of them is missing', () => {
     const linesOf = (): readonly string[] => {
       try {
         readEnv({ NODE_ENV: 'production' });
@@ -157,7 +157,7 @@ describe('K1: secrets come from the environment and are looked at before anythin
     ['OPENAI_API_KEY', 'a key with canary spaces'],
     ['STRIPE_SECRET_KEY', 'canary key'],
     ['SMTP_URL', 'canary'],
-  ])('a value of %s that cannot be right is named and not repeated', (name, value) => {
+  ])('an invalid value of %s is refused by its name and not repeated', (name, value) => {
     expect(() => readEnv({ [name]: value })).toThrow(SettingsError);
     expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} `));
     expect(() => readEnv({ [name]: value })).not.toThrow(/canary|hunter2/);

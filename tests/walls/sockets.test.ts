@@ -96,8 +96,8 @@ const ends: [string, (owner: Caller) => Promise<unknown>][] = [
   ],
 ];
 
-describe.each(messages)('Z1: of the messages of a socket %s', (event) => {
-  test('is for the owner alone, and tells nobody else whether there is such a run', async () => {
+describe.each(messages)('the socket message %s', (event) => {
+  test('answers the owner alone, and nobody else learns whether the run exists', async () => {
     const [owner, other] = [await newCaller(app), await newCaller(app)];
     const runId = await draft(owner);
     const foreign = await connected(other);
@@ -135,7 +135,7 @@ describe.each(messages)('Z1: of the messages of a socket %s', (event) => {
   );
 });
 
-test('Z1: whoever only listens hears nothing after the look that finds the session ended', async () => {
+test('a client that only listens gets nothing once a check has found its session ended', async () => {
   const owner = await newCaller(app);
   const again = await app.data<{ token: string }>('/auth/login', {
     body: { email: owner.email, password: testPassword },

@@ -69,12 +69,12 @@ function trickle(socket: Socket, first: string, byte: string): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-describe('H7: a client that', () => {
-  test('says nothing is cut', async () => {
+describe('a client that', () => {
+  test('sends nothing is disconnected', async () => {
     expect(await answerTo(() => undefined)).toMatch(cut);
   });
 
-  test('sends its headers a byte at a time is cut', async () => {
+  test('sends its headers a byte at a time is disconnected', async () => {
     expect(
       await answerTo((socket) =>
         trickle(socket, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', 'a'),
@@ -82,20 +82,20 @@ describe('H7: a client that', () => {
     ).toMatch(cut);
   });
 
-  test('sends its body a byte at a time is cut', async () => {
+  test('sends its body a byte at a time is disconnected', async () => {
     const head =
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n';
     expect(await answerTo((socket) => trickle(socket, head, ' '))).toMatch(cut);
   });
 
-  test('keeps a connection that it does not use is cut', async () => {
+  test('keeps an idle connection is disconnected', async () => {
     const answer = await answerTo((socket) =>
       socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'),
     );
     expect(answer).toContain(' 200 ');
   });
 
-  test('takes nothing of its answer is cut', async () => {
+  test('reads nothing of its response is disconnected', async () => {
     const accepted = once(server, 'connection');
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -117,7 +117,7 @@ describe('H7: a client that', () => {
   });
 });
 
-test('H7: an answer that takes long is waited for', async () => {
+test('a response that takes long is not cut off', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/slow`);
   expect(await response.json()).toEqual({ data: 'after a while' });
 });

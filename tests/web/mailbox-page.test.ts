@@ -26,7 +26,7 @@ const ours = layOut(
       label: 'Confirm my address',
       url: 'http://127.0.0.1:9/auth/link/confirm#u3JmX0V4YW1wbGVUb2tlbkZvckFUZXN0T25seQ',
     },
-    closing: ['The link works once, for 24 hours. Nobody else has got it.'],
+    closing: ['The link works once, for 24 hours. Only you have it.'],
   },
   { productName: 'Sevenfold', contactEmail: 'help@example.com' },
 );

@@ -54,7 +54,7 @@ export function rootOf(call: Pick<CliCall, 'options'>): string | undefined {
   return root;
 }
 
-/** What `credits verify` tells of the anchors: as a part of its document, and in lines. */
+/** The anchors in the output of `credits verify`: as part of its document, and as lines. */
 export function anchorReport({ anchors: count, heads, last, broken, missing }: AnchorCheck) {
   return {
     document: {

@@ -14,8 +14,8 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
 import { userOf } from '#services/credits/account/events.ts';
 
 /**
- * What operators gave, and who they were, as the events say it. Why is sealed under the account's key;
- * `--open` opens it, which the audit log keeps for every account that was looked into.
+ * What operators gave, and who they were, from the events. The reason is sealed under the account's key;
+ * `--open` opens it, and the audit log records that for every account.
  */
 const grants: CliCommand = {
   noun: 'credits',
@@ -66,7 +66,7 @@ type Grant = {
   reason: string | null;
 };
 
-/** Only what is unmistakably a day: the 30th of February is none. */
+/** `Date.parse` reads the 30th of February as a day in March. */
 function dayOf(given: string | undefined): string | null {
   if (given === undefined) return null;
   const time = /^\d{4}-\d{2}-\d{2}$/.test(given) ? Date.parse(`${given}T00:00:00Z`) : NaN;
@@ -114,7 +114,7 @@ async function grantOf(database: Database, event: EventRow, open: boolean): Prom
   };
 }
 
-/** One reason that was damaged must not keep an auditor from the others. */
+/** A damaged reason does not hide the others from an auditor. */
 async function reasonOf(
   { sealer }: Database,
   streamId: string,

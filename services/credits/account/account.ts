@@ -23,8 +23,7 @@ import type {
 } from './events.ts';
 
 /**
- * The decider of one person's credits: what is asked of an account, and the events that it comes to.
- * What an account is, and what its events make of it, stands in `account-state.ts`.
+ * The decider of one user's credits: commands to events. `state.ts` folds the events.
  */
 export type CreditCommand =
   | {
@@ -40,7 +39,7 @@ export type CreditCommand =
       grantedAt: string;
       reason: string;
       sealed?: { note: string };
-      /** Of a purchase: how a closed account asks its money back in the same commit. */
+      /** Of a purchase: the refund that a closed account requests in the same commit. */
       ifClosed?: { refundId: string; requestedAt: string };
     }
   | {
@@ -70,7 +69,7 @@ export type CreditCommand =
       /** ISO 8601; the age of the lot is tested against it. */
       requestedAt: string;
       reason: RefundReason;
-      /** Of how many credits whoever asks was told; when it is another number by now, they ask anew. */
+      /** How many credits the caller was shown; another number by now is refused. */
       credits?: number;
     }
   | {
@@ -99,16 +98,16 @@ type Command<Type extends CreditCommand['type']> = Extract<CreditCommand, { type
 /** Gifts that one account can hold. Purchases are never refused: they are paid for. */
 const maxLots = 1_000;
 
-/** One command appends a bounded number of events; what is left of the debts waits its turn. */
+/** One command appends a bounded number of events; the remaining debts wait for the next purchase. */
 const maxDebtsPerPurchase = 50;
 
-/** For the same reason: what all clawbacks that wait can cause when one run that held it all settles. */
+/** For the same reason: the events that one run's settling can cause. */
 const maxEventsWaiting = 60;
 
-/** After so many facts of one command that gives back, the rest waits for the next one. */
+/** Facts of giving back in one command; the rest waits for the next command. */
 const maxGivenBack = 20;
 
-const maxClaims = 20;
+const maxClawbacks = 20;
 
 /**
  * Throws a `Problem` when the command is refused: 402 `insufficient-credits` or `debt`, 403
@@ -148,8 +147,8 @@ function factsOf(command: CreditCommand, state: AccountState): CreditFact[] {
 }
 
 /**
- * A closed account takes nothing and spends nothing. What is under way still settles, and payments go
- * on to be what they are: granted, clawed back, refunded.
+ * A closed account receives nothing and spends nothing. Open runs still settle, and payments are still
+ * granted, clawed back and refunded.
  */
 function requireOpenAccount({ closed }: AccountState): void {
   if (closed) throw new Problem('account-closed', 'This account is closed.');
@@ -183,7 +182,7 @@ function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
     : facts;
 }
 
-/** Nobody is left to use what was paid for when the account was already closed. */
+/** What is paid for after the account was closed is paid back. */
 function askedBackAtOnce(
   state: AccountState,
   lotId: string,
@@ -201,7 +200,7 @@ function isPaidFor({ purchaseId, paidMinor, currency }: Omit<Command<'Grant'>, '
   return purchaseId !== undefined && paidMinor !== null && currency !== null;
 }
 
-/** A payment is granted once, whoever reports it and however often. */
+/** A payment is granted once, however often it is reported. */
 function requireSameGrant(known: Lot, granted: Omit<Command<'Grant'>, 'type'>): [] {
   if (
     known.granted === granted.credits &&
@@ -229,7 +228,7 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   if (state.holds[runId]) return [];
   requireOpenAccount(state);
   requireSpendable(credits, state.balance);
-  // A clock that runs behind another process's must not open last month's count again.
+  // A process whose clock is behind must not reopen last month's count.
   const month = later(command.month, state.month.month);
   const used = month === state.month.month ? state.month.count : 0;
   const atLimit = command.limit >= 0 && used >= command.limit;
@@ -247,7 +246,7 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   ];
 }
 
-/** Also of a closed account, which spends nothing anyway: the operator is to know. */
+/** Also of a closed account, so that the operator is notified. */
 function freeze(command: Command<'FreezeSpending'>, state: AccountState): CreditFact[] {
   const { type: _, ...frozen } = command;
   if (!state.lots.some(({ lotId }) => lotId === frozen.lotId))
@@ -263,8 +262,8 @@ function requireSpendable(credits: number, { available, debt, freezes }: Account
 }
 
 /**
- * Draws in the same order as a run. The monthly limit does not count it: that bounds how many runs
- * bonus credits may pay for. A repeat is recognised by its message ids.
+ * Draws in the same order as a run. The monthly limit is for runs only. A repeat is recognised by its
+ * message ids.
  */
 function consume(command: Command<'Consume'>, state: AccountState): CreditFact[] {
   const { consumptionId, credits, sealed } = command;
@@ -281,7 +280,7 @@ function settle(command: Command<'Settle'>, state: AccountState): CreditFact[] {
   return withWhatIsDue(state, settlementOf(command, hold));
 }
 
-/** What flowed back into a lot is taken by the clawbacks on it before anything else can be. */
+/** Clawbacks on a lot take what flows back into it before anything else can use it. */
 function withWhatIsDue(state: AccountState, facts: readonly CreditFact[]): CreditFact[] {
   return [...facts, ...clawbacksDue(facts.reduce(evolve, state))];
 }
@@ -294,7 +293,7 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
   const { capture, refund } = settlement;
   requireAmount(capture);
   if (refund !== 0) requireAmount(refund);
-  // A run is priced once, and its hold ends in one event: there is no capture of a part.
+  // A hold ends in one event; a part is never captured.
   if (capture !== hold.credits || refund > capture)
     throw new Problem('settlement-mismatch', 'The settlement does not fit what is held.');
   const captured: CreditFact = {
@@ -312,9 +311,8 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
 }
 
 /**
- * Brings a clawback nearer to where it should stand, and all the way in one command unless it has very
- * much to give back; then it is asked again. Other lots are left alone, they are other purchases, but
- * for those that had settled what this clawback made a debt of.
+ * Brings a clawback to where it should stand, or nearer if it has much to give back; then the caller
+ * repeats the command. Other lots change only if they had settled a debt of this clawback.
  */
 function setClawback(command: Command<'SetClawback'>, state: AccountState): CreditFact[] {
   const { lotId, ref, cause, owes } = command;
@@ -325,21 +323,21 @@ function setClawback(command: Command<'SetClawback'>, state: AccountState): Cred
   const wanted = Math.min(command.wanted, lot.granted);
   const known = lot.clawbacks.find((clawback) => clawback.ref === ref);
   if (!known && wanted === 0) return [];
-  if (!known && lot.clawbacks.length >= maxClaims)
+  if (!known && lot.clawbacks.length >= maxClawbacks)
     throw new Problem(
       'too-many-clawbacks',
       'There are as many clawbacks on this lot as there can be.',
     );
   const stands = known && known.wanted === wanted && known.owes === owes && known.cause === cause;
-  return clawedBack(
+  return withGivenBack(
     state,
     stands ? [] : [{ type: 'ClawbackSet', data: { lotId, ref, cause, credits: wanted, owes } }],
     { lotId, ref },
   );
 }
 
-/** What a clawback gives back, and what all of them then take, after these facts. */
-function clawedBack(
+/** These facts, then what the clawback gives back, then what all clawbacks take of that. */
+function withGivenBack(
   state: AccountState,
   facts: readonly CreditFact[],
   { lotId, ref }: { lotId: string; ref: string },
@@ -412,7 +410,7 @@ function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFa
     if (status !== 'failed')
       return [{ type: 'CashRefundConfirmed', data: { ...ended, from: 'pending' } }];
     const late: CreditFact = { type: 'CashRefundConfirmed', data: { ...ended, from: 'failed' } };
-    return clawedBack(state, [late, clawback(credits)], { lotId, ref: refundId });
+    return withGivenBack(state, [late, clawback(credits)], { lotId, ref: refundId });
   }
   const from = status === 'pending' ? 'pending' : refund.clawedBack ? 'clawed_back' : 'confirmed';
   const failed: CreditFact = {
@@ -420,16 +418,15 @@ function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFa
     data: { ...ended, from, refundableUntil: refundDaysAfter(at) },
   };
   return from === 'clawed_back'
-    ? clawedBack(state, [failed, clawback(0)], { lotId, ref: refundId })
+    ? withGivenBack(state, [failed, clawback(0)], { lotId, ref: refundId })
     : withWhatIsDue(state, [failed]);
 }
 
-/** Everything that was ever granted. */
 function grantedIn(balance: AccountBalance): number {
   return balance.purchased + balance.bonus + balance.other;
 }
 
-/** Puts on each fact the balance after it. Throws when the outcome would not be a sound account. */
+/** Adds to each fact the balance after it. Throws when the account would be unsound. */
 function withBalances(state: AccountState, facts: readonly CreditFact[]): CreditEvent[] {
   let current = state;
   const events = facts.map((fact) => {
@@ -441,7 +438,6 @@ function withBalances(state: AccountState, facts: readonly CreditFact[]): Credit
   return events;
 }
 
-/** The refusal for want of credits, in the words that the start screen shows. */
 function insufficientCredits(required: number, balance: number): Problem {
   const shortfall = required - balance;
   return new Problem(
@@ -491,8 +487,8 @@ export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = 
 };
 
 /**
- * What was asked, without what the server adds: clock, month and limit may differ when the same
- * thing is asked again, and that is no other request.
+ * What the caller asked for, without what the server adds: clock, month and limit may differ in a
+ * repeat.
  */
 export function fingerprintOf(command: CreditCommand): string {
   switch (command.type) {

@@ -9,7 +9,7 @@ export type RefundRefusal = 'nothing_left' | 'too_old' | 'pending' | 'taken_back
 
 export type RefundOffer =
   | {
-      /** Everything of the lot that nobody used or holds. */
+      /** Every available credit of the lot. */
       credits: number;
       /** What was paid for them, rounded down. */
       amountMinor: number;
@@ -20,14 +20,14 @@ export type RefundOffer =
 
 const dayMs = 86_400_000;
 
-/** Days of 24 hours, whatever a calendar says. */
+/** Days of 24 hours. */
 export function refundDaysAfter(time: string): string {
   return new Date(Date.parse(time) + creditLimits.refundDays * dayMs).toISOString();
 }
 
 /**
- * What can be asked back of a lot at this moment, or why nothing can. The list of purchases shows it
- * and the decision follows it.
+ * What can be asked back of a lot at this moment, or why nothing can. The list of purchases and the
+ * decision both use it.
  */
 export function refundOffer(
   state: AccountState,
@@ -52,15 +52,15 @@ function refusalOf(state: AccountState, lot: Lot, amountMinor: number): RefundRe
 }
 
 /**
- * A dispute is about the payment as a whole, whatever it has taken so far. What was given back without
- * us is over once it has its credits: the rest of the lot was paid for by the rest of the money, and a
- * part is rounded against whoever asks for it, so that all parts together are never more than was paid.
+ * A dispute concerns the whole payment, whatever it has taken so far. A refund by the bank is over once
+ * it has its credits: the rest of the money paid for the rest of the lot. Parts are rounded against the
+ * customer, so that all parts together are never more than was paid.
  */
 function isOpen(clawback: Clawback): boolean {
   return clawback.cause === 'dispute' || gapOf(clawback) !== 0;
 }
 
-/** In bigint, because the product may pass what a number holds exactly. */
+/** In bigint: the product may exceed a safe integer. */
 function paidFor({ paidMinor, available, granted }: Lot): number {
   return Number((BigInt(paidMinor ?? 0) * BigInt(available)) / BigInt(granted));
 }
@@ -70,7 +70,6 @@ function refundableUntil({ grantedAt, refundableUntil: extended }: Lot): string 
   return extended !== null && extended > usual ? extended : usual;
 }
 
-/** The refusal in words for whoever asked. */
 export const refundRefusals: Readonly<Record<RefundRefusal, string>> = {
   nothing_left: 'There are no unused credits left in this purchase.',
   too_old: `Unused credits can be refunded for ${creditLimits.refundDays} days after a purchase.`,

@@ -4,33 +4,32 @@ import type { Clawback, Lot } from './lots.ts';
 import type { CreditFact } from './events.ts';
 
 /**
- * What clawbacks on lots take and give back. A clawback says where it should stand and not by how much it
- * moves, so that news of it may come twice and in any order: whatever an account looks like, the facts
- * named here bring it nearer, and when there are none it stands right.
+ * What clawbacks on lots take and give back. A clawback says where it should stand, not by how much it
+ * moves, so that webhook events about it may arrive twice and in any order. The facts computed here bring
+ * it nearer; when there are none, it is consistent.
  *
  * Taking: what is available is revoked, what is held is waited for, and what was consumed becomes debt.
  * Giving back goes the other way, newest first: open debts are cancelled, settled ones are undone in
  * the very lots that had settled them, and only then what was revoked becomes available again.
  */
 
-/** A chain of settlements that is longer is undone from its far end, in several commands. */
+/** A longer chain of settlements is undone from its far end, in several commands. */
 const longestChain = 8;
 
-/** What clawbacks could take or call a debt and have not; nothing is due between two commands. */
+/** What clawbacks could take or make a debt and have not; nothing is due between two commands. */
 export function clawbacksDue(state: AccountState): CreditFact[] {
   return state.lots.flatMap((lot) => dueIn(lot, debtsOf(state, lot.lotId)));
 }
 
-/** What a revocation could take or call a debt and has not; nothing after a whole command. */
+/** The same as sentences; none after a whole command. */
 export function unpaidClawbacks(state: AccountState): string[] {
   return clawbacksDue(state).map((fact) => `${fact.type} is due`);
 }
 
 /**
- * What is available goes first to what the lot owes of credits that are no longer consumed, then to
- * what clawbacks want, then to the rest of what it owes, and last to what is only to be frozen. Nobody is
- * to owe credits and get them back minutes later: what a hold may still bring is waited for, by the
- * oldest clawbacks, and is owed no more.
+ * What is available goes first to debts whose credits are no longer consumed, then to what clawbacks
+ * want, then to the other debts, and last to inquiries, which only freeze. The oldest clawbacks wait for
+ * what a hold may still bring: a user should not owe credits and get them back minutes later.
  */
 function dueIn(lot: Lot, debts: readonly Debt[]): CreditFact[] {
   const { lotId, available, held, consumed } = lot;
@@ -66,7 +65,7 @@ function dueIn(lot: Lot, debts: readonly Debt[]): CreditFact[] {
   ];
 }
 
-/** Debts that would be waited for instead; the others' clawbacks are about to give them back. */
+/** Debts of clawbacks that still want them; the other clawbacks are about to give theirs back. */
 function stillWanted({ clawbacks }: Lot, debts: readonly Debt[]): Debt[] {
   return debts.filter((debt) =>
     clawbacks.some(
@@ -89,7 +88,7 @@ function revocation(lotId: string, { ref, cause, credits }: Gap): CreditFact {
   return { type: 'LotRevoked', data: { lotId, credits, cause, ref } };
 }
 
-/** One open debt for each clawback: what is owed later adds to it, so that there are never many. */
+/** Each clawback has one open debt, which grows; so there are never many. */
 function namedDebts(
   { lotId, debts: named }: Lot,
   open: readonly Debt[],
@@ -105,9 +104,8 @@ function namedDebts(
 }
 
 /**
- * The next step of giving back what a clawback has beyond what it wants, and what a clawback that no longer
- * owes had made a debt of; nothing when it stands right. Usually one fact, more when lots that settled
- * debts have been clawed back themselves.
+ * The next step of giving back what a clawback has beyond what it wants, and the debts of one that no
+ * longer owes. Usually one fact, more when lots that settled debts have been clawed back since.
  */
 export function nextGivenBack(state: AccountState, lotId: string, ref: string): CreditFact[] {
   const clawback = state.lots
@@ -131,14 +129,14 @@ export function nextGivenBack(state: AccountState, lotId: string, ref: string): 
     : [];
 }
 
-/** Whether a clawback has given back all that it has to; what it waits for comes by itself. */
+/** Whether a clawback has given back all that it has to. */
 export function isConsistent(state: AccountState, lotId: string, ref: string): boolean {
   return nextGivenBack(state, lotId, ref).length === 0;
 }
 
 /**
- * Undoes a settlement: its credits are available again in the lot that had settled. When that lot has
- * been clawed back since, and another one pays for what it consumed, the other one's is undone before.
+ * Undoes a settlement: its credits are available again in the lot that had settled. If that lot has been
+ * clawed back since and a third lot paid for it, the third lot's settlement is undone first.
  */
 function undone(state: AccountState, settled: Settled, credits: number): CreditFact[] {
   const { debtLotId, lotId } = settled;
@@ -163,14 +161,14 @@ function debtsOf({ debts }: AccountState, lotId: string): Debt[] {
   return debts.filter((debt) => debt.lotId === lotId);
 }
 
-/** The most events that the settling of a run can cause beside its own, were all its lots clawed back. */
+/** The most events that one run's settling can cause beside its own. */
 export function eventsWaiting(state: AccountState): number {
   return state.lots
     .filter((lot) => lot.held > 0)
     .map((lot) => {
       const gaps = gapsOf(lot, true).length + gapsOf(lot, false).length;
       const debts = debtsOf(state, lot.lotId).length;
-      // One clawback can be filled in part by what came back and in part by debt.
+      // One clawback may be filled partly by what came back and partly by debt.
       return gaps + debts === 0 ? 0 : gaps + debts + 1;
     })
     .reduce((sum, events) => sum + events, 0);

@@ -1,10 +1,9 @@
 /**
- * One person's credits, stream `credits-usr_…`: lots, holds and debt. All amounts are safe integers
- * of credits; money that was paid is in minor units of its currency.
+ * One user's credits, stream `credits-usr_…`: lots, holds and debt. Amounts are safe integers of
+ * credits; money is in minor units of its currency.
  *
- * Every event carries `balance`, the account after it, so that a reader of one event knows the
- * absolute figures; replay and the projections compute the same figures from the amounts alone and
- * compare.
+ * Every event carries `balance`, the account after it. Replay and the projections compute the same
+ * figures from the amounts alone and compare.
  */
 
 export function creditStream(userId: string): string {
@@ -25,8 +24,8 @@ export type RevocationCause = 'dispute' | 'cash_refund' | 'correction';
 
 /**
  * purchased + bonus + other = available + held + consumed + refundPending + refunded + revoked,
- * always. Debt stands beside this: it is what was taken back but had already been consumed, and turns
- * into `revoked` when a purchase settles it.
+ * always. Debt is beside this: it was taken back after it had been consumed, and becomes `revoked` when
+ * a purchase settles it.
  */
 export type AccountBalance = {
   available: number;
@@ -66,7 +65,7 @@ export type CreditEvent =
         /** Our own record of the purchase, `pur_…`. */
         purchaseId?: string;
         grantedAt: string;
-        /** Why, in one of our own words: `demo`, `trial`, `operator`, `onboarding`, a package id. */
+        /** Why, as a code: `demo`, `trial`, `operator`, `onboarding`, a package id. */
         reason: string;
         /** What an operator wrote, sealed under the account's key. */
         sealed?: { note: string };
@@ -181,7 +180,7 @@ export type CreditEvent =
 
 export type CreditEventType = CreditEvent['type'];
 
-/** Who asks for money back: a customer within the days for it, everybody else at any age. */
+/** A customer has some days to ask for money back; the others may ask at any age of the lot. */
 export type RefundReason = 'customer' | 'erasure' | 'operator' | 'fraud_warning';
 
 /** A fact is an event before `balance` is put on it. */

@@ -1,15 +1,11 @@
 import type { CreditFact, LotShare, LotSource, RevocationCause } from './events.ts';
 
 /**
- * The lots of one account and what is done with their credits. Everything here is arithmetic on
- * shares; when a lot is drawn from, and what is taken back from it, is decided in `account.ts`.
- */
-/**
- * What somebody outside takes back of a lot, and where that should stand. `wanted` is kept as it was
- * asked for, also when the lot cannot give as much now: what flows back into it later is taken then.
+ * What a bank or a refund takes back of a lot. `wanted` is kept as asked, even if the lot cannot give as
+ * much now: what flows back into it later is taken then.
  */
 export type Clawback = {
-  /** Whose it is: a dispute `dp_…`, a charge `ch_…`, a refund of ours `ref_…`. */
+  /** A dispute `dp_…`, a charge `ch_…`, or our own refund `ref_…`. */
   ref: string;
   cause: RevocationCause;
   wanted: number;
@@ -33,15 +29,15 @@ export type Lot = {
   available: number;
   held: number;
   consumed: number;
-  /** Asked back in money, while the money is on its way. */
+  /** Asked back, while the money is on its way. */
   cashPending: number;
   cashRefunded: number;
   revoked: number;
   /** A refund that failed extends the time in which another can be asked for. */
   refundableUntil: string | null;
   /**
-   * Those that stand, oldest first. What they have taken together is what is revoked and what this
-   * lot owes. After a whole command nothing is available in a lot whose clawbacks want more.
+   * Oldest first. Together they have taken what is revoked and what this lot owes. After a whole command
+   * nothing is available in a lot whose clawbacks want more.
    */
   clawbacks: readonly Clawback[];
   /** Debts that this lot has caused so far; the next is named `<lotId>:<debts + 1>`. */
@@ -60,7 +56,7 @@ export function drawOrder(lots: readonly Lot[]): Lot[] {
 
 const drawRank = { bonus: 0, other: 1, purchase: 2 } as const satisfies Record<LotSource, number>;
 
-/** As much of `credits` as the lots have, from the first ones on. */
+/** As much of `credits` as the lots have, from the first on. */
 export function draw(lots: readonly Lot[], credits: number): LotShare[] {
   return takeFrom(
     lots.map((lot) => ({ lotId: lot.lotId, credits: lot.available })),
@@ -174,7 +170,7 @@ export function sumOf(portions: readonly Portion[]): number {
   return portions.reduce((sum, portion) => sum + portion.credits, 0);
 }
 
-/** By code units, which for our ids and times is the order of time. */
+/** By code units: for our ids and times, the order of time. */
 function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

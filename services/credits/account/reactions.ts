@@ -4,9 +4,9 @@ import type { CreditEvent } from './events.ts';
 import { userOf } from './events.ts';
 
 /**
- * Event to jobs, enqueued in the transaction that appends the event and never replayed. A
- * reservation starts its run from here, whatever becomes of the request that made it, and the
- * provider is asked for money only by a job of the event that set the credits aside.
+ * Event to jobs, enqueued in the transaction that appends the event and never replayed. So a reserved
+ * run starts even if the request that reserved it dies, and money is asked of the provider only after
+ * the credits were set aside.
  */
 export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
   const userId = userOf(streamId);
@@ -51,7 +51,7 @@ function receiptJob(userId: string, lotId: string): JobSpec {
   return { task: 'mail-receipt', payload: { userId, lotId }, key: `${lotId}:receipt` };
 }
 
-/** What is granted late may have gone back before. */
+/** A payment that is granted late may already have been refunded. */
 function checkJob(userId: string, lotId: string): JobSpec {
   return { task: 'check-payment', payload: { userId, lotId }, key: `${lotId}:check` };
 }
@@ -82,8 +82,7 @@ function lowBalanceJob(userId: string): JobSpec {
 }
 
 /**
- * What runs hold counts until it is used: the price of a run left the available credits when it was
- * reserved, and several runs may have been.
+ * Held credits count until they are used: several runs may be open.
  */
 function fellLow({
   credits,

@@ -3,8 +3,8 @@ import { sumOf } from './lots.ts';
 import type { Lot } from './lots.ts';
 
 /**
- * What is wrong with an account after any event, as sentences; none for a sound one. Decisions
- * assert it before they are appended, replay reports it.
+ * What is wrong with an account after any event, as sentences. Decisions assert it before they are
+ * appended; replay reports it.
  */
 export function unsoundness(state: AccountState): string[] {
   const { lots, balance, debts, holds } = state;

@@ -13,14 +13,14 @@ export type Hold = {
 /** Oldest first in the account; `credits` is what is still owed. */
 export type Debt = { debt: string; lotId: string; credits: number; cause: string; ref: string };
 
-/** What a lot, of the same account, has paid of another one's debt; oldest first in the account. */
+/** What a lot has paid of another lot's debt; oldest first in the account. */
 export type Settled = {
   debt: string;
   debtLotId: string;
   /** The lot that settled. */
   lotId: string;
   credits: number;
-  /** The clawback that the debt came of. */
+  /** The clawback that made the debt. */
   ref: string;
 };
 
@@ -34,30 +34,29 @@ export type CashRefund = {
   endedAt: string | null;
   /** Confirmed after it had failed: a clawback under its id takes the credits. */
   clawedBack: boolean;
-  /** How often its end was told anew. */
+  /** How often it has ended. */
   ends: number;
 };
 
 /**
- * Plain JSON. It grows with grants, which are payments and gifts, and keeps every lot for ever: a
- * card dispute can arrive more than a year after the last credit of a lot was consumed, and must
- * still find how much that was. What grows with use leaves no mark: a run is in `holds` until it
- * settles, and repeats of what was settled are recognised by their message ids.
+ * Plain JSON. It keeps every lot for ever: a card dispute can arrive more than a year after the last
+ * credit of a lot was consumed, and must still find how much that was. Runs leave no mark once they
+ * have settled; a repeat is recognised by its message ids.
  */
 export type AccountState = {
   /** In the order of their grants. */
   lots: readonly Lot[];
   holds: Readonly<Record<string, Hold>>;
   debts: readonly Debt[];
-  /** What could still be undone: a dispute can be won long after its debt was paid. */
+  /** They may be undone: a dispute can be won long after its debt was paid. */
   settlements: readonly Settled[];
-  /** By refund id, all there ever were. */
+  /** By refund id, ended ones included. */
   refunds: Readonly<Record<string, CashRefund>>;
   /** Runs of the latest month that bonus credits paid for, wholly or partly. */
   month: { month: string; count: number };
-  /** Disputes that have frozen spending, lifted or not: none does so twice. */
+  /** Disputes that have frozen spending, lifted or not: each does so once. */
   frozenBy: readonly string[];
-  /** For good: the person has been erased, or is about to be. */
+  /** For good: the user has been erased, or is about to be. */
   closed: boolean;
   balance: AccountBalance;
 };
@@ -128,8 +127,8 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
     case 'DebtSettled': {
       const { debt: name, lotId, credits } = event.data;
       const debt = state.debts.find((candidate) => candidate.debt === name);
-      // What the indebted lot consumed is now paid for by the lot that settles; its own credits
-      // count as taken back.
+      // The lot that settles pays for what the indebted lot consumed; the latter's credits count as
+      // revoked.
       const paid = moveShares(state.lots, [{ lotId, credits }], { available: -1, consumed: 1 });
       if (!debt) return { ...moved, lots: paid };
       const { lotId: debtLotId, ref } = debt;

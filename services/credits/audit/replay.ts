@@ -20,9 +20,8 @@ import type {
 } from '#services/credits/account/events.ts';
 
 /**
- * Recomputes an account from its recorded events and compares: every event's own `balance` with the
- * one that the amounts give, the lots with the account, the books with themselves. What does not
- * agree is data; nothing here throws because a ledger is wrong.
+ * Recomputes an account from its events and compares: each event's own `balance` with the one that the
+ * amounts give, and the lots with the account. Differences are returned; a wrong ledger throws nothing.
  */
 export type RecordedCreditEvent = {
   /** Position in the whole log. */
@@ -51,8 +50,8 @@ export type ReplayEntry = {
   at: string;
   type: CreditEventType;
   /**
-   * Signed, as in a transaction: what the event adds to the person's credits (available and held,
-   * less debt). 0 where credits only change their place, as in a reservation; `lot_changes` says how.
+   * Signed: what the event adds to the user's credits (available and held, less debt). 0 where credits
+   * only change their place, as in a reservation; `lot_changes` says how.
    */
   amount: number;
   available: number;
@@ -74,7 +73,7 @@ export type Difference = {
   recomputed: number | string;
 };
 
-/** What the command line prints for `credits replay --json`, in that spelling. */
+/** The output of `credits replay --json`. */
 export type Replay = {
   user_id: string;
   /** Time of the last event that was replayed; null when there is none. */
@@ -110,7 +109,7 @@ export function replay(
       sums.set(account, (sums.get(account) ?? 0) + credits);
     state = next;
   }
-  // A cut may fall between the events of one command, where a revocation still has to take its part.
+  // A cut may fall between the events of one command, where a clawback still has to take its part.
   if (included.length === recorded.length)
     differences.push(...faults(null, unpaidClawbacks(state)));
   return {
@@ -208,7 +207,7 @@ function figures(settlement: Settlement): string {
     : `capture ${settlement.capture}, refund ${settlement.refund}`;
 }
 
-/** Throws when the log holds a type that this version does not know: it cannot be replayed by it. */
+/** Throws when the log holds a type that this version does not know. */
 export function recordedCreditEvents(events: readonly RecordedEvent[]): RecordedCreditEvent[] {
   return events.map(({ globalPosition, type, data, metadata }) => {
     if (!isCreditEventType(type)) throw new Error(`Unknown credit event ${type}`);
@@ -269,7 +268,7 @@ function lotChanges(before: AccountState, after: AccountState): LotChange[] {
   });
 }
 
-/** The first of these that the event has says best what it is about. */
+/** The first of these fields that an event has is its cause. */
 const causes = ['runId', 'refundId', 'consumptionId', 'cause', 'debt', 'reason', 'ref'];
 
 function causeOf({ data }: CreditFact): string {

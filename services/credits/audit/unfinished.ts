@@ -4,8 +4,8 @@ import { stateOf } from './replay.ts';
 import type { Difference, RecordedCreditEvent } from './replay.ts';
 
 /**
- * What has begun in an account and should have ended by now. The account is sound: what it lacks is a
- * command that somebody did not live to send, or an answer of the payment provider.
+ * What has begun in an account and should have ended by now. The account is sound; a process died
+ * before it sent the next command, or the payment provider has not answered.
  */
 export function unfinished(recorded: readonly RecordedCreditEvent[], nowMs: number): Difference[] {
   const last = recorded.at(-1);
@@ -15,7 +15,7 @@ export function unfinished(recorded: readonly RecordedCreditEvent[], nowMs: numb
   return [...(isMoving ? [] : interruptedClawbacks(state)), ...pendingRefunds(state, nowMs)];
 }
 
-/** Much is given back in several commands, one right after the other. */
+/** A large amount is given back in several commands, one right after the other. */
 const oneCommandMs = 60_000;
 
 function interruptedClawbacks(state: AccountState): Difference[] {
@@ -31,7 +31,7 @@ function interruptedClawbacks(state: AccountState): Difference[] {
   );
 }
 
-/** Banks take days; the slowest of them some weeks. */
+/** Banks take days, the slowest some weeks. */
 const pendingDays = 30;
 
 function pendingRefunds({ refunds }: AccountState, nowMs: number): Difference[] {

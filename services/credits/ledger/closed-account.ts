@@ -6,8 +6,8 @@ import { stateOf } from '#services/credits/audit/replay.ts';
 import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 
 /**
- * An account that was closed. Nobody can use anything of it any more, so what of it can be paid back
- * goes back without being asked for.
+ * A closed account. Its credits cannot be used any more, so what can be paid back is paid back
+ * automatically.
  */
 export type ClosedAccount = { state: AccountState; owed: readonly OwedLot[] };
 
@@ -15,8 +15,7 @@ export type OwedLot = { lot: Lot; credits: number; amountMinor: number };
 
 /**
  * Owed is what could have been asked back when the account was closed, and what has come back into a
- * lot since: from a dispute that was won, a run that was released, a refund that failed. What had been
- * too old then has stayed so. Null for an account that is open.
+ * lot since: a dispute was won, a run released, a refund failed. Null for an open account.
  */
 export function closedAccount(recorded: readonly RecordedCreditEvent[]): ClosedAccount | null {
   const index = recorded.findIndex(({ event }) => event.type === 'AccountClosed');

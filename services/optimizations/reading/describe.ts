@@ -62,7 +62,9 @@ export function summarize(view: RunView): OptimizationSummary {
       reserved: view.stage === 'draft' || view.stage === 'closed' ? 0 : view.price,
       charged: view.settled ? view.settled.captured - view.settled.refunded : null,
       refunded: view.settled?.refunded ?? null,
-      settlement: settlementOf(view),
+      // A draft that is cancelled never held a credit.
+      settlement:
+        status === 'cancelled' && view.startedAt === null ? 'none' : settlementOf(view.stage),
     },
     simulated: simulated > 0,
     simulated_seats: simulated,
@@ -81,12 +83,10 @@ export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus
   return outcome === 'not_started' ? 'failed' : outcome;
 }
 
-/** A draft that is cancelled never held a credit. */
-function settlementOf(view: RunView): 'none' | 'held' | 'pending' | 'settled' {
-  if (view.stage === 'closed')
-    return view.startedAt === null && statusOf(view) === 'cancelled' ? 'none' : 'settled';
-  if (view.stage === 'settling') return 'pending';
-  return view.stage === 'draft' ? 'none' : 'held';
+export function settlementOf(stage: RunView['stage']): 'none' | 'held' | 'pending' | 'settled' {
+  if (stage === 'closed') return 'settled';
+  if (stage === 'settling') return 'pending';
+  return stage === 'draft' ? 'none' : 'held';
 }
 
 function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
@@ -160,38 +160,62 @@ function isUnderway(view: RunView): boolean {
   return ['opinions', 'claims', 'reviews', 'scoring', 'synthesis'].includes(view.stage);
 }
 
-/** Average of the seats, rounded down; 100 only when the run has ended. */
+/** 0–100; 100 only when the run has ended. */
 export function overallProgress(view: RunView): number {
-  if (view.stage === 'closed') return 100;
-  if (view.seats.length === 0) return 0;
-  const sum = view.seats.reduce((total, seat) => total + seatProgress(view, seat.seat), 0);
-  return Math.min(99, Math.floor(sum / view.seats.length));
+  return averageProgress(
+    view.stage,
+    view.seats.map((seat) => seatProgress(view, seat.seat)),
+  );
 }
 
-/** Opinion 0–40, reviews 40–75, bias 75–85, synthesis 85–100; a seat that dropped out is done. */
+/** The average of the seats, rounded down. */
+export function averageProgress(stage: RunView['stage'], seats: readonly number[]): number {
+  if (stage === 'closed') return 100;
+  if (seats.length === 0) return 0;
+  const sum = seats.reduce((total, progress) => total + progress, 0);
+  return Math.min(99, Math.floor(sum / seats.length));
+}
+
 function seatProgress(view: RunView, seat: string): number {
-  if (view.stage === 'closed' || isOut(view, seat)) return 100;
-  switch (view.stage) {
+  const callOf = {
+    opinions: view.calls[opinionSlot(seat)],
+    reviews: view.calls[reviewSlot(seat)],
+    synthesis: currentDraft(view),
+  };
+  const call = view.stage in callOf ? callOf[view.stage as keyof typeof callOf] : undefined;
+  return isOut(view, seat)
+    ? progressWithoutSeat
+    : stageProgress(view.stage, {
+        isAnswered: Boolean(call?.outcome),
+        streamed: call?.streamed ?? 0,
+      });
+}
+
+/** A seat that dropped out is done. */
+export const progressWithoutSeat = 100;
+
+/** Of one seat: opinion 0–40, reviews 45–75, scores 80, synthesis 85–95. `streamed` is 0–1. */
+export function stageProgress(
+  stage: RunView['stage'],
+  { isAnswered, streamed }: { isAnswered: boolean; streamed: number },
+): number {
+  switch (stage) {
     case 'draft':
       return 0;
-    case 'opinions': {
-      const opinion = view.calls[opinionSlot(seat)];
-      return opinion?.outcome ? 40 : Math.min(38, Math.floor(40 * (opinion?.streamed ?? 0)));
-    }
+    case 'opinions':
+      return isAnswered ? 40 : Math.min(38, Math.floor(40 * streamed));
     case 'claims':
       return 40;
-    case 'reviews': {
-      const review = view.calls[reviewSlot(seat)];
-      return review?.outcome ? 75 : Math.min(73, 45 + Math.floor(30 * (review?.streamed ?? 0)));
-    }
+    case 'reviews':
+      return isAnswered ? 75 : Math.min(73, 45 + Math.floor(30 * streamed));
     case 'scoring':
       return 80;
-    case 'synthesis': {
-      const draft = currentDraft(view);
-      return draft?.outcome ? 95 : Math.min(94, 85 + Math.floor(10 * (draft?.streamed ?? 0)));
-    }
+    case 'synthesis':
+      return isAnswered ? 95 : Math.min(94, 85 + Math.floor(10 * streamed));
     case 'settling':
       return 99;
+    case 'closed':
+      return 100;
   }
 }
 

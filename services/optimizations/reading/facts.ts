@@ -9,13 +9,13 @@ import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
 
-/** What an event of a run tells those who watch the run, and those who see it in a list. */
+/** What an event of a run says to those who watch the run, and to those who see it in a list. */
 export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise<StreamFacts> {
   const runId = runIdOf(recorded.streamId);
   const event = runEventOf(recorded);
   const texts = await openTexts(sealer, recorded, fieldsOfView(event));
   const at = occurredAt(recorded);
-  const row = rowPatch(event, texts, at);
+  const row = rowPatch(event, texts);
   return {
     type: event.type,
     at,
@@ -27,43 +27,25 @@ export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise
   };
 }
 
-/** `hidden` is told when it changes: true takes the row out of lists, false brings it back. */
-type RowPatch = Partial<OptimizationSummary> & { hidden?: boolean };
+type RowPatch = Partial<Pick<OptimizationSummary, 'title' | 'status' | 'agreement_score'>> & {
+  hidden?: boolean;
+};
 
-function rowPatch(event: OptimizationEvent, texts: EventTexts, at: string): RowPatch | null {
+/** What moved in a run's row, whose figures stand in the list; null for an event that moves nothing. */
+function rowPatch(event: OptimizationEvent, texts: EventTexts): RowPatch | null {
   switch (event.type) {
-    case 'OptimizationCreated': {
-      const { seats, strategy, challengeType, price, createdAt } = event.data;
-      const simulated = seats.filter((seat) => seat.simulated).length;
-      return {
-        title: texts['title'] ?? erased,
-        description: (texts['challenge'] ?? erased).slice(0, 200),
-        status: 'pending',
-        strategy,
-        challenge_type: challengeType,
-        progress: 0,
-        agreement_score: null,
-        confidence_score: null,
-        cost: null,
-        cost_is_minimum: false,
-        credits: { price, reserved: 0, charged: null, refunded: null, settlement: 'none' },
-        simulated: simulated > 0,
-        simulated_seats: simulated,
-        created_at: createdAt,
-        createdAt,
-        ended_at: null,
-      };
-    }
+    case 'OptimizationCreated':
+      return { status: 'pending' };
     case 'ProcessingStarted':
       return { status: 'processing' };
     case 'ScoresComputed':
       return { agreement_score: event.data.agreement.score };
     case 'OptimizationCompleted':
-      return ended('completed', event.data, at);
+      return { status: 'completed' };
     case 'OptimizationFailed':
-      return ended('failed', event.data, at);
+      return { status: 'failed' };
     case 'OptimizationCancelled':
-      return ended('cancelled', event.data, at);
+      return { status: 'cancelled' };
     case 'OptimizationRenamed':
       return { title: texts['title'] ?? erased };
     case 'OptimizationHidden':
@@ -84,23 +66,4 @@ function rowPatch(event: OptimizationEvent, texts: EventTexts, at: string): RowP
     case 'RunConcluded':
       return null;
   }
-}
-
-/** The row's `credits` merge by key: the price stays. */
-function ended(
-  status: 'completed' | 'failed' | 'cancelled',
-  {
-    captured,
-    refunded,
-    creditsVersion,
-  }: { captured: number; refunded: number; creditsVersion: number },
-  at: string,
-) {
-  const credits = {
-    reserved: 0,
-    charged: captured - refunded,
-    refunded,
-    settlement: creditsVersion === 0 ? 'none' : 'settled',
-  } as OptimizationSummary['credits'];
-  return { status, progress: 100, ended_at: at, credits };
 }

@@ -1,3 +1,4 @@
+import type { Queryable } from '#db/connect.ts';
 import type { StreamEvents } from '#db/streams.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -6,7 +7,7 @@ import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
-import { applyPatch, beginView, fieldsOfView, patchOf } from './view.ts';
+import { applyPatch, beginView, fieldsOfView, patchOf, withStreamed } from './view.ts';
 import type { EventTexts, FieldsOf, RunView } from './view.ts';
 
 /**
@@ -105,6 +106,18 @@ function withShown(
   return slot.kind === 'opinion' && typeof text === 'string'
     ? { ...shown, [slot.seat]: text }
     : shown;
+}
+
+/** The view with how far the open attempts have come; a dead worker may leave text of others behind. */
+export async function withProgress(client: Queryable, view: RunView): Promise<RunView> {
+  if (view.stage === 'draft' || view.stage === 'closed') return view;
+  const { rows } = await client.query<{ slot: string; attempt: number; progress: number }>(
+    'select slot, attempt, progress from live_text where run_id = $1',
+    [view.id],
+  );
+  const isOpen = ({ slot, attempt }: (typeof rows)[number]) =>
+    view.calls[slot]?.attempts[attempt]?.status === 'open';
+  return withStreamed(view, rows.filter(isOpen));
 }
 
 /**

@@ -150,6 +150,9 @@ export const fieldsOfView: FieldsOf = (event) => {
   }
 };
 
+export const titleAlone: FieldsOf = (event) =>
+  fieldsOfView(event).filter((field) => field === 'title');
+
 export const questionFields = ['challenge', 'context', 'objectives', 'constraints'] as const;
 
 const fieldsOfCall: Readonly<Record<CallOutcome['kind'], readonly string[]>> = {

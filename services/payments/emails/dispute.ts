@@ -84,7 +84,7 @@ export function disputeOverEmail(dispute: DisputeNotice, figures: ReturnedCredit
             `The ${counted(cancelled)} that your account owed because of it ${isOrAre(cancelled)} not owed any more.`,
           ]),
       stillOwed === 0
-        ? 'Nothing of it keeps you from starting an optimization.'
+        ? 'You can start optimizations again.'
         : `Your account still owes ${counted(stillOwed)} for another reason. No optimization can start until the next credits that you receive have settled ${them(stillOwed)}.`,
       ...testPayments(dispute),
     ],

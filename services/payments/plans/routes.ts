@@ -165,7 +165,7 @@ async function changePackage(
       'Your plan is cancelled and will not renew. Resume it first; then it can be changed.',
     );
   if (plan.next_package_id === wanted.id) return;
-  await tell(dependencies, plan, 'plan.changed', async ({ provider }) =>
+  await update(dependencies, plan, 'plan.changed', async ({ provider }) =>
     provider.changeSubscription(plan.subscription_id, wanted.id),
   );
 }
@@ -173,11 +173,11 @@ async function changePackage(
 /** What is paid stays to its end. One that is past due has nothing left that was paid: it ends now. */
 async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
   if (isPastDue(plan))
-    return tell(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
+    return update(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
       provider.cancelSubscription(plan.subscription_id),
     );
   if (plan.cancel_at_period_end && plan.next_package_id === plan.package_id) return;
-  await tell(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
+  await update(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
     provider.setCancelAtPeriodEnd(plan.subscription_id, true, plan.package_id),
   );
 }
@@ -185,13 +185,13 @@ async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promi
 /** A change that was planned before does not come back: what renews is what was paid for last. */
 async function resume(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
   if (!plan.cancel_at_period_end) return;
-  await tell(dependencies, plan, 'plan.resumed', async ({ provider }) =>
+  await update(dependencies, plan, 'plan.resumed', async ({ provider }) =>
     provider.setCancelAtPeriodEnd(plan.subscription_id, false, plan.package_id),
   );
 }
 
-/** Tells the provider, and keeps what the plan then is; a repeat tells it the same again. */
-async function tell(
+/** Changes the subscription, and keeps what the plan then is; a repeat changes nothing. */
+async function update(
   dependencies: PlanRouteDependencies,
   { subscription_id: subject, user_id: userId }: PlanRow,
   action: MovedPlan['action'],

@@ -29,12 +29,12 @@ async function forget(
   dependencies: PaymentDependencies,
   row: PurchaseRow,
 ): Promise<PurchaseStatus> {
-  // Without a session the provider may still make one; whoever looks after open purchases ends it.
+  // Without a session the provider may still make one; the sweeper ends it then.
   if (row.status !== 'open' || row.session_id === null) return row.status;
   try {
     await dependencies.provider.expireCheckout(row.session_id);
   } catch (error) {
-    // It is being paid, or was ended by somebody else: the provider knows, and is asked next.
+    // It is being paid, or has ended: the provider knows, and is asked next.
     if (!(error instanceof ProviderRefused)) throw error;
   }
   const { purchase } = await fulfil(dependencies, { purchaseId: row.id });

@@ -89,7 +89,7 @@ export async function paymentOfLot(
 }
 
 /** Null for an invoice that was settled without a payment that the provider knows. */
-export async function findPaymentOfLot(
+async function findPaymentOfLot(
   { pool, provider }: PaymentDependencies,
   userId: string,
   lot: Pick<Lot, 'purchaseId' | 'lotId' | 'granted' | 'paidMinor' | 'paymentKey'>,

@@ -216,8 +216,21 @@ export function answerData(
   data: unknown,
   status: ContentfulStatusCode = 200,
 ): Response {
-  context.header('Cache-Control', 'no-store');
-  return context.json({ data }, status);
+  return answerJson(context, { data }, status);
+}
+
+/** With its length, since a short response is not worth compressing. Nobody may keep it. */
+export function answerJson(
+  context: HttpContext,
+  body: unknown,
+  status: ContentfulStatusCode,
+): Response {
+  const json = JSON.stringify(body);
+  return context.body(json, status, {
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(json)),
+    'Cache-Control': 'no-store',
+  });
 }
 
 /** The one place where something thrown becomes a reply. */

@@ -1,11 +1,18 @@
-import type { Context, Handler as HonoHandler, Hono } from 'hono';
+import type { Handler as HonoHandler, Hono } from 'hono';
+import { etag } from 'hono/etag';
 import type pg from 'pg';
 import type * as v from 'valibot';
 import { callerOf } from './auth.ts';
 import type { Authenticate } from './auth.ts';
-import { answerIfChanged } from './conditional.ts';
 import type { Endpoint, EndpointList, EndpointName } from '#services/platform/contract.ts';
-import { createRouter, notFound, parseBody, parseInput, requireNoFields } from './http.ts';
+import {
+  answerJson,
+  createRouter,
+  notFound,
+  parseBody,
+  parseInput,
+  requireNoFields,
+} from './http.ts';
 import type { HttpContext, HttpEnv } from './http.ts';
 import { answerOnce } from './idempotency.ts';
 import type { Once } from './idempotency.ts';
@@ -85,6 +92,7 @@ export function serve<const List extends EndpointList>(
     const endpoint: Endpoint = endpoints[name];
     const handle: AnyHandler = handlers[name];
     const [method = '', template = ''] = name.split(' ');
+    if (endpoint.isConditional) router.use(routeOf(template), conditional);
     router.on(method, routeOf(template), async (context) => {
       refuseUnknownQuery(context, endpoint);
       const caller = await identify(context, endpoint, dependencies);
@@ -154,12 +162,19 @@ async function bodyOf(context: HttpContext, { body, sends }: Endpoint): Promise<
   return undefined;
 }
 
-function answer(context: Context, endpoint: Endpoint, outcome: unknown): Response {
-  const { reply, status, cacheSeconds, isConditional } = endpoint;
-  const body = reply ? { data: outcome } : outcome;
-  context.header('Cache-Control', cacheSeconds ? `public, max-age=${cacheSeconds}` : 'no-store');
-  return isConditional ? answerIfChanged(context, body) : context.json(body, status);
+function answer(context: HttpContext, endpoint: Endpoint, outcome: unknown): Response {
+  const { reply, status, cacheSeconds } = endpoint;
+  const response = answerJson(context, reply ? { data: outcome } : outcome, status);
+  if (cacheSeconds !== undefined)
+    response.headers.set('Cache-Control', `public, max-age=${cacheSeconds}`);
+  return response;
 }
+
+/**
+ * An `ETag` of the response itself: texts that are erased, calls that progress and a new release change
+ * a response without a new version of its rows. `no-store` stays, so no browser sends it automatically.
+ */
+const conditional = etag({ weak: true });
 
 /** As the router names it: `/optimizations/:id` for `/optimizations/{id}`. */
 export function routeOf(path: string): string {

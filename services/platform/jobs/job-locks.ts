@@ -3,24 +3,22 @@ import pg from 'pg';
 import type { Log } from '#services/platform/process/log.ts';
 
 /**
- * Tells dead queue runners from living ones. graphile-worker marks a job with the id of the runner
- * that took it and leaves the jobs of a killed one marked for hours; here every runner holds a
- * session advisory lock named by its id, which Postgres gives back the moment its process or
- * connection is gone, whatever the clocks say. Jobs whose runner's lock is free are freed. One
- * connection per process holds the locks of all its runners.
+ * Frees the jobs of dead queue runners. graphile-worker marks a job with the id of its runner and leaves the
+ * jobs of a killed runner marked for hours. Here every runner holds a session advisory lock named by its
+ * id, which Postgres releases as soon as its process or connection ends. Jobs whose runner's lock is free
+ * are freed. One connection per process holds the locks of all its runners.
  *
- * A living runner, too, may be named by a job that nobody works on: when Postgres dies between taking
- * a job and the reply that tells of it, or between a job's end and the statement that removes it. So
- * each process also frees jobs of its own runners that are not among those it has under way.
+ * A job of a living runner may be lost, too: when Postgres dies between taking a job and the reply, or
+ * between a job's end and the statement that removes it. So each process also frees jobs of its own
+ * runners that it is not working on.
  *
- * Neither is believed at first sight: a lock is free for a moment while its holder connects again, as
- * everyone does after a restart of Postgres, and a reply may be on its way. What looks lost is looked
- * at again after `settleMs`, and freed when it still does.
+ * Both must last for `settleMs`: a lock is free for a moment while its holder reconnects, as all do after a
+ * restart of Postgres, and a reply may be on its way.
  */
 export type JobLocks = {
   hold(runnerId: string): void;
   release(runnerId: string): void;
-  /** A job of ours is under way until it has ended. */
+  /** A job is under way until it has ended. */
   began(jobId: string): void;
   ended(jobId: string): void;
   close(): Promise<void>;
@@ -67,7 +65,7 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
       connectionString: url,
       application_name: 'sevenfold job locks',
       connectionTimeoutMillis: lockLimits.sessionTimeoutMs,
-      // A connection that was cut without a word is noticed by the next look, not by TCP.
+      // The next check notices a connection that was cut silently; TCP does not.
       query_timeout: lockLimits.sessionTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -84,7 +82,7 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
       while (!stopping.signal.aborted) {
         isChanged = false;
         await Promise.race([holdAll(client, held), lost]);
-        suspects = await Promise.race([look(client, suspects), lost]);
+        suspects = await Promise.race([check(client, suspects), lost]);
         const nextMs = suspects.size > 0 ? settleMs : sweepEveryMs;
         await Promise.race([pause(nextMs), lost]);
       }
@@ -106,8 +104,8 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
       }
   };
 
-  /** Frees what has looked lost for long enough, and returns what looks so now. */
-  const look = async (client: pg.Client, before: Suspects): Promise<Suspects> => {
+  /** Frees jobs that have seemed lost for long enough, and returns those that seem lost now. */
+  const check = async (client: pg.Client, before: Suspects): Promise<Suspects> => {
     const { rows } = await client.query<{ id: string; runner: string }>(
       `select id::text, locked_by as runner from graphile_worker._private_jobs
        where locked_by is not null`,
@@ -158,10 +156,10 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
        select from freed`,
       [jobs.map(({ id }) => id), [...mine]],
     );
-    log.warn({ reason: 'nobody works on them', count: rowCount ?? 0 }, 'Freed jobs');
+    log.warn({ reason: 'their worker does not run them', count: rowCount ?? 0 }, 'Freed jobs');
   };
 
-  /** Ends early when a runner comes or goes, or has done so since the last look. */
+  /** Ends early when a runner starts or ends, or has done so since the last check. */
   const pause = async (ms: number) => {
     if (isChanged) return;
     const early = new Promise<void>((resolve) => {
@@ -190,8 +188,8 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
   };
 }
 
-/** What looks lost, by name, and since when (`performance.now()`). */
+/** Runners and jobs that seem lost, and since when (`performance.now()`). */
 type Suspects = Map<string, number>;
 
-/** 64 bits of the id's hash, in a space of its own by the prefix. */
+/** 64 bits of the id's hash; the prefix separates it from other locks. */
 const lockName = `hashtextextended('sevenfold worker ' || $1::text, 7)`;

@@ -3,19 +3,18 @@ import { isTransient } from '#db/transaction.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
 /**
- * The pool as the job queue gets it. graphile-worker does not wait for the statement that removes a
- * job which is done, or puts back one that failed, so when Postgres is away at that moment nobody
- * catches the error, and it would end the process with every model call that is under way. Through
- * this pool each statement of the queue is repeated until the database answers.
+ * The pool for the job queue. graphile-worker does not await the statement that removes a finished job or
+ * returns a failed one. If Postgres is unavailable at that moment, the unhandled error would end the
+ * process with all its model calls. Through this pool each statement is repeated until the database
+ * answers.
  *
- * A statement whose reply was lost may so run twice. The queue's statements are harmless twice but
- * for one: the job that the lost reply told of is taken and nobody works on it, which is what
- * `job-locks.ts` looks for.
+ * So a statement whose reply was lost may run twice. That is harmless, except that a job may be taken
+ * without a worker running it; `job-locks.ts` frees it.
  */
 export function queuePool(pool: pg.Pool): pg.Pool {
   type Callback = Parameters<pg.Pool['connect']>[0];
   const connect = (callback?: Callback) =>
-    // With a callback it is the connection that listens, which the queue looks after itself.
+    // With a callback it is the listening connection, which the queue restores itself.
     callback === undefined ? connectWhileUnavailable(pool) : pool.connect(callback);
   return new Proxy(pool, {
     get(target, property): unknown {
@@ -26,7 +25,7 @@ export function queuePool(pool: pg.Pool): pg.Pool {
   });
 }
 
-/** As much of a client as the queue uses. */
+/** The part of a client that the queue uses. */
 async function connectWhileUnavailable(pool: pg.Pool) {
   let client: pg.PoolClient | null = await retryWhileUnavailable(() => pool.connect());
   const query = async (...statement: [string | pg.QueryConfig, unknown[]?]) => {

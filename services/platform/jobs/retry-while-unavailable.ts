@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTransient } from '#db/transaction.ts';
 
 /**
- * Repeats what fails because the database is away, until it does not or `patienceMs` have passed.
- * Any other error, and then the last one, is thrown.
+ * Repeats an attempt that fails because the database is unavailable, for at most `timeoutMs`. Throws any
+ * other error, and the last one after the timeout.
  */
 export async function retryWhileUnavailable<Result>(
   attempt: () => Promise<Result>,
-  patienceMs: number = Number.POSITIVE_INFINITY,
+  timeoutMs: number = Number.POSITIVE_INFINITY,
 ): Promise<Result> {
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await attempt();

@@ -1,9 +1,9 @@
 import { parseCronItems, type ParsedCronItem, type Task } from 'graphile-worker';
 
 /**
- * Periodic work, once in each period over all worker processes: the queue's cron adds one job, and the
- * job of the next period replaces one that still waits or has failed. A period that was missed while no
- * worker ran is made up for at the next start.
+ * Periodic work, once per period over all worker processes: the queue's cron adds one job, which replaces a
+ * waiting or failed job of an earlier period. The last period that was missed while no worker ran is made up
+ * for at the next start.
  */
 export type Sweep = {
   every?: 'minute' | 'hour';

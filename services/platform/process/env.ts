@@ -6,9 +6,9 @@ import { rateLimits as limitsByName } from '#services/platform/limits.ts';
 import { localKeys, type LocalKeys } from './local-keys.ts';
 
 /**
- * Every variable the processes read, parsed once at the edge. The schema says what a value must look
- * like, `readEnv` adds what depends on the mode, and no message repeats a value: a pasted key in the
- * wrong variable must not reach a terminal or a log.
+ * Every variable the processes read, parsed once at the edge. The schema checks single values, `readEnv`
+ * adds the rules of a mode. No message repeats a value: a key in the wrong variable must not reach a
+ * terminal or a log.
  */
 export type Mode = 'local' | 'production';
 
@@ -40,11 +40,11 @@ export type RateLimitRule = 'off' | { limit: number; windowSeconds: number };
 export type Env = {
   mode: Mode;
   allowPublicSandbox: boolean;
-  /** Opens /dev of a public sandbox; `npm start` draws one for its API processes. */
+  /** Opens /dev of a public sandbox; `npm start` creates one for its API processes. */
   devPagesToken: string | null;
   port: number;
   host: string;
-  /** Origin without a trailing slash: links in mails, cookies, CORS. */
+  /** Origin without a trailing slash: links in emails, cookies, CORS. */
   publicUrl: string;
   /** Origins that may call the API from a browser besides our own. */
   corsOrigins: readonly string[];
@@ -62,9 +62,9 @@ export type Env = {
   compatibleEndpoints: readonly CompatibleEndpoint[];
   sandboxProfile: 'realistic' | 'instant';
   sandboxSeed: string;
-  /** Model id → the way in which the sandbox makes it misbehave. */
+  /** Model id → the fault that the sandbox simulates for it. */
   sandboxPersonas: Readonly<Record<string, Persona>>;
-  /** Where a sandbox already listens; `npm start` sets it for the processes it starts. */
+  /** Address of a running sandbox; `npm start` sets it for the processes it starts. */
   sandboxUrl: string | null;
   /** 32 bytes each. The first wraps new data keys, all of them open old ones. */
   dataKeys: readonly Buffer[];
@@ -76,11 +76,11 @@ export type Env = {
   signupDisclosesAccounts: boolean;
   /** Null means no limit. */
   dailyCostLimitUsd: number | null;
-  /** Tier → runs a month that bonus credits may pay for; −1 is unlimited. */
+  /** Tier → runs per month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimits: Readonly<Record<string, number>>;
   /** `off` switches every limit off; a record overrides single rows of the table of limits. */
   rateLimits: 'off' | Readonly<Record<string, RateLimitRule>>;
-  /** Calls to models that one worker process has open at once. */
+  /** Concurrent model calls of one worker process. */
   callSlots: number;
   /** Null means that nothing can be bought. */
   stripe: {
@@ -99,7 +99,7 @@ export type Env = {
 
 /**
  * Settings that cannot be used: one line each, naming its variable and never repeating its value.
- * Whoever catches it prints the lines and ends the process with 2.
+ * The process prints the lines and ends with 2.
  */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
@@ -111,7 +111,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** What the sandbox's Stripe is called with and signs with. They open nothing else. */
+/** Of the sandbox's Stripe alone. */
 export const sandboxStripeKey = 'sk_test_sandbox';
 export const sandboxWebhookSecret = 'whsec_sandbox';
 
@@ -200,12 +200,12 @@ export function databaseUrlOf(env: Env): string {
   return env.databaseUrl;
 }
 
-/** The variables that the schema names (`<PROVIDER>_API_KEY` are beside it), for the test that compares them with `.env.example`. */
+/** Without `<PROVIDER>_API_KEY`. A test compares them with `.env.example`. */
 export function knownVariables(): readonly string[] {
   return Object.keys(envSchema.entries);
 }
 
-// --- what one value must look like ---
+// --- single values ---
 
 const oneOf = <const T extends readonly string[]>(allowed: T) =>
   v.picklist(allowed, `must be one of ${allowed.join(', ')}`);
@@ -391,7 +391,7 @@ const envSchema = v.object({
 
 type Values = v.InferOutput<typeof envSchema>;
 
-// --- what depends on the mode ---
+// --- rules of a mode ---
 
 function modeOf(values: Values): Mode {
   const implied = values.NODE_ENV === 'production' ? 'production' : 'local';
@@ -420,14 +420,14 @@ function productionLines(values: Values): string[] {
   if (values.SANDBOX_URL !== undefined) {
     lines.push('SANDBOX_URL must not be set in production mode');
   }
-  // The key would be sent there, and payments be believed that nobody made.
+  // A fake would get the key, and could report payments that were never made.
   if (values.STRIPE_URL !== undefined) {
     lines.push('STRIPE_URL must not be set in production mode');
   }
   return lines;
 }
 
-/** A key of one's own means Stripe itself, in local mode as well: it is never sent to a fake. */
+/** An own key means Stripe itself, also in local mode: it is never sent to a fake. */
 function stripeOf(values: Values, mode: Mode): Env['stripe'] {
   const automaticTax = values.STRIPE_AUTOMATIC_TAX;
   if (values.STRIPE_SECRET_KEY !== undefined)

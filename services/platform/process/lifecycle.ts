@@ -3,23 +3,22 @@ import { loadEnv, SettingsError, type Env } from './env.ts';
 import { createLog, type Log } from './log.ts';
 
 /**
- * How a long-running process begins and ends. It opens what it needs, top to bottom, and defers the
- * closing of each; when it is told to stop, everything closes in reverse order, within a limit. It
- * ends with 0 when told to, with 2 when a setting is wrong (starting again would not help) and with 1
- * for everything else.
+ * The life of a long-running process. It opens its resources in order and defers the closing of each; on a
+ * stop request they close in reverse order, within a limit. Exit code 0 follows a stop request, 2 a wrong
+ * setting (a restart would not help), 1 everything else.
  *
- * Under the supervisor there is a channel, and that alone says when to stop: by SIGTERM, or by
- * closing when the supervisor was killed. Ctrl-C reaches every process of a terminal at once, so a
- * process with a channel leaves it to the supervisor, which stops its children in order.
+ * Under the supervisor there is a channel. The process stops on SIGTERM, or when the channel closes because
+ * the supervisor was killed. Ctrl-C reaches every process of a terminal at once, so a process with a
+ * channel ignores it and lets the supervisor stop its children in order.
  */
 export type ProcessContext = {
   env: Env;
   log: Log;
-  /** `resources.defer(close)` right after each thing that was opened. */
+  /** `resources.defer(close)` right after each open. */
   resources: AsyncDisposableStack;
 };
 
-/** What the supervisor is told once the process does its work; plain JSON. */
+/** Sent to the supervisor once the process is ready; plain JSON. */
 export type ReadyDetails = Readonly<Record<string, string | number | null>>;
 
 export type ReadyMessage = { type: 'ready'; details: ReadyDetails };
@@ -34,7 +33,7 @@ export async function runProcess(
   const env = settingsOrExit();
   const log = createLog({ level: env.logLevel, process: name });
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'ended by an error that nobody handled');
+    log.fatal({ err: error }, 'Ended by an unhandled error');
     process.exit(1);
   });
   const resources = new AsyncDisposableStack();
@@ -47,24 +46,23 @@ export async function runProcess(
       await stopRequested;
     }
     setTimeout(() => {
-      log.error('did not close in time');
+      log.error('Did not close in time');
       process.exit(1);
     }, closeTimeoutMs).unref();
     await resources.disposeAsync();
-    log.debug('closed');
+    log.debug('Closed');
     await endProcess(0);
   } catch (error) {
     if (error instanceof SettingsError) exitWithLines(error.lines);
-    log.fatal({ err: error }, 'could not go on');
+    log.fatal({ err: error }, 'Ended by an error');
     process.exit(1);
   }
 }
 
 /**
- * Ends this process once what it printed has left it: a pipe may take its time, and leaving at once
- * would cut a long answer short. The moment before that is for compilations in the background. One
- * that waits for the main thread to collect garbage is waited for in turn by Node's exit, for ever
- * (nodejs/node 54918), unless the main thread has been idle before.
+ * Ends this process after its output has been written: an exit would cut a slow pipe short. The sleep lets
+ * compilations in the background end. One that waits for the main thread's garbage collection would block
+ * Node's exit for ever (nodejs/node 54918).
  */
 export async function endProcess(code: number): Promise<never> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
@@ -74,7 +72,7 @@ export async function endProcess(code: number): Promise<never> {
 
 const compilationsEndMs = 25;
 
-/** Settings of this process, or the end of it with one line on stderr for each bad variable. */
+/** Exits with one line on stderr for each bad variable. */
 export function settingsOrExit(): Env {
   try {
     return loadEnv();
@@ -90,8 +88,8 @@ export function exitWithLines(lines: readonly string[], code: number = 2): never
 }
 
 /**
- * Resolves with what asked this process to stop: a signal's name, or `disconnect` when whoever started
- * it with a channel is gone. With `leavesInterrupt`, Ctrl-C is left to that starter.
+ * Resolves with the reason to stop: a signal's name, or `disconnect` when the parent process has ended.
+ * With `leavesInterrupt`, Ctrl-C is left to the parent.
  */
 export async function nextStopRequest({ leavesInterrupt = false } = {}): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();

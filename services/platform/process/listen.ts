@@ -7,7 +7,7 @@ import { SettingsError } from './env.ts';
 import { httpLimits } from '#services/platform/limits.ts';
 
 /**
- * Opening and closing the one HTTP port, with words for what a person can repair.
+ * Opening and closing the one HTTP port, with messages for what an operator can repair.
  */
 type Fetch = Parameters<typeof getRequestListener>[0];
 type ConnectionLimits = Record<
@@ -15,7 +15,7 @@ type ConnectionLimits = Record<
   number
 >;
 
-/** Takes what no route answers: all requests and upgrades that it says are its own. */
+/** Handles the requests and upgrades that no route handles. */
 export type OtherProtocol = {
   isOwn(request: IncomingMessage): boolean;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
@@ -23,9 +23,9 @@ export type OtherProtocol = {
 };
 
 /**
- * A server that waits for nobody: what arrives too slowly is answered 408 and cut, headers that are too
- * long 431, and whoever takes nothing of an answer is cut. None bounds how long an answer takes on which
- * something moves, so a stream stays open.
+ * A server with bounds: a request that arrives too slowly gets 408, headers that are too long 431, and a
+ * client that takes nothing of a response is cut. A response that makes progress is not bounded, so a
+ * stream stays open.
  */
 export function createHttpServer(
   fetch: Fetch,
@@ -40,7 +40,7 @@ export function createHttpServer(
       requestTimeout: limits.receiveMs,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.slowCheckMs,
-      // Whoever asks for another protocol elsewhere is answered as if they had not.
+      // On other paths an upgrade is ignored.
       shouldUpgradeCallback: (request) => other?.isOwn(request) ?? false,
     },
     (request, response) => {
@@ -61,16 +61,16 @@ export function createHttpServer(
 export type Place = {
   host: string;
   port: number;
-  /** A port of this process alone, also where a supervisor shares those of its processes. */
+  /** A port of this process alone, also where a supervisor shares ports. */
   isOwn?: boolean;
 };
 
-/** Answers that are still being sent get this long before their connections are cut. */
+/** Open responses get this long before their connections are cut. */
 const drainMs = 5000;
 
 /**
- * What nobody read of a body is taken and thrown away: whoever is still sending hears the answer, and the
- * connection is free for the next call. How long this may take is bounded as for every body.
+ * Reads and drops the rest of a body: a client that still sends gets the response, and the connection is
+ * free for the next call. The usual time limit of a body applies.
  */
 function discardRest(request: IncomingMessage): void {
   if (request.readableEnded) return;
@@ -78,7 +78,7 @@ function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
-/** The address that it listens on. @throws SettingsError when the place is taken or not ours */
+/** The address that it listens on. @throws SettingsError when the port is taken or the host not ours */
 export async function listen(server: Server, place: Place): Promise<string> {
   try {
     server.listen({ port: place.port, host: place.host, exclusive: place.isOwn ?? false });
@@ -91,7 +91,7 @@ export async function listen(server: Server, place: Place): Promise<string> {
   return `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${port}`;
 }
 
-/** Takes no new calls, lets running ones end, and cuts those that do not. */
+/** Accepts no new calls, lets running ones end, and cuts the rest. */
 export async function stopListening(server: Server): Promise<void> {
   const closed = Promise.withResolvers<void>();
   server.close(() => closed.resolve());

@@ -14,10 +14,9 @@ import {
 import { join } from 'node:path';
 
 /**
- * The keys of local mode, one file for each kind in `<data folder>/keys`, readable by their owner
- * alone. A line is a key, the newest first: it is the one in use, and the others still open or verify
- * what they once wrapped or signed. `data.key` wraps the keys that seal people's text: without it that
- * text is lost, so it is never overwritten but by a rotation.
+ * The keys of local mode, one file per kind in `<data folder>/keys`, readable by their owner alone. A line is
+ * a key, the newest first: it is in use, and the others still open or verify what they wrapped or signed.
+ * Without `data.key` all sealed text is lost, so only a rotation overwrites it.
  */
 export type LocalKeyKind = 'data' | 'jwt';
 export type LocalKeys = Readonly<Record<LocalKeyKind, readonly Buffer[]>>;
@@ -29,8 +28,8 @@ export type LocalKeys = Readonly<Record<LocalKeyKind, readonly Buffer[]>>;
  */
 export function localKeys(dataDir: string): LocalKeys {
   const directory = join(dataDir, 'keys');
-  // Apart, because a recursive mkdir gives its mode to the parents, too, and the embedded Postgres may
-  // run as another user who has to pass through the data folder.
+  // Two calls, because a recursive mkdir sets the mode of the parents, too, and Postgres may run as another
+  // user who has to enter the data folder.
   mkdirSync(dataDir, { recursive: true });
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chmodSync(directory, 0o700);
@@ -75,7 +74,7 @@ function readKeys(path: string): readonly Buffer[] | null {
 
 /**
  * Two processes may start on a fresh folder at once. A link appears with its whole content or not at
- * all and fails when the name exists, so both end up with the key of whoever was first.
+ * all and fails when the name exists, so both use the key of the first.
  */
 function createKeys(path: string): readonly Buffer[] {
   const keys = [randomBytes(32)];
@@ -93,7 +92,7 @@ function createKeys(path: string): readonly Buffer[] {
   }
 }
 
-/** On disk before anything is wrapped by what it holds. */
+/** On disk before a key is used. */
 function writeDraft(path: string, keys: readonly Buffer[]): string {
   const draft = `${path}.${process.pid}.draft`;
   rmSync(draft, { force: true });
@@ -107,7 +106,7 @@ function writeDraft(path: string, keys: readonly Buffer[]): string {
   return draft;
 }
 
-/** Which names a folder holds is on disk, too. */
+/** Puts the folder's entries on disk. */
 function syncFolder(path: string): void {
   const file = openSync(path, 'r');
   try {

@@ -4,12 +4,11 @@ import { SettingsError } from './env.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /**
- * JSON lines on stdout, coloured text on a terminal. Fields pass by an allow-list: what is not named
- * here is left out, whoever logs it and however it got into the object, so a question, an answer, an
- * address or a token cannot reach a log by accident. Values are plain; objects are left out as well.
+ * JSON lines on stdout, coloured text on a terminal. An allow-list drops every other field, so that a
+ * question, an answer, an address or a token cannot reach a log by accident. Objects are dropped as well.
  */
 const loggedFields = [
-  // who speaks
+  // the process
   'process',
   'index',
   'child',
@@ -25,7 +24,7 @@ const loggedFields = [
   'bytes',
   'address',
   'port',
-  // one thing of the domain, by its id
+  // one object of the domain, by its id
   'user_id',
   'run_id',
   'resource_id',
@@ -36,7 +35,7 @@ const loggedFields = [
   'root',
   'command',
   'outcome',
-  // work in the background
+  // background work
   'task',
   'job_id',
   'attempt',
@@ -44,13 +43,13 @@ const loggedFields = [
   'lag_ms',
   'count',
   'waiting',
-  // a model's call
+  // a model call
   'seat',
   'provider',
   'model',
   'failure',
   'cost_micros',
-  // how something ended
+  // an outcome
   'code',
   'reason',
   'signal',
@@ -60,7 +59,7 @@ const loggedFields = [
 export type LogFields = Partial<
   Record<(typeof loggedFields)[number], string | number | boolean | null>
 > & {
-  /** Anything thrown; see `describeError` for what is kept of it. */
+  /** Anything thrown; `describeError` decides what is kept. */
   err?: unknown;
 };
 
@@ -69,7 +68,7 @@ type Write = {
   (fields: LogFields, message: string): void;
 };
 
-/** `message` is a fixed sentence: whatever varies is a field. */
+/** `message` is a fixed sentence; variable parts are fields. */
 export type Log = {
   fatal: Write;
   error: Write;
@@ -83,11 +82,11 @@ export type Log = {
 
 export type LogOptions = {
   level: string;
-  /** Which process speaks: api, worker, start, cli. */
+  /** api, worker, start or cli. */
   process: string;
-  /** Where lines go; stdout unless told otherwise. */
+  /** Default: stdout. */
   destination?: { write(line: string): void };
-  /** Text for people in place of JSON; whether stdout is a terminal unless told otherwise. */
+  /** Text in place of JSON; default: when stdout is a terminal. */
   pretty?: boolean;
 };
 
@@ -99,7 +98,7 @@ export function createLog(options: LogOptions): Log {
       level: options.level,
       base: { process: options.process, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
-      // Already described by onlyLogged; pino's own would describe the description.
+      // onlyLogged has described it already.
       serializers: { err: (described: unknown) => described },
       formatters: { level: (label) => ({ level: label }), log: onlyLogged },
     },
@@ -108,13 +107,13 @@ export function createLog(options: LogOptions): Log {
   return logOf(logger);
 }
 
-/** What of a thrown thing is kept: never a message that may repeat what a person or a model wrote. */
+/** Never a message that may repeat what a user or a model wrote. */
 export type LoggedError = {
   type: string;
   message?: string;
   code?: string;
   status?: number;
-  /** Names of a database's table and constraint say what broke without saying with what. */
+  /** Table and constraint name the failure without its values. */
   table?: string;
   constraint?: string;
   stack?: string;
@@ -122,9 +121,8 @@ export type LoggedError = {
 };
 
 /**
- * The kind, code and places of an error, and its message where that is known to be ours: errors of
- * the language, of the system and of the database, and our own. A vendor's error may quote a prompt,
- * a parser's the text it could not parse, a validator's the value it refused.
+ * The kind, code and stack of an error. Its message only for errors of the language, the system and the
+ * database, and our own: a vendor's error may quote a prompt, a parser's its text, a validator's a value.
  */
 export function describeError(error: unknown, depth: number = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error };
@@ -183,12 +181,12 @@ function logOf(logger: Logger): Log {
   };
 }
 
-/** In this process and at once: a transport's thread would lose the last lines of a crash. */
+/** Synchronous: a transport's thread would lose the last lines of a crash. */
 function forPeople(destination: { write(line: string): void }): { write(line: string): void } {
   const format = prettyFactory({
     colorize: true,
     ignore: 'pid,process',
-    // A request on six lines pushes what was printed at the start off the screen.
+    // On six lines each, requests would push the greeting off the screen.
     singleLine: true,
     messageFormat: '{process}: {msg}',
     translateTime: 'SYS:HH:MM:ss',

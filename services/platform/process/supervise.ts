@@ -5,26 +5,26 @@ import type { ReadyDetails, ReadyMessage } from './lifecycle.ts';
 import type { Log } from './log.ts';
 
 /**
- * Keeps services alive and stops them in reverse order. A service that ends without having been told
- * to is launched again after 1 s, 2 s, 4 s …; five ends within a minute, or one that says that
- * launching again would not help, and the supervisor gives up: the caller then stops everything.
+ * Keeps services alive and stops them in reverse order. A service that ends without a stop request is
+ * launched again after 1 s, 2 s, 4 s …. After five ends within a minute, or a final one, the supervisor
+ * gives up, and the caller stops everything.
  */
 export type Running = {
   details: ReadyDetails;
-  /** Resolves when it is gone, whatever the reason; never rejects. */
+  /** Resolves when it has ended, for any reason; never rejects. */
   ended: Promise<Ending>;
   stop(): Promise<void>;
 };
 
 export type Ending =
-  /** `how` is for people: `exit code 1`, `SIGKILL`. */
+  /** For messages: `exit code 1`, `SIGKILL`. */
   | { final: false; how: string }
-  /** Launching it again would end the same way. `line` is null when it has said why itself. */
+  /** Another launch would end the same way. `line` is null when the service has printed why. */
   | { final: true; line: string | null };
 
 export type Service = {
   name: string;
-  /** Resolves when it does its work. Rejects with ServiceEnded; when aborted, leaves nothing behind. */
+  /** Resolves when it is ready. Rejects with ServiceEnded; when aborted, leaves nothing behind. */
   launch(signal: AbortSignal): Promise<Running>;
 };
 
@@ -61,18 +61,18 @@ export function restartDelay(
   return policy.firstDelayMs * 2 ** Math.max(0, recent - 1);
 }
 
-/** `line` is null when the service has said it already. */
+/** `line` is null when the service has printed it. */
 export type GivenUp = { line: string | null; exitCode: 1 | 2 };
 
 export type Supervisor = {
   /**
-   * Starts services side by side; resolves with their details once all do their work. Waits for ever
-   * when one never does; `givenUp` says so.
+   * Starts services in parallel; resolves with their details once all are ready. It never resolves when one
+   * is given up; `givenUp` does.
    */
   start(...services: readonly Service[]): Promise<ReadyDetails[]>;
-  /** Stops and launches again without counting it as an end, and at once where it was waiting. */
+  /** Stops and launches again at once, without counting an end. */
   restart(name: string): Promise<void>;
-  /** Stops what was started last first. */
+  /** Stops the last started first. */
   stop(): Promise<void>;
   /** Resolves when a service cannot be kept alive. */
   givenUp: Promise<GivenUp>;
@@ -115,7 +115,7 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
     while (!stopping.signal.aborted && !abort.signal.aborted) {
       kept.restarting = false;
       const ending = await runOnce(kept, onReady);
-      // Whatever ends from now on has been told to, if not by us: a signal may reach a whole group.
+      // From now on every end was requested: a signal may reach a whole group.
       if (stopping.signal.aborted) return;
       if (kept.restarting) continue;
       if (ending.final) {
@@ -130,7 +130,10 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
         givenUp.resolve({ line, exitCode: 1 });
         return;
       }
-      log.warn({ child: service.name, reason: ending.how, duration_ms: delayMs }, 'ended; again');
+      log.warn(
+        { child: service.name, reason: ending.how, duration_ms: delayMs },
+        'Ended; restarting',
+      );
       kept.wait = new AbortController();
       await pause(delayMs, AbortSignal.any([abort.signal, kept.wait.signal]));
       kept.wait = null;
@@ -141,15 +144,15 @@ export function createSupervisor(log: Log, policy: RestartPolicy = restartPolicy
     try {
       const running = await kept.service.launch(kept.abort.signal);
       kept.running = running;
-      // Whoever asked for its end found it launching and had nothing to stop yet.
+      // A stop request during the launch found nothing to stop yet.
       if (kept.abort.signal.aborted || kept.restarting) await running.stop();
       else onReady(running.details);
       return await running.ended;
     } catch (error) {
       if (error instanceof ServiceEnded) return error.ending;
       if (kept.abort.signal.aborted) return { how: 'stopped', final: false };
-      log.error({ child: kept.service.name, err: error }, 'could not be launched');
-      return { how: 'could not be launched', final: false };
+      log.error({ child: kept.service.name, err: error }, 'Could not be launched');
+      return { how: 'Could not be launched', final: false };
     } finally {
       kept.running = null;
     }
@@ -202,7 +205,7 @@ export type ProcessServiceOptions = {
   stopTimeoutMs?: number;
 };
 
-/** A Node process with a channel, which sends ReadyMessage; see `lifecycle.ts` for its side. */
+/** A Node process with a channel, which sends ReadyMessage (`lifecycle.ts`). */
 export function processService(options: ProcessServiceOptions): Service {
   return {
     name: options.name,
@@ -233,13 +236,13 @@ function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
 }
 
 /**
- * Node hashes passwords and checks signatures on one pool of threads, which has four unless this variable
- * says otherwise. As many hashes run at once (`identity/passwords.ts`), so a burst of logins would hold
- * up every call that brings a token. The pool is made once, from what the process was started with.
+ * Node hashes passwords and checks signatures on one pool of threads, four by default. As many hashes run at
+ * once (`identity/passwords/passwords.ts`), so a burst of logins would delay every call with a token. Node
+ * reads the variable once, at the start.
  */
 function environmentOf(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const all = { ...process.env, ...variables };
-  // An empty value is the same as none here, and one thread to Node.
+  // To us an empty value means unset; to Node it means one thread.
   return { ...all, UV_THREADPOOL_SIZE: all['UV_THREADPOOL_SIZE']?.trim() || String(poolThreads) };
 }
 
@@ -247,9 +250,8 @@ function environmentOf(variables: Readonly<Record<string, string>>): NodeJS.Proc
 const poolThreads = 16;
 
 /**
- * `cluster` keeps its settings for all forks, so they are set before each. The processes accept from
- * one shared socket: were the supervisor to accept and hand connections out, the one that is on its
- * way to a process that is killed would hang for ever.
+ * `cluster` keeps its settings for all forks, so they are set before each. The processes accept from one
+ * shared socket: if the supervisor accepted connections, one on its way to a killed process would hang.
  */
 function forkSharing({ file, variables }: ProcessServiceOptions): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_NONE;

@@ -189,7 +189,7 @@ describe('keys rotate in local mode', () => {
     try {
       await client.query(`select pg_advisory_lock(hashtext('sevenfold keys rotate'))`);
       const { code, stderr } = await rotate();
-      expect([code, stderr]).toEqual([1, 'The keys are being rotated by somebody else\n']);
+      expect([code, stderr]).toEqual([1, 'Another rotation of the keys is in progress\n']);
     } finally {
       client.release(true);
     }
@@ -235,7 +235,7 @@ describe('keys rotate where the keys are variables', () => {
     expect(await openAll([text], dataNew)).toEqual([{ text: 'said by usr_1' }]);
     const again = await rotate([], given);
     expect(again.stdout.trim().split('\n')).toEqual([
-      `Data keys: 0 wrapped anew, all are wrapped by ${data?.keys[0]}.`,
+      `Data keys: 0 rewrapped, all are wrapped by ${data?.keys[0]}.`,
       `May be removed from DATA_KEY now: ${data?.keys[1]}.`,
       `Tokens: ${signingKeyId(jwtNew)} signs, ${signingKeyId(jwtOld)} still verify.`,
       `May be removed from JWT_KEYS a day after every process was started with the new one: ${signingKeyId(jwtOld)}.`,

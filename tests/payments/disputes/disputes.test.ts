@@ -77,7 +77,7 @@ describe('mails about a dispute', () => {
   const mailsOf = async ({ person }: Bought) =>
     (await mailsTo(shop, person.email)).filter(({ kind }) => kind.startsWith('dispute'));
 
-  test('say what it took, what is owed and what that blocks, and that it is over; once each', async () => {
+  test('mails about a dispute say what it took, what is owed and what that blocks, and that it is over; once each', async () => {
     const one = await buyer();
     await use(shop, one.person, 5);
     const { id } = shop.stripe.openDispute(one.intentId);
@@ -107,12 +107,12 @@ describe('mails about a dispute', () => {
     for (const words of [
       '15 credits are back in your account.',
       'The 5 credits that your account owed because of it are not owed any more.',
-      'Nothing of it keeps you from starting an optimization.',
+      'You can start optimizations again.',
     ])
       expect(over?.text).toContain(words);
   });
 
-  test('tell an inquiry, which only freezes, and the dispute that becomes of it apart', async () => {
+  test('mails about a dispute differ from those about the inquiry that it began as', async () => {
     const one = await buyer();
     const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });
     await shop.deliver();
@@ -130,7 +130,7 @@ describe('mails about a dispute', () => {
     ]);
   });
 
-  test('name what a run holds, what a later purchase paid comes back of, and what is owed besides', async () => {
+  test('mails about a dispute name what a run holds, what a later purchase paid comes back of, and what is owed besides', async () => {
     const one = await buyer();
     const run = await hold(shop, one.person, 14);
     const { id } = shop.stripe.openDispute(one.intentId);
@@ -149,7 +149,7 @@ describe('mails about a dispute', () => {
     expect(over?.text).toContain('20 credits are back in your account.');
   });
 
-  test('are not written of a dispute that took nothing, and to nobody without a proved address', async () => {
+  test('mails about a dispute are not written of a dispute that took nothing, and not to an address that is not confirmed', async () => {
     const one = await buyer();
     await askBack(shop, one);
     await shop.deliver();
@@ -163,7 +163,7 @@ describe('mails about a dispute', () => {
 });
 
 describe('a dispute', () => {
-  test('takes what is unused and owes what was used, until it is won', async () => {
+  test('a dispute takes what is unused and owes what was used, until it is won', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     const { id } = shop.stripe.openDispute(one.intentId);
@@ -185,7 +185,7 @@ describe('a dispute', () => {
     await shop.deliver();
   });
 
-  test('of a part of the payment takes that part of the credits, rounded up', async () => {
+  test('a dispute of a part of the payment takes that part of the credits, rounded up', async () => {
     const one = await bought(shop, 'boost-20');
     shop.stripe.openDispute(one.intentId, { amountMinor: 301 });
     await shop.deliver();
@@ -193,7 +193,7 @@ describe('a dispute', () => {
   });
 
   test.each(['release', 'capture'] as const)(
-    'waits for what a run holds, and takes it at its %s',
+    'a dispute waits for what a run holds, and takes it at its %s',
     async (end) => {
       const one = await bought(shop, 'boost-20');
       const run = await hold(shop, one.person, 14);
@@ -209,7 +209,7 @@ describe('a dispute', () => {
     },
   );
 
-  test('that is won after a later purchase paid its debt gives that purchase its credits back', async () => {
+  test('a dispute that is won after a later purchase paid its debt gives that purchase its credits back', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 20);
     const { id } = shop.stripe.openDispute(one.intentId);
@@ -223,6 +223,7 @@ describe('a dispute', () => {
       });
     expect(await stateOf()).toMatchObject({ status: 'open', settled_credits: 0 });
     shop.stripe.pay(checkout.session_id, 'pay');
+    now += 2_000;
     expect(await stateOf()).toMatchObject({ status: 'paid', credits: 50, settled_credits: 20 });
     await shop.deliver();
     const later = { ...one, purchaseId: checkout.purchase_id };
@@ -234,7 +235,7 @@ describe('a dispute', () => {
     expect(await partsOf(shop, later)).toEqual({ available: 50 });
   });
 
-  test('that begins as an inquiry only freezes, and owes once the money is taken', async () => {
+  test('a dispute that begins as an inquiry only freezes, and owes once the money is taken', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });
@@ -249,7 +250,7 @@ describe('a dispute', () => {
     expect(await stagesOf(one)).toMatchObject([{ stage: 'lost', closed: true }]);
   });
 
-  test('that was an inquiry first has two words in the history, each for its time', async () => {
+  test('a dispute that was an inquiry first has two words in the history, each for its time', async () => {
     const one = await bought(shop, 'boost-20');
     const run = await hold(shop, one.person, 14);
     const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });
@@ -274,7 +275,7 @@ describe('a dispute', () => {
     ]);
   });
 
-  test('that was only an inquiry gives everything back when it is closed', async () => {
+  test('a dispute that was only an inquiry gives everything back when it is closed', async () => {
     const one = await bought(shop, 'boost-20');
     const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });
     await shop.deliver();
@@ -288,7 +289,7 @@ describe('a dispute', () => {
     expect(await stagesOf(one)).toMatchObject([{ stage: 'closed', closed: true }]);
   });
 
-  test('that is told before the payment is waits for nobody: the payment is granted first', async () => {
+  test('a dispute that is reported before its payment has that granted first', async () => {
     const person = await shop.signUp();
     const { session_id: sessionId, purchase_id: purchaseId } = await shop.checkout(
       person,
@@ -305,7 +306,7 @@ describe('a dispute', () => {
     });
   });
 
-  test('of a plan that is told before its invoice is booked with it, and comes again', async () => {
+  test('a dispute of a plan that is reported before its invoice is booked with it', async () => {
     const person = await shop.signUp();
     const { session_id: sessionId } = await shop.checkout(person, 'side-gig-builder');
     shop.stripe.pay(sessionId, 'pay');
@@ -326,7 +327,7 @@ describe('a dispute', () => {
     expect((await accountOf(shop, person)).balance).toMatchObject({ available: 25, revoked: 25 });
   });
 
-  test('comes to the same end in any order, three times each and at once', async () => {
+  test('a dispute comes to the same end in any order, three times each and at once', async () => {
     for (const end of ['won', 'lost'] as const) {
       for (const turn of [1, 2, 3]) {
         const one = await bought(shop, 'boost-20');
@@ -334,7 +335,7 @@ describe('a dispute', () => {
         const { id } = shop.stripe.openDispute(one.intentId, { inquiry: turn === 1 });
         if (turn === 1) shop.stripe.moveDispute(id, 'needs_response');
         shop.stripe.moveDispute(id, 'under_review');
-        // Some is told on the way, the rest afterwards.
+        // Some events arrive on the way, the rest afterwards.
         if (turn === 2) await shop.deliver({ order: 'reversed', copies: 3 });
         shop.stripe.moveDispute(id, end);
         await shop.deliver({ order: shuffledBy(turn), copies: 3 });
@@ -346,7 +347,7 @@ describe('a dispute', () => {
     }
   });
 
-  test('is not put back by somebody who has read it before it moved', async () => {
+  test('a dispute is not put back by a reading from before it moved', async () => {
     const one = await bought(shop, 'boost-20');
     const { id } = shop.stripe.openDispute(one.intentId);
     const { provider } = shop.payments;
@@ -370,7 +371,7 @@ describe('a dispute', () => {
     expect(await stagesOf(one)).toMatchObject([{ stage: 'won' }]);
   });
 
-  test('is read again once a day while it is open', async () => {
+  test('a dispute is read again once a day while it is open', async () => {
     const one = await bought(shop, 'boost-20');
     const { id } = shop.stripe.openDispute(one.intentId);
     await shop.deliver();
@@ -409,7 +410,7 @@ async function moneyOf({ person }: Bought): Promise<number[]> {
   return (statement?.lines ?? []).flatMap(({ payment }) => payment?.amount_cents ?? []);
 }
 
-test('the statement names the money of a dispute once it is away, and when it is back', async () => {
+test('the statement names the money of a dispute once it is withdrawn, and when it is back', async () => {
   const one = await bought(shop, 'boost-20');
   const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });
   await shop.deliver();
@@ -423,7 +424,7 @@ test('the statement names the money of a dispute once it is away, and when it is
 });
 
 describe('a refund by the bank', () => {
-  test('takes its share of the credits, twice, and gives back what fails', async () => {
+  test('a refund by the bank takes its share of the credits, twice, and gives back what fails', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     const first = shop.stripe.refundAtBank(one.intentId, 250);
@@ -449,7 +450,7 @@ describe('a refund by the bank', () => {
     expect(await balanceOf(one)).toEqual({ available: 2, held: 0, debt: 0 });
   });
 
-  test('beside one of ours takes only what is not on its way already', async () => {
+  test('a refund by the bank beside one of ours takes only what is not on its way already', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     await askBack(shop, one);
@@ -463,7 +464,7 @@ describe('a refund by the bank', () => {
     expect(await balanceOf(one)).toEqual({ available: 13, held: 0, debt: 0 });
   });
 
-  test('of a payment that is nobody’s is left alone', async () => {
+  test('a refund by the bank of an unknown payment is left alone', async () => {
     const { provider } = shop.payments;
     const person = await shop.signUp();
     await bought(shop, 'boost-20', person);
@@ -496,7 +497,7 @@ describe('a refund by the bank', () => {
 
 const warningType = 'radar.early_fraud_warning.created';
 
-/** The first payment of a plan, of which we have heard nothing; `look` is a look at its success page. */
+/** The first payment of a plan, without a webhook event; `look` opens its success page. */
 async function unheard(): Promise<{ person: Person; intentId: string; look: () => Promise<void> }> {
   const person = await shop.signUp();
   const { session_id: sessionId } = await shop.checkout(person, 'side-gig-builder');
@@ -522,7 +523,7 @@ async function unheard(): Promise<{ person: Person; intentId: string; look: () =
 }
 
 describe('a warning of fraud', () => {
-  test('is kept until somebody answers it, and says whether the credits are unused', async () => {
+  test('a warning of fraud is kept until it is settled, and says whether the credits are unused', async () => {
     const [fresh, used] = [await bought(shop, 'boost-20'), await bought(shop, 'boost-20')];
     await use(shop, used.person, 1);
     for (const { intentId } of [fresh, used]) shop.stripe.warnOfFraud(intentId);
@@ -543,16 +544,16 @@ describe('a warning of fraud', () => {
     await settleWarnings(pool, fresh.purchaseId, 'kept', new Date(now));
   });
 
-  test('of a payment that is not granted for days is shown until it is, or somebody settles it', async () => {
+  test('a warning of fraud of an ungranted payment is shown until that is granted or the warning settled', async () => {
     const [late, never] = [await unheard(), await unheard()];
     const ids = [late, never].map(({ intentId }) => shop.stripe.warnOfFraud(intentId).id);
     now += 4 * dayMs;
     const { pool } = shop.database;
     const handlers = createRefundHandlers(shop.payments);
     for (const id of ids) {
-      const news = { eventId: `evt_${id}`, type: warningType, objectId: id, createdAt: now };
-      await acceptWebhookEvent(pool, news, new Date(now - 4 * dayMs));
-      await processWebhookEvent(shop.payments, handlers, news.eventId);
+      const event = { eventId: `evt_${id}`, type: warningType, objectId: id, createdAt: now };
+      await acceptWebhookEvent(pool, event, new Date(now - 4 * dayMs));
+      await processWebhookEvent(shop.payments, handlers, event.eventId);
     }
     const open = async () => (await openWarnings(shop.payments)).map(({ id }) => id).toSorted();
     expect(await open()).toEqual(ids.toSorted());

@@ -84,7 +84,7 @@ async function unfreeze(...args: string[]): Promise<unknown> {
 }
 
 describe('a payment that was refunded and is then lost to a dispute', () => {
-  test('freezes all spending, says why and to whom to write, and the usage check agrees', async () => {
+  test('a payment that was refunded and is then lost to a dispute freezes all spending, says why and to whom to write, and the usage check agrees', async () => {
     const one = await buyer();
     await refunded(one);
     lost(one);
@@ -115,7 +115,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     expect(replay(userId, await eventsOf(one.person)).differences).toEqual([]);
   });
 
-  test('the operator and the customer get one email each, however often the webhook event arrives', async () => {
+  test('the operator and the customer get one email each of a freeze, however often the webhook event arrives', async () => {
     const one = await buyer();
     await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
       one.person.userId,
@@ -139,7 +139,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     ]);
   });
 
-  test('freezes in the other order, too: the refund that was under way is paid after the dispute is lost', async () => {
+  test('a payment that went back twice freezes in the other order, too: the refund that was under way is paid after the dispute is lost', async () => {
     const one = await buyer();
     shop.stripe.faults.refunds = 'pending';
     await askBack(shop, one);
@@ -155,7 +155,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     expect(await operatorMails(one)).toHaveLength(1);
   });
 
-  test('lets what a run holds settle, and freezes nothing where no more went back than was paid', async () => {
+  test('a freeze lets what a run holds settle, and freezes nothing where no more went back than was paid', async () => {
     const [one, other] = [await buyer(), await buyer()];
     const run = await hold(shop, one.person, 3);
     await refunded(one);
@@ -168,7 +168,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     expect([await freezesOf(one), await freezesOf(other)]).toEqual([1, 0]);
   });
 
-  test('is lifted by the operator with a reason that is recorded, and the same dispute freezes no more', async () => {
+  test('a freeze is lifted by the operator with a recorded reason, and the same dispute freezes no more', async () => {
     const one = await buyer();
     await refunded(one);
     const id = lost(one);

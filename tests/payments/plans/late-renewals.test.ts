@@ -59,7 +59,7 @@ async function lotsOf({ person }: Bought): Promise<unknown[]> {
   }));
 }
 
-test('the next period that is paid goes on when the credits of the last one go back', async () => {
+test('a paid next period continues when the credits of the last one go back', async () => {
   const one = await bought(shop, 'side-gig-builder');
   now += 31 * dayMs;
   shop.stripe.advance(0);
@@ -109,14 +109,14 @@ test('what is paid for the next period while the plan is ended goes back, whosev
   ]);
 });
 
-test('whether it has renewed is for the provider to say, and while it is away nothing ends', async () => {
+test('the provider decides whether a plan has renewed, and while it is unavailable nothing ends', async () => {
   const one = await bought(shop, 'side-gig-builder');
   const { subscription_id: subscriptionId } = await planOf(one);
   const before = await shop.payments.provider.retrieveSubscription(subscriptionId);
   now += 31 * dayMs;
   const away = withProvider({
     retrieveSubscription: async () => {
-      throw new Problem('payment-provider', 'The payment provider is away.');
+      throw new Problem('payment-provider', 'The payment provider is unavailable.');
     },
   });
   const at = new Date(now).toISOString();

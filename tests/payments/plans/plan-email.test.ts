@@ -12,15 +12,15 @@ const failed = {
 };
 
 test('a failed payment of a plan names the amount, how long the plan’s benefits stay, and where to repair it', () => {
-  const letter = planPaymentFailedEmail(failed);
-  const words = letter.paragraphs.join(' ');
+  const email = planPaymentFailedEmail(failed);
+  const words = email.paragraphs.join(' ');
   expect(words).toContain('$25.00 for your plan Side-Gig Builder');
   expect(words).toContain('stay until 2026-12-09 (UTC)');
   expect(words).not.toContain('test payments');
-  expect(letter.action?.url).toBe('https://sevenfold.test/credits/plan');
+  expect(email.action?.url).toBe('https://sevenfold.test/credits/plan');
 });
 
-test('it does not promise what has ended, and says when no money moves', () => {
+test('the email of a failed payment does not promise what has ended, and says when no money moves', () => {
   const words = planPaymentFailedEmail({
     ...failed,
     keptUntil: null,
@@ -43,19 +43,19 @@ const moved = {
 } as const;
 
 test('a changed plan names what it becomes, when, and for how much', () => {
-  const letter = planMovedEmail(moved);
-  expect(letter.subject).toBe('Your plan will be Empire Builder');
-  expect(letter.paragraphs).toEqual([
+  const email = planMovedEmail(moved);
+  expect(email.subject).toBe('Your plan will be Empire Builder');
+  expect(email.paragraphs).toEqual([
     'You have changed your plan at Sevenfold. It renews on 2026-12-09 (UTC) as Empire Builder for $150.00, plus tax where it applies.',
   ]);
-  expect(letter.action?.url).toBe('https://sevenfold.test/credits/plan');
+  expect(email.action?.url).toBe('https://sevenfold.test/credits/plan');
 });
 
 test('a cancelled plan names the day until which it stays, or says that it has ended', () => {
   const cancelled = { ...moved, action: 'plan.cancelled', nextName: null } as const;
-  const letter = planMovedEmail(cancelled);
-  expect(letter.subject).toBe('Your plan is cancelled');
-  expect(letter.paragraphs).toEqual([
+  const email = planMovedEmail(cancelled);
+  expect(email.subject).toBe('Your plan is cancelled');
+  expect(email.paragraphs).toEqual([
     'You have cancelled your plan Side-Gig Builder at Sevenfold. It stays until 2026-12-09 (UTC) and does not renew: nothing more is charged.',
     'Credits that you have stay.',
   ]);
@@ -65,9 +65,9 @@ test('a cancelled plan names the day until which it stays, or says that it has e
 
 test('a resumed plan names the next payment, and says when no money moves', () => {
   const resumed = { ...moved, action: 'plan.resumed', nextName: null, amountMinor: 2_500 } as const;
-  const letter = planMovedEmail({ ...resumed, movesMoney: false });
-  expect(letter.subject).toBe('Your plan goes on');
-  const words = letter.paragraphs.join(' ');
+  const email = planMovedEmail({ ...resumed, movesMoney: false });
+  expect(email.subject).toBe('Your plan continues');
+  const words = email.paragraphs.join(' ');
   expect(words).toContain('renews on 2026-12-09 (UTC) as Side-Gig Builder for $25.00');
   expect(words).toContain('test payments');
   const [undated] = planMovedEmail({ ...resumed, until: null }).paragraphs;

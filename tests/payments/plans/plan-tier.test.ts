@@ -28,19 +28,19 @@ function around(plans: Plan[], at: number) {
 }
 
 describe('the tier of plans', () => {
-  test('is nobody’s business where nothing was ever paid', () => {
+  test('the tier of plans is left alone where nothing was ever paid', () => {
     expect(tierOf([], begin)).toBeNull();
     expect(tierOf([plan({ status: 'incomplete', paid_until: null })], begin)).toBeNull();
   });
 
-  test('is that of the package that was paid, the highest of several', () => {
+  test('the tier of plans is that of the package that was paid, the highest of several', () => {
     expect(tierOf([plan()], begin)).toBe('pro');
     const empire = plan({ package_id: 'empire-builder' });
     expect(tierOf([empire, plan()], begin)).toBe('scale');
     expect(tierOf([plan(), { ...empire, revoked_at: new Date(begin) }], begin)).toBe('pro');
   });
 
-  test('stays for seven days after a payment failed, to the millisecond', () => {
+  test('the tier of plans stays for seven days after a payment failed, to the millisecond', () => {
     for (const status of ['past_due', 'unpaid'] as const) {
       const since = new Date(end + 3_600_000);
       const overdue = plan({ status, past_due_since: since });
@@ -48,28 +48,28 @@ describe('the tier of plans', () => {
     }
   });
 
-  test('stays to the end of the period that was paid when it was cancelled, and no longer', () => {
+  test('the tier of plans stays to the end of the period that was paid when it was cancelled, and no longer', () => {
     expect(around([plan({ cancel_at_period_end: true })], end)).toEqual(['pro', 'free']);
     const ended = plan({ status: 'canceled', ended_at: new Date(begin + day) });
     expect(around([ended], end)).toEqual(['pro', 'free']);
   });
 
-  test('is over when the provider says that it has ended with its period, also ahead of our clock', () => {
+  test('the tier of plans is over when the provider says that it has ended with its period, also ahead of our clock', () => {
     const ended = plan({ status: 'canceled', ended_at: new Date(end) });
     expect(tierOf([ended], begin)).toBe('free');
   });
 
-  test('waits seven days for news of a renewal', () => {
+  test('the tier of plans waits seven days for a renewal', () => {
     const renewed = plan({ current_period_end: new Date(end + 31 * day) });
     expect(around([renewed], end + 7 * day)).toEqual(['pro', 'free']);
   });
 
-  test('is over at once when we ended the plan', () => {
+  test('the tier of plans is over at once when we ended the plan', () => {
     const revoked = plan({ revoked_at: new Date(begin) });
     expect([tierOf([revoked], begin), tierUntil(revoked)]).toEqual(['free', null]);
   });
 
-  test('of an overdue plan that then ended is over, since nothing more was paid', () => {
+  test('the tier of an overdue plan that then ended is over, since nothing more was paid', () => {
     const ended = plan({
       status: 'canceled',
       past_due_since: new Date(end),

@@ -43,17 +43,20 @@ describe('a plan ends when the payment of its period went back', () => {
     ['a refund by the bank', 'a lost dispute'],
     ['a refund by the bank', 'a dispute'],
     ['a lost dispute', 'a dispute'],
-  ])('half by %s and half by %s', async (first, second) => {
-    const plan = await bought(shop, 'side-gig-builder');
-    pieces[first](plan);
-    await shop.deliver();
-    expect(await standing(plan)).toEqual(kept);
-    pieces[second](plan);
-    await shop.deliver();
-    expect(await standing(plan)).toEqual(ended);
-  });
+  ])(
+    'a plan ends when the payment of its period went back half by %s and half by %s',
+    async (first, second) => {
+      const plan = await bought(shop, 'side-gig-builder');
+      pieces[first](plan);
+      await shop.deliver();
+      expect(await standing(plan)).toEqual(kept);
+      pieces[second](plan);
+      await shop.deliver();
+      expect(await standing(plan)).toEqual(ended);
+    },
+  );
 
-  test('in pieces that are told of at once and in the wrong order', async () => {
+  test('a plan ends when the payment of its period went back in pieces that are reported at once and in the wrong order', async () => {
     const plan = await bought(shop, 'side-gig-builder');
     pieces['a refund by the bank'](plan);
     pieces['a lost dispute'](plan);

@@ -124,7 +124,7 @@ async function mailsOf({ userId }: Person, kind: string): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** The paid invoice that nobody was told of yet. */
+/** The paid invoice whose event has not been sent. */
 function pendingInvoice(): string {
   const event = shop.stripe.pendingWebhookEvents().find(({ type }) => type === 'invoice.paid');
   if (!event || !('id' in event.data.object)) throw new Error('There is no paid invoice');
@@ -137,7 +137,7 @@ async function renew(person: { subscriptionId: string }): Promise<void> {
   await shop.deliver();
 }
 
-test('is bought, renewed by the clock and cancelled', async () => {
+test('a plan is bought, renewed by the clock and cancelled', async () => {
   const ann = await subscriber();
   expect(await planOf(ann)).toMatchObject({
     tier: 'pro',
@@ -208,7 +208,7 @@ test.each(orders)('the first period is one lot when %s, %s, %s is the order', as
   expect(await tierOf(person)).toBe('scale');
 });
 
-test('the same payment told twenty times at once is one lot', async () => {
+test('a payment that is reported twenty times at once is one lot', async () => {
   const person = await newPerson();
   const { session_id: session } = await shop.checkout(person, 'side-gig-builder');
   shop.stripe.pay(session, 'pay');
@@ -271,7 +271,7 @@ describe('an invoice grants nothing', () => {
     ['another currency', { currency: 'eur' }, 'mismatch'],
     ['something that we do not sell', { packageId: null }, 'mismatch'],
     ['a package that is no plan', { packageId: 'boost-50' }, 'mismatch'],
-  ] as const)('for %s', async (_what, difference, outcome) => {
+  ] as const)('an invoice grants nothing for %s', async (_what, difference, outcome) => {
     const person = await newPerson();
     const { session_id: session } = await shop.checkout(person, 'side-gig-builder');
     shop.stripe.pay(session, 'pay');
@@ -292,7 +292,7 @@ describe('an invoice grants nothing', () => {
   });
 });
 
-test('a payment that fails keeps the tier for seven days and is told once', async () => {
+test('a payment that fails keeps the tier for seven days and is emailed once', async () => {
   const person = await subscriber();
   shop.stripe.failNextRenewal(person.subscriptionId, 4);
   await renew(person);
@@ -320,7 +320,7 @@ test('a payment that fails keeps the tier for seven days and is told once', asyn
   expect(await mailsOf(person, 'plan-payment-failed')).toBe(1);
 });
 
-test('a retry that is paid gives the credits and keeps the tier', async () => {
+test('a paid retry gives the credits and keeps the tier', async () => {
   const person = await subscriber();
   shop.stripe.failNextRenewal(person.subscriptionId);
   await renew(person);
@@ -561,22 +561,22 @@ describe('a first payment that the bank refuses days later', () => {
   }
 
   test.each([['checkout.session.async_payment_failed'], ['customer.subscription.updated']])(
-    'closes the checkout when all that arrives is %s',
-    async (told) => {
+    'a first payment that the bank refuses days later closes the checkout when all that arrives is %s',
+    async (arriving) => {
       const person = await waiting();
-      await shop.deliver({ copies: 2, drop: ({ type }) => type !== told });
+      await shop.deliver({ copies: 2, drop: ({ type }) => type !== arriving });
       await expectClosed(person);
     },
   );
 
-  test('closes the checkout when nothing arrives, by the sweeper', async () => {
+  test('a first payment that the bank refuses days later closes the checkout when nothing arrives, by the sweeper', async () => {
     const person = await waiting();
     await shop.deliver({ drop: () => true });
     await sweepPayments(shop.payments);
     await expectClosed(person);
   });
 
-  test('ends the plan also where the provider would ask for the money again', async () => {
+  test('a first payment that the bank refuses days later ends the plan also where the provider would ask for the money again', async () => {
     const person = await waiting();
     const { store } = shop.stripe.world;
     const session = store.get('session', person.session_id);
@@ -611,7 +611,7 @@ describe('a payment that was taken back', () => {
   const kept = ['pro', 'active', null];
   const ended = ['free', 'canceled', 'taken_back'];
 
-  test('in full by a dispute ends the plan, and one that is won does not bring it back', async () => {
+  test('a payment that was taken back in full by a dispute ends the plan, and one that is won does not bring it back', async () => {
     const person = await renewed();
     const { id } = shop.stripe.openDispute(person.present, { inquiry: true });
     await shop.deliver();
@@ -630,7 +630,7 @@ describe('a payment that was taken back', () => {
     expect(await lotsOf(person)).toEqual([50, 50]);
   });
 
-  test('in full by the bank ends the plan', async () => {
+  test('a payment that was taken back in full by the bank ends the plan', async () => {
     const person = await renewed();
     shop.stripe.refundAtBank(person.present, 1_500);
     await shop.deliver();
@@ -640,7 +640,7 @@ describe('a payment that was taken back', () => {
     expect(await standing(person)).toEqual(ended);
   });
 
-  test('in part, or for an earlier period, leaves the plan', async () => {
+  test('a payment that was taken back in part, or for an earlier period, leaves the plan', async () => {
     const person = await renewed();
     shop.stripe.refundAtBank(person.earlier, 2_500);
     shop.stripe.openDispute(person.present, { amountMinor: 2_499 });
@@ -648,7 +648,7 @@ describe('a payment that was taken back', () => {
     expect(await standing(person)).toEqual(kept);
   });
 
-  test('ends the plan also when its end at the provider has to wait', async () => {
+  test('a payment that was taken back ends the plan also when its end at the provider has to wait', async () => {
     const person = await renewed();
     const { id } = shop.stripe.openDispute(person.present);
     shop.stripe.moveDispute(id, 'lost');
@@ -657,7 +657,7 @@ describe('a payment that was taken back', () => {
       provider: {
         ...shop.payments.provider,
         cancelSubscription: async () => {
-          throw new Problem('payment-provider', 'The payment provider is away.');
+          throw new Problem('payment-provider', 'The payment provider is unavailable.');
         },
       },
     };
@@ -676,8 +676,8 @@ describe('a payment that was taken back', () => {
   });
 });
 
-describe('of readings and deliveries', () => {
-  test('the one that was asked for later counts, whichever is stored last', async () => {
+describe('readings and webhook events', () => {
+  test('of two readings of a plan the one that began later counts, whichever is stored last', async () => {
     const person = await subscriber();
     const { provider } = shop.payments;
     const older = await beginReading(shop.core.pool);
@@ -690,10 +690,10 @@ describe('of readings and deliveries', () => {
     expect((await findPlan(shop.core.pool, person.subscriptionId))?.status).toBe('canceled');
   });
 
-  test('many at once leave the tier of the last state', async () => {
+  test('many webhook events at once leave the tier of the last state', async () => {
     const person = await subscriber();
     const handlers = createPlanHandlers(shop.payments);
-    const tell = async () =>
+    const report = async () =>
       handlers['customer.subscription.updated']?.({
         eventId: 'evt_1',
         type: 'customer.subscription.updated',
@@ -705,14 +705,14 @@ describe('of readings and deliveries', () => {
     const plan = await findPlan(shop.core.pool, person.subscriptionId);
     move((plan?.current_period_end?.getTime() ?? 0) - now);
     await Promise.all([
-      ...Array.from({ length: 6 }, tell),
+      ...Array.from({ length: 6 }, report),
       shop.deliver({ copies: 3, order: 'reversed' }),
-      ...Array.from({ length: 6 }, tell),
+      ...Array.from({ length: 6 }, report),
     ]);
     expect([await tierOf(person), await lotsOf(person)]).toEqual(['scale', [50, 400]]);
   });
 
-  test('what nobody told is found within a day', async () => {
+  test('a change of a plan without a webhook event is found within a day', async () => {
     const person = await subscriber();
     await shop.payments.provider.setCancelAtPeriodEnd(
       person.subscriptionId,
@@ -726,14 +726,12 @@ describe('of readings and deliveries', () => {
     expect((await planOf(person)).plan?.status).toBe('cancelling');
   });
 
-  test('a subscription that is nobody’s changes nothing', async () => {
+  test('a subscription that belongs to no user changes nothing', async () => {
     const handlers = createPlanHandlers(shop.payments);
-    const delivery = { eventId: 'evt_2', type: 'invoice.paid', createdAt: now, receivedAt: now };
+    const event = { eventId: 'evt_2', type: 'invoice.paid', createdAt: now, receivedAt: now };
     for (const type of Object.keys(handlers))
-      expect(await handlers[type]?.({ ...delivery, objectId: null })).toBe('ignored');
-    expect(await handlers['invoice.paid']?.({ ...delivery, objectId: 'in_unknown' })).toBe(
-      'ignored',
-    );
+      expect(await handlers[type]?.({ ...event, objectId: null })).toBe('ignored');
+    expect(await handlers['invoice.paid']?.({ ...event, objectId: 'in_unknown' })).toBe('ignored');
   });
 });
 
@@ -832,7 +830,7 @@ test('a plan that could not be ended at the provider is ended there by the sweep
     provider: {
       ...shop.payments.provider,
       cancelSubscription: async () => {
-        throw new Problem('payment-provider', 'The payment provider is away.');
+        throw new Problem('payment-provider', 'The payment provider is unavailable.');
       },
     },
   };
@@ -844,7 +842,7 @@ test('a plan that could not be ended at the provider is ended there by the sweep
   expect((await findPlan(shop.core.pool, person.subscriptionId))?.status).toBe('canceled');
 });
 
-test('a tier that has run out does so while the provider is away', async () => {
+test('a tier ends on time while the provider is unavailable', async () => {
   const person = await subscriber();
   move(40 * day);
   await shop.deliver({ drop: () => true });
@@ -853,7 +851,7 @@ test('a tier that has run out does so while the provider is away', async () => {
     provider: {
       ...shop.payments.provider,
       retrieveSubscription: async () => {
-        throw new Problem('payment-provider', 'The payment provider is away.');
+        throw new Problem('payment-provider', 'The payment provider is unavailable.');
       },
     },
   };
@@ -861,7 +859,7 @@ test('a tier that has run out does so while the provider is away', async () => {
   expect(await tierOf(person)).toBe('free');
 });
 
-test('whoever goes has no plan any more, also when a payment comes in the last moment', async () => {
+test('a closed account has no plan, also when a payment arrives in the last moment', async () => {
   const [first, second] = [await subscriber(), await subscriber()];
   await cancelPlansOf(shop.payments, first.userId);
   await cancelPlansOf(shop.payments, first.userId);

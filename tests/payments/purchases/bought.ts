@@ -99,7 +99,7 @@ export async function purchasesOf(shop: TestShop, { token }: Person): Promise<Pu
   return shop.data<Purchase[]>('/credits/purchases', { token });
 }
 
-/** All refunds of a payment that the provider has, whoever made them. */
+/** All refunds of a payment that the provider has, ours and the bank's. */
 export async function refundsAt(shop: TestShop, { intentId }: Bought) {
   return shop.payments.provider.listRefunds(intentId);
 }

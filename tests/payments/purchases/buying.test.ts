@@ -50,7 +50,7 @@ function addressesOf(sessionId: string): (string | null | undefined)[] {
 }
 
 describe('packages', () => {
-  test('are shown to everybody, and may be kept for a while', async () => {
+  test('packages are shown to everybody, and may be kept for a while', async () => {
     const response = await shop.call('/credits/packages');
     expect(response.headers.get('cache-control')).toBe('public, max-age=300');
     expect(await response.json()).toEqual({ data: packages });
@@ -67,7 +67,7 @@ describe('packages', () => {
 
 describe('a package', () => {
   test.each(packages.filter(({ kind }) => kind === 'one_time'))(
-    '$id is bought: its credits come once, with its price to the cent',
+    'a package $id is bought: its credits come once, with its price to the cent',
     async ({ id, credits, price_cents: price }) => {
       const person = await shop.signUp();
       const { purchaseId, sessionId } = await shop.buy(person, id);
@@ -99,7 +99,7 @@ describe('a package', () => {
     },
   );
 
-  test('is bought by POST /credits/purchase in the same way', async () => {
+  test('a package is bought by POST /credits/purchase in the same way', async () => {
     const { token } = await shop.signUp();
     const reply = await shop.data<CheckoutReply>('/credits/purchase', {
       token,
@@ -109,7 +109,7 @@ describe('a package', () => {
     expect(reply.purchase_id).toMatch(/^pur_/);
   });
 
-  test('of a plan begins a subscription, whose first invoice grants, told of or not', async () => {
+  test('the package of a plan begins a subscription, whose first invoice grants, with or without its webhook event', async () => {
     const person = await shop.signUp();
     const { session_id: sessionId, purchase_id: id } = await shop.checkout(
       person,
@@ -128,7 +128,7 @@ describe('a package', () => {
     expect(lots.map(({ paymentKey }) => paymentKey)).toEqual([expect.stringMatching(/^invoice:/)]);
   });
 
-  test('that does not exist is refused by name', async () => {
+  test('a package that does not exist is refused by name', async () => {
     const person = await shop.signUp();
     const unknown = [400, 'unknown-package', 'package_id'];
     for (const path of [checkoutPath, '/credits/purchase', '/credits/create-payment-intent'])
@@ -148,14 +148,14 @@ describe('a package', () => {
     ]);
   });
 
-  test('cannot be bought by an account that is about to be erased', async () => {
+  test('a package cannot be bought by an account that is about to be erased', async () => {
     const { token, userId } = await shop.signUp();
     await shop.database.pool.query('update users set erasing_at = now() where id = $1', [userId]);
     const response = await shop.call(checkoutPath, { token, body: { package_id: 'boost-20' } });
     expect(response.status).toBe(401);
   });
 
-  test('is bought as often an hour as the limit says; a repeat takes a turn where it asks the provider again', async () => {
+  test('a package is bought as often an hour as the limit says; a repeat takes a turn where it asks the provider again', async () => {
     const limited = await createTestShop({ env: { RATE_LIMITS: 'checkout=2/h' } });
     try {
       const { token } = await limited.signUp();
@@ -176,7 +176,7 @@ describe('a package', () => {
 });
 
 describe('the addresses to come back to', () => {
-  test('are our own pages unless told otherwise', async () => {
+  test('the addresses to come back to are our own pages unless others are given', async () => {
     const { session_id: id } = await shop.checkout(await shop.signUp(), 'boost-20');
     expect(addressesOf(id)).toEqual([
       'http://127.0.0.1:3000/credits/success?session_id={CHECKOUT_SESSION_ID}',
@@ -197,14 +197,14 @@ describe('the addresses to come back to', () => {
       'http://localhost:3000/?session_id={CHECKOUT_SESSION_ID}',
       'http://localhost:3000/?session_id={CHECKOUT_SESSION_ID}',
     ],
-  ])('may be %s', async (success, told) => {
+  ])('the addresses to come back to may be %s', async (success, address) => {
     const { token } = await shop.signUp();
     const cancel = 'https://partner.example/back';
     const { session_id: id } = await shop.data<CheckoutReply>(checkoutPath, {
       token,
       body: { package_id: 'boost-20', success_url: success, cancel_url: cancel },
     });
-    expect(addressesOf(id)).toEqual([told, cancel]);
+    expect(addressesOf(id)).toEqual([address, cancel]);
   });
 
   test.each([
@@ -220,7 +220,7 @@ describe('the addresses to come back to', () => {
     'data:text/html,x',
     'https://partner.example.foreign.example/',
     '',
-  ])('may not be %j', async (address) => {
+  ])('the addresses to come back to may not be %j', async (address) => {
     const person = await shop.signUp();
     for (const field of ['success_url', 'cancel_url'])
       expect(
@@ -230,7 +230,7 @@ describe('the addresses to come back to', () => {
 });
 
 describe('the same Idempotency-Key', () => {
-  test('is the same checkout, also when 10 calls come at once', async () => {
+  test('the same Idempotency-Key is the same checkout, also when 10 calls come at once', async () => {
     const { token } = await shop.signUp();
     const body = { package_id: 'boost-20' };
     const buy = async () => shop.call(checkoutPath, { token, key: 'one', body });
@@ -251,7 +251,7 @@ describe('the same Idempotency-Key', () => {
     ]);
   });
 
-  test('is the same payment of another client, whose secret is not kept', async () => {
+  test('the same Idempotency-Key is the same payment of another client, whose secret is not kept', async () => {
     const { token } = await shop.signUp();
     const body = { package_id: 'boost-20' };
     const begin = async () =>
@@ -264,7 +264,7 @@ describe('the same Idempotency-Key', () => {
     expect(rows).toEqual([]);
   });
 
-  test('goes on with the purchase whose session was lost on the way', async () => {
+  test('the same Idempotency-Key continues the purchase whose session was lost on the way', async () => {
     const person = await shop.signUp();
     const { provider } = shop.core;
     const body = { package_id: 'boost-20' };
@@ -295,7 +295,7 @@ function sessionsOf(purchaseId: string): string[] {
 }
 
 describe('a payment that another client makes', () => {
-  test('grants once it has succeeded', async () => {
+  test('a payment that another client makes grants once it has succeeded', async () => {
     const person = await shop.signUp();
     const reply = await shop.data<PaymentIntentReply>('/credits/create-payment-intent', {
       token: person.token,
@@ -311,7 +311,7 @@ describe('a payment that another client makes', () => {
     expect(await balanceOf(person)).toMatchObject({ available_credits: 125 });
   });
 
-  test('that is declined may be tried again with another card', async () => {
+  test('a payment that another client makes that is declined may be tried again with another card', async () => {
     const person = await shop.signUp();
     const { payment_intent_id: intentId, purchase_id: id } = await shop.data<PaymentIntentReply>(
       '/credits/create-payment-intent',
@@ -328,7 +328,7 @@ describe('a payment that another client makes', () => {
 });
 
 describe('a checkout', () => {
-  test('is shown to whoever began it, and to nobody else', async () => {
+  test('a checkout is shown to its buyer alone', async () => {
     const [ann, bob] = [await shop.signUp(), await shop.signUp()];
     const { session_id: id } = await shop.checkout(ann, 'boost-20');
     expect(await stateOf(ann, id)).toMatchObject({ status: 'open', balance: {} });
@@ -340,7 +340,7 @@ describe('a checkout', () => {
     expect((await shop.call(`/credits/checkout-sessions/${id}`)).status).toBe(401);
   });
 
-  test('tells of the credits as soon as it is asked, before any webhook', async () => {
+  test('a checkout shows the credits as soon as it is asked, before any webhook', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-50');
     shop.stripe.pay(id, 'pay');
@@ -352,7 +352,7 @@ describe('a checkout', () => {
     expect(await balanceOf(person)).toMatchObject({ available_credits: 50 });
   });
 
-  test('whose card is declined stays open and may be paid with another one', async () => {
+  test('a checkout whose card is declined stays open and may be paid with another one', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'decline');
@@ -363,7 +363,7 @@ describe('a checkout', () => {
     expect(await stateOf(person, id)).toMatchObject({ status: 'paid' });
   });
 
-  test('that waits for the bank is processing, and paid when the bank has paid', async () => {
+  test('a checkout that waits for the bank is processing, and paid when the bank has paid', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay-later');
@@ -380,7 +380,7 @@ describe('a checkout', () => {
     });
   });
 
-  test('that the bank refuses has failed, and grants nothing', async () => {
+  test('a checkout that the bank refuses has failed, and grants nothing', async () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay-later');
@@ -392,7 +392,7 @@ describe('a checkout', () => {
     expect(await balanceOf(person)).toMatchObject({ available_credits: 0 });
   });
 
-  test('that is left has expired, and nothing was bought', async () => {
+  test('a checkout that is left has expired, and nothing was bought', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'abandon');
@@ -404,7 +404,7 @@ describe('a checkout', () => {
     });
   });
 
-  test('is shown as far as is known while the provider is away', async () => {
+  test('a checkout is shown as far as is known while the provider is unavailable', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     Object.assign(shop.stripe.faults, { tooMany: 10 });
@@ -416,7 +416,7 @@ describe('a checkout', () => {
 describe('the list of purchases', () => {
   const list = async ({ token }: Person) => shop.data<Purchase[]>('/credits/purchases', { token });
 
-  test('asks about what is open before it says that nothing was paid, and says where to go on', async () => {
+  test('the list of purchases asks about what is open before it says that nothing was paid, and says where to continue', async () => {
     const person = await shop.signUp();
     const begun = await shop.checkout(person, 'boost-20');
     const paid = await shop.checkout(person, 'boost-50');
@@ -439,7 +439,7 @@ describe('the list of purchases', () => {
     await shop.deliver();
   });
 
-  test('is there while the provider is away, and shows no row for each try that failed', async () => {
+  test('the list of purchases is there while the provider is unavailable, and shows no row for each try that failed', async () => {
     const person = await shop.signUp();
     const begun = await shop.checkout(person, 'boost-20');
     Object.assign(shop.stripe.faults, { tooMany: 100 });
@@ -454,7 +454,7 @@ describe('the list of purchases', () => {
 describe('the list of purchases, of a payment that the bank refuses later', () => {
   const list = async ({ token }: Person) => shop.data<Purchase[]>('/credits/purchases', { token });
 
-  test('says that it failed for as long as it might have been pending', async () => {
+  test('the list of purchases says of a payment that the bank refuses later that it failed for as long as it might have been pending', async () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay-later');
@@ -475,7 +475,7 @@ describe('the list of purchases, of a payment that the bank refuses later', () =
     expect(await list(person)).toEqual([]);
   });
 
-  test('is what lines of the ledger name, of a purchase and of what went back of it', async () => {
+  test('the list of purchases is what lines of the ledger name, of a purchase and of what went back of it', async () => {
     const of = await bought(shop, 'boost-20');
     await askBack(shop, of);
     await shop.deliver();
@@ -492,7 +492,7 @@ describe('the list of purchases, of a payment that the bank refuses later', () =
 describe('a plan', () => {
   const plan = { package_id: 'side-gig-builder' };
 
-  test('is one at a time: whoever has one is told so', async () => {
+  test('a user has one plan at a time, and a second one is refused', async () => {
     const person = await shop.signUp();
     await shop.buy(person, 'side-gig-builder');
     expect(await balanceOf(person)).toMatchObject({ available_credits: 50 });
@@ -503,7 +503,7 @@ describe('a plan', () => {
     expect(await balanceOf(person)).toMatchObject({ available_credits: 70 });
   });
 
-  test('counts as soon as it is paid, before anything was read of it', async () => {
+  test('a plan counts as soon as it is paid, before anything was read of it', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'side-gig-builder');
     shop.stripe.pay(id, 'pay');
@@ -511,7 +511,7 @@ describe('a plan', () => {
     expect(await refusal(person, checkoutPath, plan)).toEqual([409, 'plan-exists']);
   });
 
-  test('whose checkout is open is begun anew: the older one can be paid no more', async () => {
+  test('a plan whose checkout is open begins again: the older one can be paid no more', async () => {
     const person = await shop.signUp();
     const older = await shop.checkout(person, 'side-gig-builder');
     const newer = await shop.checkout(person, 'empire-builder');
@@ -521,7 +521,7 @@ describe('a plan', () => {
     expect(await stateOf(person, newer.session_id)).toMatchObject({ status: 'paid' });
   });
 
-  test('whose checkout the provider does not know is begun anew at once', async () => {
+  test('a plan whose checkout the provider does not know begins again at once', async () => {
     const person = await shop.signUp();
     const lost = await shop.checkout(person, 'side-gig-builder');
     await shop.database.pool.query('update purchase set session_id = $2 where id = $1', [
@@ -535,7 +535,7 @@ describe('a plan', () => {
     expect(await stateOf(person, newer.session_id)).toMatchObject({ status: 'paid' });
   });
 
-  test('whose first answer was lost is the same checkout by its key, and else a new one', async () => {
+  test('a plan whose first answer was lost is the same checkout by its key, and else a new one', async () => {
     const person = await shop.signUp();
     const { provider } = shop.core;
     const create = provider.createCheckout.bind(provider);
@@ -553,7 +553,7 @@ describe('a plan', () => {
     expect(shop.stripe.world.store.get('session', again.data.session_id)?.status).toBe('expired');
   });
 
-  test('whose older checkout was paid a moment ago is not begun again', async () => {
+  test('a plan whose older checkout was paid a moment ago is not begun again', async () => {
     const person = await shop.signUp();
     const older = await shop.checkout(person, 'side-gig-builder');
     shop.stripe.pay(older.session_id, 'pay');
@@ -561,7 +561,7 @@ describe('a plan', () => {
     expect(await purchase(older.purchase_id)).toMatchObject({ status: 'paid' });
   });
 
-  test('begun in ten windows at once leaves one checkout that can be paid', async () => {
+  test('a plan begun in ten windows at once leaves one checkout that can be paid', async () => {
     const { token, userId } = await shop.signUp();
     const answers = await Promise.all(
       Array.from({ length: 10 }, async () => shop.call(checkoutPath, { token, body: plan })),
@@ -587,7 +587,7 @@ describe('a person', () => {
       .all('customer')
       .filter((one) => !('deleted' in one) && one.metadata['user_id'] === userId);
 
-  test('is introduced to the provider once, also by ten checkouts at once', async () => {
+  test('a customer is created at the provider once, also by ten checkouts at once', async () => {
     // Ten of them find no row and then write theirs: an index that takes its time makes it certain.
     await shop.database.ownerPool.query(`
       create function slow(text) returns text immutable language plpgsql
@@ -604,7 +604,7 @@ describe('a person', () => {
     expect(customersOf(person)).toHaveLength(1);
   });
 
-  test('is sold nothing as the customer that somebody else is', async () => {
+  test('a person is sold nothing under the customer of another one', async () => {
     const [other, person] = [await shop.signUp(), await shop.signUp()];
     await begin(other);
     const [customer] = customersOf(other);

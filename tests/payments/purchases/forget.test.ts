@@ -17,7 +17,7 @@ async function forget({ token }: Person, purchaseId: string): Promise<string> {
 }
 
 describe('forgetting a purchase', () => {
-  test('ends its checkout at the provider and takes it off the list, however often it is asked for', async () => {
+  test('forgetting a purchase ends its checkout at the provider and takes it off the list, however often it is asked for', async () => {
     const person = await shop.signUp();
     const { purchase_id: id, session_id: sessionId } = await shop.checkout(person, 'boost-20');
     expect(await forget(person, id)).toBe('expired');
@@ -26,7 +26,7 @@ describe('forgetting a purchase', () => {
     expect(await shop.data<Purchase[]>('/credits/purchases', { token: person.token })).toEqual([]);
   });
 
-  test('says that it was paid when it was, and grants what was paid for', async () => {
+  test('forgetting a purchase says that it was paid when it was, and grants what was paid for', async () => {
     const person = await shop.signUp();
     const { purchase_id: id, session_id: sessionId } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(sessionId, 'pay');
@@ -35,14 +35,14 @@ describe('forgetting a purchase', () => {
     expect(bought).toMatchObject({ id, status: 'paid', unused_credits: 20 });
   });
 
-  test('leaves one alone that a bank is still confirming', async () => {
+  test('forgetting a purchase leaves one alone that a bank is still confirming', async () => {
     const person = await shop.signUp();
     const { purchase_id: id, session_id: sessionId } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(sessionId, 'pay-later');
     expect(await forget(person, id)).toBe('processing');
   });
 
-  test("finds nothing at another's", async () => {
+  test("forgetting a purchase finds nothing at another's", async () => {
     const { purchase_id: id } = await shop.checkout(await shop.signUp(), 'boost-20');
     const { token } = await shop.signUp();
     const response = await shop.call(`/credits/purchases/${id}/forget`, { token, body: {} });

@@ -52,18 +52,21 @@ describe('a customer whom the provider does not know', () => {
   test.each([
     ['was deleted there', deleted],
     ['is of another account', ofAnotherAccount],
-  ])('because it %s is introduced anew, and can buy', async (_, lose) => {
-    await shop.checkout(ann, 'boost-20');
-    const before = await customerOf(ann);
-    await lose();
-    const { session_id: sessionId } = await shop.checkout(ann, 'boost-50');
-    expect(await customerOf(ann)).not.toBe(before);
-    shop.stripe.pay(sessionId, 'pay');
-    await shop.deliver();
-    expect((await accountOf(shop, ann)).balance.available).toBe(50);
-  });
+  ])(
+    'a customer whom the provider does not know because it %s is created again, and can buy',
+    async (_, lose) => {
+      await shop.checkout(ann, 'boost-20');
+      const before = await customerOf(ann);
+      await lose();
+      const { session_id: sessionId } = await shop.checkout(ann, 'boost-50');
+      expect(await customerOf(ann)).not.toBe(before);
+      shop.stripe.pay(sessionId, 'pay');
+      await shop.deliver();
+      expect((await accountOf(shop, ann)).balance.available).toBe(50);
+    },
+  );
 
-  test('may be so again and again within a day', async () => {
+  test('a customer whom the provider does not know may be so again and again within a day', async () => {
     const known = new Set<string | undefined>();
     for (let count = 0; count < 3; count += 1) {
       await shop.checkout(ann, 'boost-20');
@@ -73,7 +76,7 @@ describe('a customer whom the provider does not know', () => {
     expect(known.size).toBe(3);
   });
 
-  test('is introduced once by many calls at once', async () => {
+  test('a customer whom the provider does not know is created once by many calls at once', async () => {
     await shop.checkout(ann, 'boost-20');
     await deleted();
     const made = vi.spyOn(shop.core.provider, 'createCustomer');
@@ -86,7 +89,7 @@ describe('a customer whom the provider does not know', () => {
     made.mockRestore();
   });
 
-  test('pays by another client, and sees the provider’s pages', async () => {
+  test('a customer whom the provider does not know pays by another client, and sees the provider’s pages', async () => {
     const { token } = ann;
     await shop.checkout(ann, 'boost-20');
     await deleted();
@@ -96,7 +99,7 @@ describe('a customer whom the provider does not know', () => {
     expect((await shop.call('/credits/portal-session', { token, body: {} })).status).toBe(201);
   });
 
-  test('is still nobody who could be introduced once the account is gone', async () => {
+  test('a customer whom the provider does not know is not created for an account that is gone', async () => {
     await shop.checkout(ann, 'boost-20');
     await deleted();
     await shop.database.pool.query('update users set erasing_at = now() where id = $1', [
@@ -117,7 +120,7 @@ describe('a checkout that the provider does not know', () => {
     );
     return reply;
   }
-  /** What is over was begun that much earlier; whoever is signed in stays so. */
+  /** What is over was begun that much earlier; sessions stay signed in. */
   async function ended({ purchase_id: id }: CheckoutReply): Promise<void> {
     await shop.database.pool.query(
       `update purchase set created_at = created_at - interval '90 minutes' where id = $1`,
@@ -129,7 +132,7 @@ describe('a checkout that the provider does not know', () => {
   }
 
   test.each(['boost-20', 'side-gig-builder'])(
-    'ends by the sweeper once it could not be paid any more: %s',
+    'a checkout that the provider does not know ends by the sweeper once it could not be paid any more: %s',
     async (packageId) => {
       const reply = await lost(packageId);
       now += 80 * minute;
@@ -141,13 +144,13 @@ describe('a checkout that the provider does not know', () => {
     },
   );
 
-  test('is no plan for whoever begins another one', async () => {
+  test('a checkout that the provider does not know does not block another plan', async () => {
     const reply = await lost('side-gig-builder');
     expect((await begin(ann, 'side-gig-builder')).status).toBe(201);
     expect(await statusOf(reply)).toBe('expired');
   });
 
-  test('is forgotten by its person after that', async () => {
+  test('a checkout that the provider does not know is forgotten by its person after that', async () => {
     const reply = await lost('side-gig-builder');
     const path = `/credits/purchases/${reply.purchase_id}/forget`;
     const forget = async () => shop.data(path, { method: 'POST', token: ann.token });

@@ -41,7 +41,7 @@ describe('calls that ask the payment provider', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('beyond the limit the state of a checkout is what is known already, and is not refused', async () => {
+  test('the state of a checkout beyond the limit is what is known already, and is not refused', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     const state = async () =>
@@ -59,7 +59,7 @@ describe('calls that ask the payment provider', () => {
 });
 
 describe('a person’s unfinished checkouts', () => {
-  test('are ten at most: the next one ends the oldest at the provider, also when they begin at once', async () => {
+  test('a person’s unfinished checkouts are ten at most: the next one ends the oldest at the provider, also when they begin at once', async () => {
     const person = await shop.signUp();
     const first = await shop.checkout(person, 'boost-20');
     const second = await shop.checkout(person, 'boost-50');
@@ -82,7 +82,7 @@ describe('a person’s unfinished checkouts', () => {
     expect(rows).toEqual([{ count: 10 }]);
   });
 
-  test('one that is being paid when its turn comes is granted, not ended', async () => {
+  test('an unfinished checkout that is being paid when its turn comes is granted, not ended', async () => {
     const person = await shop.signUp();
     const first = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(first.session_id, 'pay');

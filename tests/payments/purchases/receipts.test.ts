@@ -39,7 +39,7 @@ async function customer(proved = true): Promise<Person> {
 const deliver = async () => deliverMails(shop.core, mailbox);
 
 describe('a receipt', () => {
-  test('comes once for a purchase, however often it is heard of, and says what happened', async () => {
+  test('a receipt is sent once for a purchase, after any number of events, and says what happened', async () => {
     const person = await customer();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
     shop.stripe.pay(id, 'pay');
@@ -59,7 +59,7 @@ describe('a receipt', () => {
     expect(mail && linkIn(mail)).toBe(`${shop.core.publicUrl}/credits`);
   });
 
-  test('comes for the payment of a plan, too', async () => {
+  test('a receipt comes for the payment of a plan, too', async () => {
     const person = await customer();
     await shop.buy(person, 'side-gig-builder');
     await deliver();
@@ -69,7 +69,7 @@ describe('a receipt', () => {
     expect(mail?.text).toContain('every month of your plan');
   });
 
-  test('goes to nobody whose mailbox is not proved', async () => {
+  test('a receipt is not sent to an address that is not confirmed', async () => {
     const person = await customer(false);
     await shop.buy(person, 'boost-20');
     await deliver();
@@ -88,7 +88,7 @@ describe('the state of a checkout', () => {
     ['confirmed', 'a plan', 'side-gig-builder'],
     ['unconfirmed', 'a package', 'boost-20'],
   ] as const)(
-    'announces a receipt by email exactly when one is sent: %s address, %s',
+    'the state of a checkout announces a receipt by email exactly when one is sent: %s address, %s',
     async (address, _, packageId) => {
       const person = await customer(address === 'confirmed');
       const { session_id: sessionId } = await shop.checkout(person, packageId);
@@ -104,7 +104,7 @@ describe('the state of a checkout', () => {
     },
   );
 
-  test('stops announcing a receipt that the mail server refused for good', async () => {
+  test('the state of a checkout stops announcing a receipt that the mail server refused for good', async () => {
     const person = await customer();
     const { sessionId } = await shop.buy(person, 'boost-20');
     mailbox.trouble.refuse = [person.email];
@@ -116,7 +116,7 @@ describe('the state of a checkout', () => {
     expect(await announced(person, sessionId)).toBe(false);
   });
 
-  test('announces no receipt while there is no mail server', async () => {
+  test('the state of a checkout announces no receipt while there is no mail server', async () => {
     const person = await customer();
     const silent = { ...shop.payments, sendsMail: false };
     const { purchaseId } = await shop.buy(person, 'boost-20');
@@ -127,7 +127,7 @@ describe('the state of a checkout', () => {
 });
 
 describe('a payment that the bank refuses', () => {
-  test('is told once', async () => {
+  test('a payment that the bank refuses is emailed once', async () => {
     const person = await customer();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay-later');
@@ -143,7 +143,7 @@ describe('a payment that the bank refuses', () => {
     expect(mail?.text).toContain('Nothing was charged');
   });
 
-  test('at the page itself needs no mail', async () => {
+  test('a payment that the bank refuses at the page itself needs no mail', async () => {
     const person = await customer();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'decline');
@@ -153,7 +153,7 @@ describe('a payment that the bank refuses', () => {
   });
 });
 
-describe('its letter', () => {
+describe('the email of a receipt', () => {
   const receipt: Receipt = {
     purchaseId: 'pur_1',
     packageName: 'Boost 20',
@@ -173,17 +173,17 @@ describe('its letter', () => {
     movesMoney: true,
   };
 
-  test('names the amount with its tax, and the balance', () => {
-    const letter = receiptEmail(receipt);
-    expect(letter.paragraphs).toEqual([
+  test('the email of a receipt names the amount with its tax, and the balance', () => {
+    const email = receiptEmail(receipt);
+    expect(email.paragraphs).toEqual([
       'Thank you. 20 credits of Boost 20 were added to your Sevenfold account.',
       'Paid on 2026-11-20 (UTC): $11.90. Of it, $1.90 is tax.',
       'You now have 1,020 credits available.',
     ]);
-    expect(letter.closing).toHaveLength(1);
+    expect(email.closing).toHaveLength(1);
   });
 
-  test('tells of debt, and says when no money moved', () => {
+  test('the email of a receipt names the debt, and says when no money moved', () => {
     const renewal = { at: new Date('2026-12-20T10:00:00Z'), amountMinor: 2_500 };
     expect(receiptEmail({ ...receipt, renewal }).paragraphs.join(' ')).toMatch(
       /renews on 2026-12-20 \(UTC\) for \$25\.00.+cancel at any time.+\/credits\/plan/,
@@ -206,7 +206,7 @@ describe('its letter', () => {
     [1_234_567, 'usd', '$12,345.67'],
     [2_500, 'eur', '€25.00'],
     [2_500, 'jpy', '¥2,500'],
-  ])('writes %i minor units of %s as %s', (minor, currency, text) => {
+  ])('the email of a receipt writes %i minor units of %s as %s', (minor, currency, text) => {
     expect(moneyText(minor, currency)).toBe(text);
   });
 });

@@ -186,7 +186,7 @@ class World {
       this.refund(refundId, amount, 'pending');
       return;
     }
-    // Only what a bank has given back and nobody has told us of can be in the way.
+    // Only a refund by the bank that is unknown here can be in the way.
     expect(this.isHeard).toBe(false);
     this.send({ type: 'EndRefund', refundId, outcome: 'failed', providerRefundId: null, at });
     this.hear();

@@ -94,7 +94,7 @@ test('a dispute that is won after its person was erased is paid back at once', a
   expect(await listed(one)).toEqual([]);
 });
 
-test('what was too old to be paid back stays where it is, and is looked at once', async () => {
+test('what was too old to be paid back stays where it is, and is checked once', async () => {
   const one = await bought(shop, 'boost-20');
   now += 31 * dayMs;
   await leave(one);
@@ -124,7 +124,7 @@ test('what a run held while a first refund was on its way goes back after that',
 });
 
 describe('a refund of somebody who was erased that fails at the bank', () => {
-  test('is asked for again after some days, and listed until then', async () => {
+  test('a failed refund of an erased account is asked for again after some days, and listed until then', async () => {
     const one = await bought(shop, 'boost-20');
     await failsLater(one);
     await laterBy(hourMs);
@@ -143,7 +143,7 @@ describe('a refund of somebody who was erased that fails at the bank', () => {
     expect(await listed(one)).toEqual([]);
   });
 
-  test('is not asked for for ever, but stays listed', async () => {
+  test('a failed refund of an erased account is not asked for for ever, but stays listed', async () => {
     const one = await bought(shop, 'boost-20');
     await failsLater(one);
     shop.stripe.faults.refunds = 'failed';
@@ -158,7 +158,7 @@ describe('a refund of somebody who was erased that fails at the bank', () => {
     expect(await statuses(one)).toHaveLength(refundLimits.failedTries);
   });
 
-  test('is not sent as well once the rest was used up by a dispute', async () => {
+  test('a failed refund of an erased account is not sent as well once the rest was used up by a dispute', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     await failsLater(one);
@@ -171,7 +171,7 @@ describe('a refund of somebody who was erased that fails at the bank', () => {
   });
 });
 
-test('a provider that refuses for now keeps nobody from being erased', async () => {
+test('a provider that refuses for now does not keep an account from being erased', async () => {
   const one = await bought(shop, 'boost-20');
   now += 1_000;
   const two = await bought(shop, 'boost-50', one.person);

@@ -69,7 +69,7 @@ async function statusOf(of: Bought, refundId: string): Promise<string | undefine
 }
 
 describe('the list of purchases', () => {
-  test('tells what was paid, what is unused and what of it can be asked back', async () => {
+  test('the list of purchases shows what was paid, what is unused and what of it can be asked back', async () => {
     const one = await bought(shop, 'boost-50');
     await use(shop, one.person, 14);
     const { person } = one;
@@ -113,7 +113,7 @@ describe('the list of purchases', () => {
     ]);
   });
 
-  test('pages by the last one that is known, and leaves out what came to nothing', async () => {
+  test('the list of purchases pages by the last one that is known, and leaves out what expired', async () => {
     const person = await shop.signUp();
     const first = await shop.checkout(person, 'boost-20');
     now += 1_000;
@@ -131,7 +131,7 @@ describe('the list of purchases', () => {
     expect(await ids(`?before=${newId('pur')}`)).toEqual([]);
   });
 
-  test('shows nothing of another person', async () => {
+  test('the list of purchases shows nothing of another person', async () => {
     const one = await bought(shop, 'boost-20');
     const stranger = await shop.signUp();
     expect(await purchasesOf(shop, stranger)).toEqual([]);
@@ -141,7 +141,7 @@ describe('the list of purchases', () => {
 });
 
 describe('asking back', () => {
-  test('pays back what is unused to the cent, and only that', async () => {
+  test('asking back pays back what is unused to the cent, and only that', async () => {
     const one = await bought(shop, 'boost-125');
     await use(shop, one.person, 14);
     const { status, refund } = await askBack(shop, one);
@@ -171,7 +171,7 @@ describe('asking back', () => {
     });
   });
 
-  test('for more or fewer credits than were shown is refused, and nothing happens', async () => {
+  test('asking back for more or fewer credits than were shown is refused, and nothing happens', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 14);
     const { status, problem } = await askBack(shop, one, { credits: 20 });
@@ -180,7 +180,7 @@ describe('asking back', () => {
     expect((await askBack(shop, one, { credits: 6 })).status).toBe(201);
   });
 
-  test('while a run begins is compared with what is left when it is decided', async () => {
+  test('asking back while a run begins is compared with what is left when it is decided', async () => {
     const one = await bought(shop, 'boost-20');
     const { userId } = one.person;
     const { ledger } = shop.payments;
@@ -212,7 +212,7 @@ describe('asking back', () => {
     expect(await partsOf(shop, one)).toEqual({ available: 6, held: 14 });
   });
 
-  test('is possible for what a bank has left of a payment', async () => {
+  test('asking back is possible for what a bank has left of a payment', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     shop.stripe.refundAtBank(one.intentId, 301);
@@ -229,7 +229,7 @@ describe('asking back', () => {
     expect(await partsOf(shop, one)).toEqual({ consumed: 5, cashRefunded: 8, revoked: 7 });
   });
 
-  test('twice at once is one refund, also without a key', async () => {
+  test('asking back twice at once is one refund, also without a key', async () => {
     const one = await bought(shop, 'boost-20');
     const answers = await Promise.all([askBack(shop, one), askBack(shop, one)]);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
@@ -241,7 +241,7 @@ describe('asking back', () => {
     expect(await refundsAt(shop, one)).toHaveLength(1);
   });
 
-  test('again with the same key is the same refund', async () => {
+  test('asking back again with the same key is the same refund', async () => {
     const one = await bought(shop, 'boost-20');
     const first = await askBack(shop, one, { key: 'click' });
     const again = await askBack(shop, one, { key: 'click' });
@@ -250,7 +250,7 @@ describe('asking back', () => {
     expect(await refundsAt(shop, one)).toHaveLength(1);
   });
 
-  test('of what another person bought, or nobody, is a 404', async () => {
+  test('asking back another person’s purchase, or an unknown one, is a 404', async () => {
     const one = await bought(shop, 'boost-20');
     const person = await shop.signUp();
     const foreign = await askBack(shop, { person, purchaseId: one.purchaseId });
@@ -264,7 +264,7 @@ describe('asking back', () => {
     expect(comparable(foreign)).toEqual(comparable(unknown));
   });
 
-  test('of what is not paid yet says so', async () => {
+  test('asking back of what is not paid yet says so', async () => {
     const person = await shop.signUp();
     const { purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
     expect((await askBack(shop, { person, purchaseId })).problem).toMatchObject({
@@ -273,7 +273,7 @@ describe('asking back', () => {
     });
   });
 
-  test('is possible for 30 days of 24 hours, to the millisecond', async () => {
+  test('asking back is possible for 30 days of 24 hours, to the millisecond', async () => {
     const early = await bought(shop, 'boost-20');
     const late = await bought(shop, 'boost-20');
     const before = now;
@@ -288,7 +288,7 @@ describe('asking back', () => {
     await shop.runJobs();
   });
 
-  test('beside a run that reserves: each credit goes one way', async () => {
+  test('asking back beside a run that reserves: each credit goes one way', async () => {
     const one = await bought(shop, 'boost-20');
     const [refund, run] = await Promise.allSettled([
       askBack(shop, one),
@@ -304,7 +304,7 @@ describe('asking back', () => {
 });
 
 describe('a plan', () => {
-  test('ends with its tier when its present credits are asked back, before the money goes', async () => {
+  test('a plan ends with its tier when its present credits are asked back, before the money goes', async () => {
     const one = await bought(shop, 'empire-builder');
     const tier = async () =>
       (await shop.data<{ tier: string }>('/credits/plan', { token: one.person.token })).tier;
@@ -327,7 +327,7 @@ describe('a plan', () => {
     expect(await refundsAt(shop, one)).toMatchObject([{ amountMinor: 14_962 }]);
   });
 
-  test('is not ended unseen, nor promised to end, when that has changed since it was shown', async () => {
+  test('a plan is not ended unseen, nor promised to end, when that has changed since it was shown', async () => {
     const one = await bought(shop, 'side-gig-builder');
     const { token, userId } = one.person;
     const path = `/credits/purchases/${one.purchaseId}/refund`;
@@ -340,7 +340,7 @@ describe('a plan', () => {
       { code: 'refund-changed', ends_plan: true },
     ]);
     expect(await partsOf(shop, one)).toEqual({ available: 50 });
-    // The plan renews by the provider's clock, and nobody has told us of it.
+    // The plan renews by the provider's clock, without a webhook event.
     now += 31 * dayMs;
     shop.stripe.advance(0);
     await shop.deliver({ drop: () => true });
@@ -357,7 +357,7 @@ describe('a plan', () => {
       extras: { members: { ends_plan: false } },
     });
     await askForRefund(shop.payments, { ...late, endsPlan: false });
-    // The same again is the same refund, whatever somebody was told.
+    // The same again is the same refund, whatever was shown.
     await askForRefund(shop.payments, { ...late, endsPlan: true });
     const { rows } = await shop.database.pool.query<{ lives: boolean }>(
       'select revoked_at is null and ended_at is null as lives from plan where user_id = $1',
@@ -366,7 +366,7 @@ describe('a plan', () => {
     expect(rows).toEqual([{ lives: true }]);
   });
 
-  test('ends by the job when the provider was away as it was asked', async () => {
+  test('a plan ends by the job when the provider was unavailable for the request', async () => {
     const one = await bought(shop, 'side-gig-builder');
     const away = withProvider({ cancelSubscription: isUnavailable });
     const { userId } = one.person;
@@ -415,9 +415,9 @@ function killedAfterRefund(): PaymentDependencies {
   });
 }
 
-describe('what becomes of the money', () => {
+describe('a refund', () => {
   test.each(['succeeded', 'pending'] as const)(
-    'is found by whoever looks after it when we were killed at the answer: %s',
+    'a refund is found after the process was killed at the answer: %s',
     async (status) => {
       const one = await bought(shop, 'boost-20');
       const refundId = await ask(one);
@@ -430,7 +430,7 @@ describe('what becomes of the money', () => {
       await sweepPayments(shop.payments);
       expect(await statusOf(one, refundId)).toBe(status === 'pending' ? 'pending' : 'confirmed');
       const [made] = await refundsAt(shop, one);
-      // The bank decides, and nobody tells us.
+      // The bank decides, without a webhook event.
       shop.stripe.settleRefund(made!.providerRefundId, 'succeeded');
       now += dayMs;
       await sweepPayments(shop.payments);
@@ -441,7 +441,7 @@ describe('what becomes of the money', () => {
     },
   );
 
-  test('is also found when the answer never comes, or is a fault after the fact', async () => {
+  test('a refund is found when the answer never arrives, or is a fault after the fact', async () => {
     for (const fault of [{ loseReply: 3 }, { failAfterCommit: 1 }]) {
       const one = await bought(shop, 'boost-20');
       const refundId = await ask(one);
@@ -455,7 +455,7 @@ describe('what becomes of the money', () => {
     await shop.deliver();
   });
 
-  test('stays open while the provider is away, and is asked for once it is back', async () => {
+  test('a refund stays open while the provider is unavailable, and is asked for once it is back', async () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     await shop.runJobs(withProvider({ createRefund: isUnavailable, listRefunds: isUnavailable }));
@@ -467,7 +467,7 @@ describe('what becomes of the money', () => {
     await shop.deliver();
   });
 
-  test('is asked about by one of several processes', async () => {
+  test('a refund is checked by one of several processes', async () => {
     const one = await bought(shop, 'boost-20');
     await ask(one);
     let asked = 0;
@@ -486,7 +486,7 @@ describe('what becomes of the money', () => {
     await shop.runJobs();
   });
 
-  test('gives the credits back for good when the bank turns it down, with 30 more days', async () => {
+  test('a refund gives the credits back for good when the bank turns it down, with 30 more days', async () => {
     const one = await bought(shop, 'boost-20');
     shop.stripe.faults.refunds = 'pending';
     const { refund } = await askBack(shop, one);
@@ -506,46 +506,46 @@ describe('what becomes of the money', () => {
     await shop.deliver();
   });
 
-  test('may fail after it had succeeded, told or not', async () => {
-    const [told, untold] = [await bought(shop, 'boost-20'), await bought(shop, 'boost-20')];
-    const ids = [await ask(told), await ask(untold)] as const;
+  test('a refund may fail after it succeeded, with or without a webhook event', async () => {
+    const [reported, unreported] = [await bought(shop, 'boost-20'), await bought(shop, 'boost-20')];
+    const ids = [await ask(reported), await ask(unreported)] as const;
     await shop.deliver();
     await shop.deliver();
-    for (const one of [told, untold]) {
+    for (const one of [reported, unreported]) {
       expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
       const [made] = await refundsAt(shop, one);
       shop.stripe.settleRefund(made!.providerRefundId, 'failed');
     }
-    const [unreportedRefund] = await refundsAt(shop, untold);
+    const [unreportedRefund] = await refundsAt(shop, unreported);
     const isUnreported = (event: { data: { object: object } }) =>
       'id' in event.data.object && event.data.object.id === unreportedRefund?.providerRefundId;
     await shop.deliver({ drop: isUnreported });
-    expect(await statusOf(told, ids[0])).toBe('failed');
-    expect(await partsOf(shop, told)).toEqual({ available: 20 });
-    expect(await statusOf(untold, ids[1])).toBe('confirmed');
+    expect(await statusOf(reported, ids[0])).toBe('failed');
+    expect(await partsOf(shop, reported)).toEqual({ available: 20 });
+    expect(await statusOf(unreported, ids[1])).toBe('confirmed');
     now += dayMs;
     await sweepPayments(shop.payments);
-    expect(await partsOf(shop, untold)).toEqual({ available: 20 });
+    expect(await partsOf(shop, unreported)).toEqual({ available: 20 });
   });
 
-  test('may have been paid after it had failed, and then its credits are gone for good', async () => {
+  test('a refund may have been paid after it had failed, and then its credits are gone for good', async () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     const named = { userId: one.person.userId, refundId };
     const { ledger, provider } = shop.payments;
     await settleRefund(shop.payments, named);
     const at = new Date(now).toISOString();
-    const told = { ...named, providerRefundId: null, at, actor: 'test' };
-    await ledger.endRefund({ ...told, outcome: 'failed' });
+    const ended = { ...named, providerRefundId: null, at, actor: 'test' };
+    await ledger.endRefund({ ...ended, outcome: 'failed' });
     expect(await partsOf(shop, one)).toEqual({ available: 20 });
-    // Its own news, which also looks at what a bank may have refunded.
+    // Its webhook event also settles what a bank may have refunded.
     const [made] = await provider.listRefunds(one.intentId);
     await refundMoved(shop.payments, made!.providerRefundId);
     await shop.deliver();
     expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
   });
 
-  test('is nothing when the bank has paid back everything before us', async () => {
+  test('a refund fails a day after the bank has paid back everything before us', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     const refundId = await ask(one);
@@ -563,7 +563,7 @@ describe('what becomes of the money', () => {
     });
   });
 
-  test('is nothing when the payment was disputed before it was sent', async () => {
+  test('a refund fails a day after its payment was disputed before it was sent', async () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     const dispute = shop.stripe.openDispute(one.intentId);
@@ -577,7 +577,7 @@ describe('what becomes of the money', () => {
     expect(await partsOf(shop, one)).toEqual({ available: 20 });
   });
 
-  test('is waited for after a refusal that may pass', async () => {
+  test('a refund is sent again after a refusal that may pass', async () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     const poor = withProvider({
@@ -593,8 +593,8 @@ describe('what becomes of the money', () => {
   });
 });
 
-describe('the mails', () => {
-  test('tell of each thing once, to the cent', async () => {
+describe('the emails of a refund', () => {
+  test('the emails of a refund name each outcome once, to the cent', async () => {
     const one = await bought(shop, 'boost-20');
     const { userId, email } = one.person;
     await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
@@ -622,7 +622,7 @@ describe('the mails', () => {
     expect(failed?.text).toContain(`ask for the refund again until ${until} (UTC)`);
   });
 
-  test('say of a payment that the bank has paid back in part what is left, and until when', async () => {
+  test('the emails of a refund say of a payment that the bank has paid back in part what is left, and until when', async () => {
     const one = await bought(shop, 'boost-20');
     await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
       one.person.userId,
@@ -641,7 +641,7 @@ describe('the mails', () => {
     expect(failed?.text).toContain(`ask for the refund again until ${until} (UTC)`);
   });
 
-  test('promise nothing of a payment that is disputed', async () => {
+  test('the emails of a refund promise nothing of a payment that is disputed', async () => {
     const one = await bought(shop, 'boost-20');
     await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
       one.person.userId,

@@ -39,7 +39,7 @@ async function refundedBack(): Promise<string> {
   return refund.id;
 }
 
-test('a dispute of what had been refunded is told with the money that is lost', async () => {
+test('a dispute of what had been refunded is reported with the money that is lost', async () => {
   await refundedBack();
   const { id } = shop.stripe.openDispute(one.intentId, { amountMinor: 600 });
   await shop.deliver();
@@ -50,7 +50,7 @@ test('a dispute of what had been refunded is told with the money that is lost', 
       object: id,
       expected: `12 credits of ${lotId} taken back`,
       found: '0, and nothing is left to take; $6.00 (600 usd) more went back than was paid',
-      repairs: expect.stringContaining('nobody'),
+      repairs: expect.stringContaining('operator'),
     },
   ]);
   shop.stripe.moveDispute(id, 'won');
@@ -58,7 +58,7 @@ test('a dispute of what had been refunded is told with the money that is lost', 
   expect(await unfilled()).toEqual([]);
 });
 
-test('a refund that failed, was asked for again, and was paid after all is told', async () => {
+test('a refund that failed, was asked for again, and was paid after all is reported', async () => {
   const refundId = await refundedBack();
   const { userId } = one.person;
   const { ledger, provider } = shop.payments;

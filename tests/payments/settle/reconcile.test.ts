@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 afterAll(async () => shop.close());
 
-/** Past the age at which a difference counts as one, unless told otherwise. */
+/** Past the age at which a difference counts as one, unless another time is given. */
 function later(ms: number = hour): number {
   now += ms;
   return now;
@@ -90,7 +90,7 @@ async function invoiceOf(intentId: string): Promise<string> {
   return rows[0]?.id ?? '';
 }
 
-/** One at a time: what was bought last is told by its time. */
+/** One at a time: what was bought last is known by its time. */
 async function buy(packageId: string): Promise<Bought> {
   later(minute);
   return bought(shop, packageId, ann);
@@ -105,7 +105,7 @@ async function refunded(): Promise<Bought & { refundId: string; providerRefundId
 }
 
 describe('clean books', () => {
-  test('differ in nothing, and the money of all that happened sums up to the cent', async () => {
+  test('clean books differ in nothing, and the money of all that happened sums up to the cent', async () => {
     expect(await readCashBalances(shop.database.pool)).toEqual([]);
     await buy('boost-50');
     const back = await buy('boost-20');
@@ -149,7 +149,7 @@ describe('clean books', () => {
 });
 
 describe('a payment', () => {
-  test('whose delivery was lost is a difference that the sweeper repairs, and settling at first', async () => {
+  test('a payment whose webhook event was lost is a difference that the sweeper repairs, and settling at first', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     const young = await reconcile(shop.payments, begun - minute);
@@ -165,7 +165,7 @@ describe('a payment', () => {
         object: expect.stringMatching(/^pi_/),
         userId: ann.userId,
         expected: 'a lot for $10.00 (1000 usd)',
-        cause: expect.stringContaining('the delivery was lost'),
+        cause: expect.stringContaining('the webhook event was lost'),
         repairs: expect.stringContaining('a worker asks about open purchases'),
       },
     ]);
@@ -173,7 +173,7 @@ describe('a payment', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('of a plan that nobody told us of is found by its invoice, and the plan is behind', async () => {
+  test('a payment of a plan without a webhook event is found by its invoice, and the plan is behind', async () => {
     await bought(shop, 'empire-builder', await shop.signUp());
     later(32 * day);
     shop.stripe.advance(0);
@@ -183,7 +183,7 @@ describe('a payment', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('that is none of ours is named as such', async () => {
+  test('a payment that is not ours is named as such', async () => {
     const intent = await sdk().paymentIntents.create({ amount: 700, currency: 'usd' });
     shop.stripe.pay(intent.id, 'pay');
     later();
@@ -194,12 +194,12 @@ describe('a payment', () => {
         object: intent.id,
         userId: null,
         cause: expect.stringContaining('no purchase of ours'),
-        repairs: expect.stringContaining('nobody'),
+        repairs: expect.stringContaining('operator'),
       },
     ]);
   });
 
-  test('that moved another amount of money than it charged is found', async () => {
+  test('a payment that moved another amount of money than it charged is found', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     const [row] = shop.stripe.world.store.all('transaction').toReversed();
@@ -227,7 +227,7 @@ describe('a lot', () => {
       actor: 'test',
     });
 
-  test('that nobody paid for is found from its own side', async () => {
+  test('a lot that was not paid for is found from its own side', async () => {
     await grant('pi:pi_none', newId('pur', now), 1_000);
     await grant('invoice:in_none', newId('pur', now), 1_000);
     const open = await sdk().paymentIntents.create({ amount: 1_000, currency: 'usd' });
@@ -244,7 +244,7 @@ describe('a lot', () => {
     expect(differences).toHaveLength(6);
   });
 
-  test('of another amount than was paid, and a second one of a purchase, are found', async () => {
+  test('a lot of another amount than was paid, and a second one of a purchase, are found', async () => {
     const { session_id: session, purchase_id: purchaseId } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     const view = await shop.payments.provider.retrieveCheckout(session);
@@ -258,7 +258,7 @@ describe('a lot', () => {
 });
 
 describe('an invoice', () => {
-  test('that grants nothing and has a lot all the same is found, and why it grants nothing', async () => {
+  test('an invoice that grants nothing and has a lot all the same is found, and why it grants nothing', async () => {
     const { intentId } = await bought(shop, 'side-gig-builder', ann);
     const invoiceId = await invoiceOf(intentId);
     const { store } = shop.stripe.world;
@@ -269,7 +269,7 @@ describe('an invoice', () => {
     const changes: [Partial<Stripe.Invoice>, string][] = [
       [{ billing_reason: 'subscription_update' }, 'for the reason subscription_update'],
       [{ subtotal: 2_400 }, 'over $24.00 (2400 usd), and $25.00 (2500 usd) was agreed'],
-      [{ lines: { ...invoice.lines, data: [] } }, 'its price is none of ours'],
+      [{ lines: { ...invoice.lines, data: [] } }, 'its price is not ours'],
     ];
     for (const [change, why] of changes) {
       store.put('invoice', invoiceId, { ...invoice, ...change });
@@ -280,7 +280,7 @@ describe('an invoice', () => {
     }
   });
 
-  test('at another amount than was agreed grants nothing, and is told with the reason', async () => {
+  test('an invoice at another amount than was agreed grants nothing, and is reported with the reason', async () => {
     const { session_id: session } = await shop.checkout(ann, 'side-gig-builder');
     shop.stripe.pay(session, 'pay');
     const { store } = shop.stripe.world;
@@ -295,14 +295,14 @@ describe('an invoice', () => {
         kind: 'payment-without-lot',
         object: invoice.id,
         cause: expect.stringContaining('$25.00 (2500 usd) was agreed'),
-        repairs: expect.stringContaining('nobody'),
+        repairs: expect.stringContaining('operator'),
       },
     ]);
   });
 });
 
 describe('the money', () => {
-  test('of a charge that the provider has not listed is missing, until it does', async () => {
+  test('the money of a charge that the provider has not listed is missing, until it does', async () => {
     await bought(shop, 'boost-20', ann);
     later();
     const silent = {
@@ -316,7 +316,7 @@ describe('the money', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('of a transaction that does not add up is unbalanced, and so are the books', async () => {
+  test('the money of a transaction that does not add up is unbalanced, and so are the books', async () => {
     const { ownerPool } = shop.database;
     await ownerPool.query(`
       alter table balance_transaction drop constraint balance_transaction_check;
@@ -333,7 +333,7 @@ describe('the money', () => {
 });
 
 describe('a refund', () => {
-  test('that the provider has ended and the ledger has not is found, until it is told of', async () => {
+  test('a refund that the provider has ended and the ledger has not is found, until its webhook event arrives', async () => {
     shop.stripe.faults.refunds = 'pending';
     const { providerRefundId } = await refunded();
     shop.stripe.faults.refunds = undefined;
@@ -345,7 +345,7 @@ describe('a refund', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('that failed after it had been confirmed contradicts, until it is told of', async () => {
+  test('a refund that failed after it had been confirmed contradicts, until its webhook event arrives', async () => {
     const { providerRefundId } = await refunded();
     await shop.deliver();
     later();
@@ -355,7 +355,7 @@ describe('a refund', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('that was never sent, and one that only the ledger knows, are found', async () => {
+  test('a refund that was never sent, and one that only the ledger knows, are found', async () => {
     const of = await bought(shop, 'boost-20', ann);
     const { lotId } = await lotOf(shop, of);
     const { ledger } = shop.payments;
@@ -377,7 +377,7 @@ describe('a refund', () => {
     expect(await found()).toEqual([{ kind: 'refund-only-here', object: refundId }]);
   });
 
-  test('that was sent twice, with another amount, or under an id that nobody gave is found', async () => {
+  test('a refund that was sent twice, with another amount, or under an unknown id is found', async () => {
     const of = await bought(shop, 'boost-125', ann);
     await use(shop, ann, 100);
     await askBack(shop, of);
@@ -406,7 +406,7 @@ describe('a refund', () => {
     expect(differences).toHaveLength(4);
   });
 
-  test('by the bank takes as many credits as it paid for, both ways', async () => {
+  test('a refund by the bank takes as many credits as it paid for, both ways', async () => {
     const of = await bought(shop, 'boost-50', ann);
     shop.stripe.refundAtBank(of.intentId, 1_001);
     later();
@@ -440,7 +440,7 @@ describe('a refund', () => {
 });
 
 describe('a dispute', () => {
-  test('that nobody told of is found, and so is each way in which it moves', async () => {
+  test('a dispute without a webhook event is found, and so is each of its moves', async () => {
     const of = await bought(shop, 'boost-20', ann);
     const { id } = shop.stripe.openDispute(of.intentId, { inquiry: true });
     later();
@@ -460,7 +460,7 @@ describe('a dispute', () => {
     }
   });
 
-  test('that only the ledger knows is found', async () => {
+  test('a dispute that only the ledger knows is found', async () => {
     const of = await bought(shop, 'boost-20', ann);
     const { lotId } = await lotOf(shop, of);
     await shop.payments.ledger.setClawback({
@@ -477,7 +477,7 @@ describe('a dispute', () => {
 });
 
 describe('our own rows', () => {
-  test('tell of a purchase that is stuck, and of one that says more than the ledger', async () => {
+  test('our own rows show a purchase that is stuck, and one that says more than the ledger', async () => {
     const { purchase_id: stuck } = await shop.checkout(ann, 'boost-20');
     const { purchase_id: ahead } = await shop.checkout(ann, 'boost-50');
     await shop.database.pool.query(
@@ -492,7 +492,7 @@ describe('our own rows', () => {
     await shop.database.pool.query(`update purchase set status = 'expired' where id = $1`, [stuck]);
   });
 
-  test('are as old as our own clock says, also when that of the provider is ahead', async () => {
+  test('our own rows are as old as our own clock says, also when that of the provider is ahead', async () => {
     const { intentId } = await bought(shop, 'boost-50', ann);
     await shop.data('/credits/create-payment-intent', {
       token: ann.token,
@@ -509,7 +509,7 @@ describe('our own rows', () => {
     }
   });
 
-  test('tell of a delivery that nobody works', async () => {
+  test('our own rows show a webhook event that is not processed', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'abandon');
     await shop.payments.provider.expireCheckout(session);
@@ -522,7 +522,7 @@ describe('our own rows', () => {
 });
 
 describe('once a day', () => {
-  test('the books are compared over all workers once, and what differs is kept and logged', async () => {
+  test('the books are compared once a day over all workers, and what differs is kept and logged', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     later();
@@ -559,7 +559,7 @@ describe('once a day', () => {
     );
   });
 
-  test('is tried again an hour after the provider was away', async () => {
+  test('the daily comparison is tried again an hour after the provider was unavailable', async () => {
     const broken = {
       ...shop.payments,
       provider: {
@@ -588,16 +588,16 @@ describe('the command', () => {
       stdout += String(chunk);
       return true;
     });
-    const tell = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const output = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {
       return { code: await command.run({ ...parseCall(command, [...args]), database }), stdout };
     } finally {
       write.mockRestore();
-      tell.mockRestore();
+      output.mockRestore();
     }
   }
 
-  test('ends with 1 when the books differ, and names what and why', async () => {
+  test('the command ends with 1 when the books differ, and names what and why', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     later();
@@ -618,7 +618,7 @@ describe('the command', () => {
     expect(code).toBe(1);
   });
 
-  test('looks at what the sandbox keeps while nothing runs, and ends with 0 on clean books', async () => {
+  test('the command reads what the sandbox keeps while nothing runs, and ends with 0 on clean books', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sevenfold-reconcile-'));
     // The process that looks there reads its own settings.
     vi.stubEnv('MODE', 'local');
@@ -634,13 +634,13 @@ describe('the command', () => {
   });
 
   test.each(['yesterday', '2026-02-30', '2026-11-20T10', '20261120'])(
-    'called with --since %s it ends with 2',
+    'the command ends with 2 when it is called with --since %s',
     (since) => {
       expect(() => sinceOf(since, now)).toThrow('--since must be a day or a time');
     },
   );
 
-  test('called with a time that has not come it ends with 2, since nothing would be compared', () => {
+  test('the command ends with 2 for a time that has not come, since nothing would be compared', () => {
     expect(sinceOf(new Date(now).toISOString(), now)).toBe(now);
     for (const ahead of [new Date(now + 1).toISOString(), '9999-01-01'])
       expect(() => sinceOf(ahead, now)).toThrow('--since must not be in the future');

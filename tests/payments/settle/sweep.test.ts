@@ -11,7 +11,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** What is repaired without a person when nobody tells us, or somebody is killed on the way. */
+/** What is repaired without a person when an event is lost, or a process is killed on the way. */
 let shop: TestShop;
 let now = Date.now();
 
@@ -69,32 +69,35 @@ function sessionsOf(purchaseId: string) {
     .filter(({ metadata }) => metadata?.['purchase_id'] === purchaseId);
 }
 
-/** No delivery of what happened so far ever comes. */
+/** No webhook event of what happened so far ever arrives. */
 async function loseWebhookEvents(): Promise<void> {
   await shop.stripe.deliverAll({ drop: () => true });
 }
 
-describe('a purchase of which nothing is heard', () => {
+describe('a purchase without a webhook event', () => {
   test.each([
     ['pay', 'paid', 20],
     ['pay-later', 'processing', 0],
     ['decline', 'open', 0],
     ['abandon', 'open', 0],
-  ] as const)('is asked about after ten minutes: %s is %s', async (outcome, status, credits) => {
-    const person = await shop.signUp();
-    const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
-    shop.stripe.pay(id, outcome);
-    vi.spyOn(shop.core.provider, 'listEvents').mockImplementation(async function* () {});
-    pass(9 * minute);
-    await sweep();
-    expect(await row(purchaseId)).toMatchObject({ status: 'open', checked_at: null });
-    pass(2 * minute);
-    await sweep();
-    expect(await row(purchaseId)).toMatchObject({ status });
-    expect(await available(person)).toBe(credits);
-  });
+  ] as const)(
+    'a purchase without a webhook event is checked after ten minutes: %s is %s',
+    async (outcome, status, credits) => {
+      const person = await shop.signUp();
+      const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
+      shop.stripe.pay(id, outcome);
+      vi.spyOn(shop.core.provider, 'listEvents').mockImplementation(async function* () {});
+      pass(9 * minute);
+      await sweep();
+      expect(await row(purchaseId)).toMatchObject({ status: 'open', checked_at: null });
+      pass(2 * minute);
+      await sweep();
+      expect(await row(purchaseId)).toMatchObject({ status });
+      expect(await available(person)).toBe(credits);
+    },
+  );
 
-  test('expires with its session, and is paid when the bank has paid', async () => {
+  test('a purchase without a webhook event expires with its session, and is paid when the bank has paid', async () => {
     vi.spyOn(shop.core.provider, 'listEvents').mockImplementation(async function* () {});
     const person = await shop.signUp();
     const left = await shop.checkout(person, 'boost-20');
@@ -111,7 +114,7 @@ describe('a purchase of which nothing is heard', () => {
     expect(await available(person)).toBe(50);
   });
 
-  test('is asked about less and less often, and by one of several sweepers', async () => {
+  test('a purchase without a webhook event is checked less and less often, and by one of several sweepers', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay-later');
@@ -129,7 +132,7 @@ describe('a purchase of which nothing is heard', () => {
     expect(times.length).toBeLessThan(12);
   });
 
-  test('of another client ends with us after a day, and is paid when it is paid after all', async () => {
+  test('a payment by another client ends with us after a day, and is paid when it is paid after all', async () => {
     vi.spyOn(shop.core.provider, 'listEvents').mockImplementation(async function* () {});
     const { token, userId, ...rest } = await shop.signUp();
     const { payment_intent_id: intentId, purchase_id: purchaseId } = await shop.data<{
@@ -148,7 +151,7 @@ describe('a purchase of which nothing is heard', () => {
     expect(await available({ token, userId, ...rest })).toBe(20);
   });
 
-  test('waits while the provider is away, and nothing is lost by that', async () => {
+  test('a purchase without a webhook event waits while the provider is unavailable, and nothing is lost', async () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay');
@@ -166,7 +169,7 @@ describe('a purchase of which nothing is heard', () => {
     expect(await row(purchaseId)).toMatchObject({ status: 'paid' });
   });
 
-  test('is nobody to ask about where nothing can be bought', async () => {
+  test('no provider is asked about a purchase where nothing can be bought', async () => {
     const person = await shop.signUp();
     await shop.checkout(person, 'boost-20');
     pass(11 * minute);
@@ -247,7 +250,7 @@ describe('killed between the provider’s answer and ours', () => {
     expect(await available(person)).toBe(50);
   });
 
-  test('the checkout of somebody who is erased meanwhile ends', async () => {
+  test('the checkout of a user who is erased meanwhile ends', async () => {
     const { person, purchaseId } = await lostSession('boost-20');
     await shop.database.pool.query('delete from stripe_customer where user_id = $1', [
       person.userId,
@@ -276,7 +279,7 @@ describe('killed between the provider’s answer and ours', () => {
   }
 
   test.each(['before the append', 'after the append'] as const)(
-    '%s: the sweeper repairs it, and there is one lot',
+    'a process killed %s is followed by the sweeper, and there is one lot',
     async (step) => {
       const person = await shop.signUp();
       const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
@@ -294,7 +297,7 @@ describe('killed between the provider’s answer and ours', () => {
     },
   );
 
-  test('after the append: the receipt’s own job repairs it at once', async () => {
+  test('a process killed after the append is followed by the receipt’s own job at once', async () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
     shop.stripe.pay(id, 'pay');
@@ -305,7 +308,7 @@ describe('killed between the provider’s answer and ours', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('in the job of a delivery: the queue works it again', async () => {
+  test('a process killed in the job of a webhook event is followed by the queue', async () => {
     const person = await shop.signUp();
     const { session_id: id, purchase_id: purchaseId } = await shop.checkout(person, 'boost-50');
     shop.stripe.pay(id, 'pay');
@@ -319,8 +322,8 @@ describe('killed between the provider’s answer and ours', () => {
   });
 });
 
-describe('a delivery', () => {
-  test('whose job is gone gets another one', async () => {
+describe('a webhook event', () => {
+  test('a webhook event whose job is gone gets another one', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'pay');
@@ -340,7 +343,7 @@ describe('a delivery', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('is kept for as long as it could come again', async () => {
+  test('a webhook event is kept for as long as it could arrive again', async () => {
     const count = async () => {
       const { rows } = await shop.database.pool.query<{ count: number }>(
         'select count(*)::int from stripe_event',
@@ -359,7 +362,7 @@ describe('a delivery', () => {
     expect(await count()).toBe(0);
   });
 
-  test('that never came is asked for within five minutes, and worked like any other', async () => {
+  test('a webhook event that never arrived is fetched within five minutes', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'side-gig-builder');
     await sweep();
@@ -376,7 +379,7 @@ describe('a delivery', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('that never came is asked for by one of several sweepers, from the last look on', async () => {
+  test('a webhook event that never arrived is fetched by one of several sweepers, from the last poll on', async () => {
     const list = vi.spyOn(shop.core.provider, 'listEvents');
     await Promise.all([sweep(), sweep(), sweep()]);
     expect(list.mock.calls).toEqual([[now - day - 60 * minute, true]]);

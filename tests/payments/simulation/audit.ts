@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** Who looks after things comes by after minutes, some hours, or a day. */
+/** The sweepers run after minutes, some hours, or a day. */
 const hops = [6 * minute, 45 * minute, 7 * 60 * minute, 25 * 60 * minute, 20 * minute];
 
 /** Nothing goes wrong any more, and time passes until nobody has anything left to do. */
@@ -42,13 +42,13 @@ export async function settle(world: World): Promise<void> {
       world.shop.stripe.pendingWebhookEvents().length === 0 &&
       (await openWork(world)).length === 0;
     quiet = isQuiet ? quiet + 1 : 0;
-    // Once through all of them: some are looked after every few hours, or once a day.
+    // Once through all of them: some are swept every few hours, or once a day.
     if (quiet === hops.length) return;
   }
   throw new SimulationFault(`Nothing comes to rest: ${JSON.stringify(await openWork(world))}`);
 }
 
-/** The fake lets a bank confirm a checkout by itself after some days, but no payment of another client. */
+/** The fake lets a bank confirm a checkout after some days, but no payment of another client. */
 function letBanksDecide({ shop, truth, now }: World): void {
   const ofSessions = new Set(truth.sessions().map((one) => truth.idOf(one.payment_intent)));
   for (const { id, status, created, metadata } of truth.intents()) {
@@ -58,7 +58,7 @@ function letBanksDecide({ shop, truth, now }: World): void {
   }
 }
 
-/** Jobs and deliveries that nobody has worked. */
+/** Jobs and webhook events that are not processed. */
 async function openWork({ shop }: World): Promise<unknown[]> {
   const { rows } = await shop.database.ownerPool.query<{ work: string }>(
     `select task_identifier || ' ' || coalesce(key, '') || ' ' || attempts || ' '
@@ -193,7 +193,7 @@ async function requirePlans(world: World): Promise<void> {
     });
     requireThat(
       plans.every((plan) => !revoked.has(plan.id) || !isLive(plan)),
-      'A plan that we ended goes on',
+      'A plan that we ended continues',
       name,
     );
     for (const { id } of live) requirePaidPeriod(world, id);
@@ -238,7 +238,7 @@ function requirePaidPeriod(world: World, subscriptionId: string): void {
         clawbackOf(one).owes &&
         one.amount === last.paidMinor,
     );
-  requireThat(!isAskedBack && !isTakenBack, 'A plan goes on whose period nobody pays for', {
+  requireThat(!isAskedBack && !isTakenBack, 'A plan continues whose period is not paid for', {
     subscriptionId,
     isAskedBack,
     isTakenBack,
@@ -270,7 +270,7 @@ async function requirePurchases({ shop, truth }: World): Promise<void> {
   }
 }
 
-/** Whoever asked to be erased is gone, here and at the provider. */
+/** A user who asked to be erased is gone, here and at the provider. */
 async function requireGone({ shop, truth, watch, people }: World): Promise<void> {
   const left = people.filter(({ hasLeft }) => hasLeft).map(({ userId }) => userId);
   const { rows } = await shop.database.pool.query<{ id: string }>(
@@ -318,7 +318,7 @@ async function requireReconciled(world: World): Promise<void> {
   world.count('reconciliations');
 }
 
-/** What nobody can repair by themselves is told of for as long as it is true. */
+/** What no worker can repair is reported for as long as it is true. */
 function isForSomebody(world: World, { kind, object, userId }: Difference): boolean {
   const account = world.watch.accounts.get(userId ?? '');
   if (account === undefined) return false;

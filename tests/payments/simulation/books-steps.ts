@@ -10,7 +10,7 @@ export const booksSteps: readonly Step[] = [
   { name: 'an operator compares the books', weight: 4, run: async (world) => compare(world) },
 ];
 
-/** What nobody has told us of yet when the books are compared right after it. */
+/** What has no webhook event yet when the books are compared right after it. */
 const bankSteps = returningSteps.filter(({ name }) =>
   [
     'a refund moves at the bank',
@@ -21,7 +21,7 @@ const bankSteps = returningSteps.filter(({ name }) =>
 );
 
 async function compare(world: World): Promise<string | null> {
-  // Whoever compares gives up when the provider is away.
+  // The comparison gives up when the provider is unavailable.
   if (world.isFaulty()) return null;
   const moves = world.chance.of(0.6) ? world.chance.pick(bankSteps) : undefined;
   const moved = (await moves?.run(world)) ?? 'nothing';

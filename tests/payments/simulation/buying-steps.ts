@@ -39,7 +39,7 @@ export const buyingSteps: readonly Step[] = [
     },
   },
   {
-    name: 'whoever owes buys',
+    name: 'a debtor buys',
     weight: 4,
     run: async (world) => {
       const owing = world
@@ -197,7 +197,7 @@ function buyerOf(world: World, session: Stripe.Checkout.Session): Someone | unde
   return world.livingPeople().find(({ userId }) => session.metadata?.['user_id'] === userId);
 }
 
-/** Whoever comes back reads at once what became of it, and has the credits. */
+/** A buyer who returns sees at once what became of it, and has the credits. */
 async function comeBack(world: World): Promise<string | null> {
   const recent = world.truth.sessions().slice(-20);
   const session = world.chance.pick(recent.filter(({ status }) => status !== 'expired'));
@@ -210,9 +210,9 @@ async function comeBack(world: World): Promise<string | null> {
   if (status === 404) return `${someone.name} not known`;
   const state = answer.data as CheckoutState;
   if (session.payment_status === 'paid' && !world.isFaulty())
-    requireThat(state.status === 'paid', 'What was paid is not told of as paid', state);
+    requireThat(state.status === 'paid', 'What was paid is not shown as paid', state);
   if (state.status === 'paid')
-    requireThat(session.payment_status === 'paid', 'What was not paid is told of as paid', state);
+    requireThat(session.payment_status === 'paid', 'What was not paid is shown as paid', state);
   return `${someone.name} ${state.status}`;
 }
 
@@ -237,14 +237,14 @@ async function changePlan(world: World): Promise<string | null> {
     const { plan } = answer.data as Plan;
     requireThat(
       plan?.status === 'cancelling' || plan?.status === 'ended',
-      'A plan was cancelled and goes on',
+      'A plan was cancelled and continues',
       plan,
     );
   }
   return `${someone.name} ${JSON.stringify(body)} ${status} ${code ?? ''}`;
 }
 
-/** The page, the deliveries three times over, and the one who looks after open purchases. */
+/** The page, the webhook events three times over, and the sweeper. */
 async function askAllAtOnce(world: World): Promise<string | null> {
   const paid = world.truth
     .sessions()

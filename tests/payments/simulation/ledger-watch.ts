@@ -519,7 +519,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     );
   }
 
-  /** What should go back by itself of an account that was closed, and has not. */
+  /** What should go back without a request of an account that was closed, and has not. */
   function stuck(account: WatchedAccount): WatchedLot[] {
     const { closed } = account;
     if (closed === null) return [];
@@ -528,7 +528,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       const isOwed = hasComeBack
         ? refundable(account, lot, now(), 'erasure')
         : refundable(account, lot, closed.at, 'customer');
-      // What a bank has refused is asked for again after days, and told of meanwhile.
+      // What a bank has refused is asked for again after days, and reported meanwhile.
       const isRefused = [...account.refunds.values()].some(
         ({ lotId, status }) => lotId === lot.lotId && status === 'failed',
       );

@@ -138,7 +138,7 @@ async function openMortalCore(
   const log = listeningLog(said);
   const core = await openCore(name, { env, log, resources }, 5, clock);
   if (env.stripe === null) throw new Error('There is no provider');
-  // Whoever calls feels each fault at once, and nobody sleeps before another try.
+  // A caller gets each fault at once, without a pause before another try.
   const provider = createStripeProvider({ ...env.stripe, clock, networkRetries: 0 });
   const queueMail = mortal(life, '', { queueMail: core.queueMail }).queueMail;
   return {
@@ -199,7 +199,7 @@ export type Worker = Process & {
   sweepTheRest(): Promise<void>;
 };
 
-/** Models are not asked: what they answer is written by whoever plays them. */
+/** Models are not asked: their answers are written by the steps. */
 export async function openWorker(shop: TestShop): Promise<Worker> {
   const resources = new AsyncDisposableStack();
   const said: Said[] = [];
@@ -221,7 +221,7 @@ export async function openWorker(shop: TestShop): Promise<Worker> {
     try {
       await sweep();
     } catch (error) {
-      log.warn({ err: error }, `${what} could not be looked after`);
+      log.warn({ err: error }, `${what} could not be swept`);
     }
   };
   return {
@@ -231,7 +231,7 @@ export async function openWorker(shop: TestShop): Promise<Worker> {
     said,
     async runJobs() {
       await runOnce({
-        // Whoever hands out the jobs is none of the processes that die.
+        // The pool that hands out the jobs belongs to no process that dies.
         pgPool: shop.database.pool,
         taskList,
         concurrency: 1,

@@ -264,7 +264,7 @@ async function askBack(world: World, { someone, lot }: Found): Promise<string> {
   return `${someone.name} ${lot.lotId} ${status} ${reason ?? ''}`;
 }
 
-/** The one call that pays it back is refused, or done and not answered; whoever sent it goes on. */
+/** The one call that pays it back is refused, or done and not answered; its sender continues. */
 async function failOnTheWay(world: World): Promise<string | null> {
   const open = paidLots(world).filter(
     ({ someone, lot }) =>
@@ -318,7 +318,7 @@ function endOf({ grantedAt, refundableUntil }: WatchedLot): number {
 
 async function answerWarnings(world: World): Promise<string | null> {
   const { core } = world.shop;
-  // What was never granted here is looked at with the provider, not here.
+  // What was never granted here is compared with the provider, not here.
   const warning = (await openWarnings(core)).find((one) => one.purchase_id !== null);
   if (warning === undefined) return null;
   const { purchase_id: purchaseId, user_id: userId } = warning;
@@ -347,7 +347,7 @@ async function lookAtPurchases(world: World): Promise<string | null> {
   const answer = await world.ask(someone, '/credits/purchases');
   if (answer.status === 0) return `${someone.name} died`;
   requireThat(answer.status === 200, 'The purchases cannot be listed', answer);
-  // Whoever looks has what is open asked about, and may find it paid.
+  // Opening the list has open payments checked, and may find one paid.
   await world.look();
   const account = world.accountOf(someone);
   const rows = answer.data as Purchase[];

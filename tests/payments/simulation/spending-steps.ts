@@ -21,11 +21,11 @@ export const spendingSteps: readonly Step[] = [
     run: async (world) => {
       const run = pickRun(world);
       if (run === undefined) return null;
-      const told = await tell(world, run, (state) => {
+      const played = await play(world, run, (state) => {
         const [slot] = owedSlots(state);
         return slot === undefined ? [] : [begin(slot, nextAttempt(state, slot), isoNow(world))];
       });
-      return told ? run.runId : null;
+      return played ? run.runId : null;
     },
   },
   {
@@ -135,7 +135,7 @@ async function startRun(world: World): Promise<string | null> {
   const { status, code } = answered;
   requireThat([202, 402, 403, 0].includes(status), 'A run cannot be started', answered);
   const debt = world.watch.debtOf(account);
-  if (status === 202) requireThat(debt === 0, 'Whoever owes starts a run', { runId });
+  if (status === 202) requireThat(debt === 0, 'A debtor starts a run', { runId });
   if (status !== 0)
     requireThat(
       (code === 'spending-frozen') === account.freezes > 0,
@@ -166,7 +166,7 @@ async function answer(world: World): Promise<string | null> {
     { weight: 1, share: 1 },
   ]).share;
   const now = isoNow(world);
-  const told = await tell(world, run, (first) => {
+  const played = await play(world, run, (first) => {
     const commands: OptimizationCommand[] = [];
     let state = first;
     const say = (command: OptimizationCommand) => {
@@ -187,7 +187,7 @@ async function answer(world: World): Promise<string | null> {
     }
     return commands;
   });
-  if (!told) return null;
+  if (!played) return null;
   end(world, run);
   return `${run.someone.name} ${silent === 0 ? 'all' : `without ${silent}`}`;
 }
@@ -205,7 +205,7 @@ const inOneAppend: Decider<RunState, readonly OptimizationCommand[], Optimizatio
   },
 };
 
-async function tell(
+async function play(
   world: World,
   run: Run,
   commandsFor: (state: RunState) => OptimizationCommand[],
@@ -214,7 +214,7 @@ async function tell(
   const { runId } = run;
   const state = await core.readState(runId);
   if (!('runDeadlineAt' in state)) {
-    // It has ended by itself, or has not begun, since somebody was killed.
+    // It has ended, or has not begun, since a process was killed.
     if (state.stage !== 'draft') end(world, run);
     return false;
   }

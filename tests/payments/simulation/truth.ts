@@ -27,8 +27,8 @@ export type Truth = ReturnType<typeof createTruth>;
 export function createTruth({ world }: TestStripe) {
   const { store } = world;
 
-  function idOf(told: string | { id: string } | null | undefined): string | null {
-    return typeof told === 'string' ? told : (told?.id ?? null);
+  function idOf(given: string | { id: string } | null | undefined): string | null {
+    return typeof given === 'string' ? given : (given?.id ?? null);
   }
 
   function invoiceOf(intentId: string): Stripe.Invoice | null {

@@ -13,9 +13,9 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** What happens to everybody: time, deliveries, workers, faults, deaths, people who come and go. */
+/** What happens to everybody: time, webhook events, workers, faults, deaths, people who come and go. */
 export const worldSteps: readonly Step[] = [
-  { name: 'deliveries', weight: 22, run: async (world) => deliver(world) },
+  { name: 'webhook events', weight: 22, run: async (world) => deliver(world) },
   {
     name: 'jobs',
     weight: 18,
@@ -87,7 +87,7 @@ async function deliver(world: World): Promise<string | null> {
   const drawn = chance.shuffled(
     pending.flatMap((event) => Array<Stripe.Event>(chance.weighted(copies).count).fill(event)),
   );
-  world.count('deliveries lost', lost.size);
+  world.count('webhook events lost', lost.size);
   const done = await world.shop.stripe.deliverAll({
     drop: ({ id }) => lost.has(id),
     order: (events) => drawn.filter((event) => events.includes(event)),
@@ -95,7 +95,7 @@ async function deliver(world: World): Promise<string | null> {
   const bad = done.filter(({ status }) => status !== 200 && status !== 0 && status < 500);
   requireThat(
     bad.length === 0,
-    'A delivery was refused',
+    'A webhook event was refused',
     bad.map(({ status }) => status),
   );
   return `${done.length} of ${pending.length}, ${lost.size} lost`;
@@ -257,7 +257,7 @@ async function leave(world: World): Promise<string | null> {
     body: { password: testPassword },
   });
   requireThat([0, 200].includes(answer.status), 'Nobody may leave', answer);
-  // Whoever was killed may have committed it or not.
+  // A killed process may have committed it or not.
   const { rowCount } = await world.shop.core.pool.query(
     'select from users where id = $1 and erasing_at is null',
     [someone.userId],

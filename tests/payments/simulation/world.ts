@@ -21,7 +21,7 @@ import type { EventRow } from '#db/recorded-event.ts';
 
 /**
  * A small town with a shop: people with purses, an API process, a worker, one database, and a payment
- * provider that all see the same clock, which moves only when it is told to. Everything that happens
+ * provider that all see the same clock, which moves only when a step moves it. Everything that happens
  * is drawn from one seed.
  */
 export type Someone = Person & {
@@ -63,7 +63,7 @@ export type World = {
   sweep: () => Promise<void>;
   /** Work of the worker's that is no job; false when it refused or died. */
   byWorker(work: (worker: Worker) => Promise<unknown>): Promise<boolean>;
-  /** Opens processes anew that have died, and complains about whatever went wrong otherwise. */
+  /** Opens processes again that have died, and complains about whatever went wrong otherwise. */
   tidy: () => Promise<void>;
   /** Whether a call of the provider may be refused, lost or doubted in this step. */
   isFaulty: () => boolean;
@@ -87,7 +87,7 @@ export type Asked = {
   answer: Answer;
 };
 
-/** Far from the database's own time, so that what is meant by which clock can be told. */
+/** Far from the database's own time, so that the two clocks cannot be confused. */
 const beginning = Date.parse('2031-03-01T08:00:00.000Z');
 const tokenMs = 9 * 60_000;
 /** So long a checkout is asked for again under the same key. */
@@ -341,8 +341,8 @@ export async function createWorld(seed: number): Promise<World> {
 const unexpectedWords: ReadonlySet<string> = new Set([
   'A payment does not fit its purchase, and nothing was granted',
   'A paid invoice is for nothing that we sell, and nothing was granted',
-  'A paid invoice is nobody’s',
-  'A subscription is nobody’s',
+  'A paid invoice belongs to no user',
+  'A subscription belongs to no user',
   'The database refused the events of a command',
   'A stream could not be folded',
 ]);
@@ -356,7 +356,7 @@ async function serviceToken(shop: TestShop): Promise<{ secret: string }> {
   return issueToken(shop, 1_000_000);
 }
 
-/** The row and the history of whoever has changed, against the books of the watch. */
+/** The row and the history of each changed account, against the books of the watch. */
 async function compareShown(
   pool: TestShop['database']['pool'],
   accounts: readonly WatchedAccount[],

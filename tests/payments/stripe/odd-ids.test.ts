@@ -3,7 +3,7 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import type { Person } from '#tests/support/app.ts';
 
-/** What stands in an address and can be the id of nothing is told so before anybody is asked about it. */
+/** What stands in an address and can be no id is refused before the provider is asked about it. */
 let shop: TestShop;
 let ann: Person;
 

@@ -88,14 +88,17 @@ describe('an answer that is not of the provider', () => {
     ['another kind of object', says(200, { object: 'charge', id: 'ch_1' })],
     ['an object without an id', says(200, { object: 'refund' })],
     ['an amount that is no number', says(200, { object: 'refund', id: 're_1', amount: '5' })],
-  ])('is a fault and never a refund: %s', async (_name, given) => {
-    answers = [given];
-    const error = await thrown(provider.createRefund(refund));
-    expect(error).toMatchObject({ name: 'UnexpectedAnswer' });
-    expect(JSON.stringify(describeError(error))).not.toContain('canary');
-  });
+  ])(
+    'an answer that is not of the provider is a fault and never a refund: %s',
+    async (_name, given) => {
+      answers = [given];
+      const error = await thrown(provider.createRefund(refund));
+      expect(error).toMatchObject({ name: 'UnexpectedAnswer' });
+      expect(JSON.stringify(describeError(error))).not.toContain('canary');
+    },
+  );
 
-  test('is a fault where another object was asked for', async () => {
+  test('an answer that is not of the provider is a fault where another object was asked for', async () => {
     answers = [says(200, { object: 'refund', id: 're_2', amount: 5, currency: 'usd', created: 1 })];
     expect(await thrown(provider.retrieveRefund('re_1'))).toMatchObject({
       name: 'UnexpectedAnswer',
@@ -105,7 +108,7 @@ describe('an answer that is not of the provider', () => {
   test.each([
     ['a page in HTML', says(404, '<html>canary</html>', { 'content-type': 'text/html' })],
     ['half an answer', says(200, '{"object": "refund", "id": "re')],
-  ])('that cannot be read means try again: %s', async (_name, given) => {
+  ])('an answer that cannot be read means try again: %s', async (_name, given) => {
     answers = [given];
     expect(await thrown(provider.createRefund(refund))).toMatchObject({
       status: 503,
@@ -117,17 +120,19 @@ describe('an answer that is not of the provider', () => {
     ['no list', { message: 'Not Found' }],
     ['a list of something', { object: 'list', data: ['re_1'], has_more: false }],
     ['a list that does not say whether it ends', { object: 'list', data: [] }],
-  ])('in place of a list is a fault: %s', async (_name, page) => {
+  ])('an answer in place of a list is a fault: %s', async (_name, page) => {
     answers = [says(200, page)];
-    expect(await thrown(provider.listRefunds('pi_1'))).toMatchObject({ name: 'UnexpectedAnswer' });
+    expect(await thrown(provider.listRefunds('pi_1'))).toMatchObject({
+      name: 'UnexpectedAnswer',
+    });
     answers = [says(200, page)];
     const charges = provider.listCharges(Date.now())[Symbol.asyncIterator]();
     expect(await thrown(charges.next())).toMatchObject({ name: 'UnexpectedAnswer' });
   });
 });
 
-describe('a provider that is away', () => {
-  test('means try again, after as long as it says', async () => {
+describe('an unavailable provider', () => {
+  test('an unavailable provider means try again, after as long as it says', async () => {
     answers = [refuses(429, { code: 'rate_limit' }, { 'retry-after': '17' })];
     const error = await thrown(provider.retrieveIntent('pi_1'));
     expect(error).toBeInstanceOf(Problem);
@@ -139,7 +144,7 @@ describe('a provider that is away', () => {
     ['a fault of its own', refuses(500, { type: 'api_error' })],
     ['the same call at the same time', refuses(409, { code: 'idempotency_key_in_use' })],
     ['a closed connection', ((_asked, response) => response.destroy()) satisfies Answer],
-  ])('means try again: %s', async (_name, given) => {
+  ])('an unavailable provider means try again: %s', async (_name, given) => {
     answers = [given];
     expect(await thrown(provider.createRefund(refund))).toMatchObject({
       status: 503,
@@ -148,13 +153,13 @@ describe('a provider that is away', () => {
     });
   });
 
-  test('is not waited for longer than agreed', async () => {
+  test('an unavailable provider is not waited for longer than agreed', async () => {
     const impatient = providerWith({ networkRetries: 0, timeoutMs: 30 });
     answers = [() => undefined];
     expect(await thrown(impatient.createRefund(refund))).toMatchObject({ status: 503 });
   });
 
-  test('is asked again with the same key and the same figures', async () => {
+  test('an unavailable provider is asked again with the same key and the same figures', async () => {
     const done = {
       object: 'refund',
       id: 're_1',
@@ -175,7 +180,7 @@ describe('a provider that is away', () => {
 });
 
 describe('a provider that says no', () => {
-  test('says it with a code, and without what was sent', async () => {
+  test('a provider that says no says it with a code, and without what was sent', async () => {
     answers = [refuses(400, { type: 'invalid_request_error', code: 'charge_already_refunded' })];
     const error = await thrown(provider.createRefund(refund));
     expect(error).toBeInstanceOf(ProviderRefused);
@@ -183,12 +188,12 @@ describe('a provider that says no', () => {
     expect(JSON.stringify(describeError(error))).not.toContain('canary');
   });
 
-  test('to a card says so, too', async () => {
+  test('a provider that says no to a card says so, too', async () => {
     answers = [refuses(402, { type: 'card_error', code: 'card_declined' })];
     expect(await thrown(provider.createRefund(refund))).toMatchObject({ code: 'card_declined' });
   });
 
-  test('knows nothing by this id: null, and only when something is looked up', async () => {
+  test('a provider that says no knows nothing by this id: null, and only when something is looked up', async () => {
     answers = [refuses(404, { type: 'invalid_request_error', code: 'resource_missing' })];
     expect(await provider.retrieveCheckout('cs_test_1')).toBe(null);
     expect(await provider.retrieveDispute('dp_1')).toBe(null);
@@ -196,7 +201,7 @@ describe('a provider that says no', () => {
     await provider.deleteCustomer('cus_1');
   });
 
-  test('is not asked for what cannot be an id', async () => {
+  test('a provider that says no is not asked for what cannot be an id', async () => {
     for (const id of [
       '',
       'pi_1',
@@ -208,7 +213,7 @@ describe('a provider that says no', () => {
     expect(asked).toEqual([]);
   });
 
-  test('to the same key with other figures is a fault that says so', async () => {
+  test('a provider that says no to the same key with other figures is a fault that says so', async () => {
     answers = [refuses(400, { type: 'idempotency_error' }, { 'request-id': 'req_1' })];
     expect(await thrown(provider.createRefund(refund))).toMatchObject({
       message:
@@ -216,7 +221,7 @@ describe('a provider that says no', () => {
     });
   });
 
-  test('to our key is a fault that does not tell the key', async () => {
+  test('a provider that refuses our key is a fault without the key in its words', async () => {
     answers = [refuses(401, { type: 'invalid_request_error' })];
     const error = await thrown(provider.createRefund(refund));
     expect(error).toMatchObject({
@@ -259,7 +264,7 @@ test('pages of a list are asked for one after another, and a long time in parts,
   ]);
 });
 
-describe('a delivery', () => {
+describe('a webhook event', () => {
   const event = {
     object: 'event',
     id: 'evt_1',
@@ -278,17 +283,20 @@ describe('a delivery', () => {
   };
   const reader = () => providerWith({ clock: () => now });
 
-  test.each(['whsec_new', 'whsec_old'])('is read when it is signed with %s', async (secret) => {
-    const body = JSON.stringify(event);
-    expect(await reader().readWebhookEvent(body, await signed(secret, body))).toEqual({
-      eventId: 'evt_1',
-      type: 'invoice.paid',
-      objectId: 'in_1',
-      createdAt: 1_700_000_000_000,
-    });
-  });
+  test.each(['whsec_new', 'whsec_old'])(
+    'a webhook event is read when it is signed with %s',
+    async (secret) => {
+      const body = JSON.stringify(event);
+      expect(await reader().readWebhookEvent(body, await signed(secret, body))).toEqual({
+        eventId: 'evt_1',
+        type: 'invoice.paid',
+        objectId: 'in_1',
+        createdAt: 1_700_000_000_000,
+      });
+    },
+  );
 
-  test('is refused alike when it is forged, old or unsigned', async () => {
+  test('a webhook event is refused alike when it is forged, old or unsigned', async () => {
     const body = JSON.stringify(event);
     const bad: [string, string | undefined][] = [
       [body, await signed('whsec_other', body)],
@@ -331,8 +339,8 @@ describe('a delivery', () => {
     ['of a time after the year 9999', { ...event, created: 253_402_300_800 }],
     ['of a time that no date has', { ...event, created: Number.MAX_SAFE_INTEGER }],
     ['of a time beyond all figures', { ...event, created: 1e300 }],
-  ])('is told to be none when it is signed and %s', async (_what, told) => {
-    const body = typeof told === 'string' ? told : JSON.stringify(told);
+  ])('a webhook event that is signed and %s is refused', async (_what, sent) => {
+    const body = typeof sent === 'string' ? sent : JSON.stringify(sent);
     const error = await thrown(reader().readWebhookEvent(body, await signed('whsec_new', body)));
     expect(error).toMatchObject({ status: 400, code: 'bad-webhook-event' });
     expect(JSON.stringify(describeError(error))).not.toMatch(/whsec|canary/);
@@ -342,14 +350,14 @@ describe('a delivery', () => {
     ['no id', {}, null],
     ['an id that is a number', { id: 5 }, null],
     ['an id of a kind that is not known', { id: 'climorder-1' }, 'climorder-1'],
-  ])('may be about an object with %s', async (_what, object, objectId) => {
+  ])('a webhook event may be about an object with %s', async (_what, object, objectId) => {
     const body = JSON.stringify({ ...event, data: { object } });
     expect(await reader().readWebhookEvent(body, await signed('whsec_new', body))).toMatchObject({
       objectId,
     });
   });
 
-  test('is read up to 300 seconds after it was signed', async () => {
+  test('a webhook event is read up to 300 seconds after it was signed', async () => {
     const body = JSON.stringify(event);
     const signature = await signed('whsec_new', body, now - 300_000);
     expect(await reader().readWebhookEvent(body, signature)).toMatchObject({ eventId: 'evt_1' });

@@ -71,7 +71,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 describe('a checkout', () => {
-  test('is made, paid on the page, and read with its amounts, its person and its receipt', async () => {
+  test('a checkout is made, paid on the page, and read with its amounts, its person and its receipt', async () => {
     const checkout = wanted('boost-50');
     const open = await provider.createCheckout(checkout);
     expect(open).toMatchObject({
@@ -102,7 +102,7 @@ describe('a checkout', () => {
     });
   });
 
-  test('is the same when it is asked for again, also later, and after its answer was lost', async () => {
+  test('a checkout is the same when it is asked for again, also later, and after its answer was lost', async () => {
     const checkout = wanted('boost-20');
     fake.faults.loseReply = 1;
     fake.faults.only = /checkout\/sessions/;
@@ -116,7 +116,7 @@ describe('a checkout', () => {
     expect(same).toHaveLength(1);
   });
 
-  test('under the same key with other figures is a fault that says so', async () => {
+  test('a checkout under the same key with other figures is a fault that says so', async () => {
     const checkout = wanted('boost-20');
     await provider.createCheckout(checkout);
     expect(
@@ -124,7 +124,7 @@ describe('a checkout', () => {
     ).toMatchObject({ message: expect.stringContaining('with other figures than before') });
   });
 
-  test('whose bank confirms later is pending, and failed for good when it does not', async () => {
+  test('a checkout whose bank confirms later is pending, and failed for good when it does not', async () => {
     const { sessionId } = await provider.createCheckout(wanted('boost-20'));
     fake.pay(sessionId, 'pay-later');
     expect(await provider.retrieveCheckout(sessionId)).toMatchObject({
@@ -141,7 +141,7 @@ describe('a checkout', () => {
     });
   });
 
-  test('is ended by us, and of one that has ended it is told how', async () => {
+  test('a checkout is ended by us, and one that has ended says how', async () => {
     const { sessionId } = await provider.createCheckout(wanted('boost-20'));
     expect(await provider.expireCheckout(sessionId)).toMatchObject({ status: 'expired' });
     expect(await provider.expireCheckout(sessionId)).toMatchObject({ status: 'expired' });
@@ -185,7 +185,7 @@ test('a payment for other clients is made, declined and paid', async () => {
   });
 });
 
-describe('after a fault of the provider, which it keeps for the key', () => {
+describe('a fault that the provider keeps for its key', () => {
   const person = { userId: 'usr_fault', email: 'fay@example.com', name: 'Fay', replaces: null };
   const payment = {
     purchaseId: newId('pur'),
@@ -212,24 +212,27 @@ describe('after a fault of the provider, which it keeps for the key', () => {
     ],
   ] as const;
 
-  test.each(kinds)('a %s that was made is found, and made once', async (kind, begin) => {
-    const { ask } = begin();
-    const before = fake.world.store.all(kind).length;
-    Object.assign(fake.faults, { failAfterCommit: 1, only: /^POST/ });
-    const made = await ask();
-    expect(fake.faults.failAfterCommit).toBe(0);
-    expect(await ask()).toBe(made);
-    expect(fake.world.store.all(kind)).toHaveLength(before + 1);
+  test.each(kinds)(
+    'a %s that was made before a kept fault is found, and made once',
+    async (kind, begin) => {
+      const { ask } = begin();
+      const before = fake.world.store.all(kind).length;
+      Object.assign(fake.faults, { failAfterCommit: 1, only: /^POST/ });
+      const made = await ask();
+      expect(fake.faults.failAfterCommit).toBe(0);
+      expect(await ask()).toBe(made);
+      expect(fake.world.store.all(kind)).toHaveLength(before + 1);
 
-    // And one that was not made, for all that anybody can see, is made under the next key.
-    fake.world.store.drop(kind, made);
-    const second = await ask();
-    expect(second).not.toBe(made);
-    expect(await Promise.all([ask(), ask()])).toEqual([second, second]);
-    expect(fake.world.store.all(kind)).toHaveLength(before + 1);
-  });
+      // And one that was not made, for all that anybody can see, is made under the next key.
+      fake.world.store.drop(kind, made);
+      const second = await ask();
+      expect(second).not.toBe(made);
+      expect(await Promise.all([ask(), ask()])).toEqual([second, second]);
+      expect(fake.world.store.all(kind)).toHaveLength(before + 1);
+    },
+  );
 
-  test('whoever hears it for the first time waits, and is answered when they ask again', async () => {
+  test('the first caller of a kept fault waits, and is answered on the next call', async () => {
     const of = checkout();
     const making = { failAfterCommit: 1, only: /^POST \/v1\/checkout/ };
     Object.assign(fake.faults, making);
@@ -244,7 +247,7 @@ describe('after a fault of the provider, which it keeps for the key', () => {
 });
 
 describe('a refund', () => {
-  test('is made once, whether its answer is lost or a fault after the fact', async () => {
+  test('a refund is made once, whether its answer is lost or a fault after the fact', async () => {
     const { intentId } = await paid('boost-50');
     const refund = {
       refundId: 'ref_lost',
@@ -260,7 +263,7 @@ describe('a refund', () => {
     fake.faults.failAfterCommit = 1;
     const other = { ...refund, refundId: 'ref_500', amountMinor: 300 };
     expect(await thrown(provider.createRefund(other))).toMatchObject({ status: 503 });
-    // The same key hears the fault again, so whoever wants to know looks.
+    // The same key gets the fault again, so the refunds are listed.
     expect(await thrown(provider.createRefund(other))).toMatchObject({ status: 503 });
     const listed = await provider.listRefunds(present(intentId));
     expect(new Set(listed.map(({ refundId }) => refundId))).toEqual(
@@ -269,7 +272,7 @@ describe('a refund', () => {
     expect(await provider.retrieveRefund(made.providerRefundId)).toEqual(made);
   });
 
-  test('that fails later says so, and one by the bank is nobody of ours', async () => {
+  test('a refund that fails later says so, and one by the bank is not ours', async () => {
     const { intentId } = await paid('boost-50');
     const made = await provider.createRefund({
       refundId: 'ref_fails',
@@ -286,7 +289,7 @@ describe('a refund', () => {
     expect(await provider.retrieveRefund(id)).toMatchObject({ refundId: null, amountMinor: 200 });
   });
 
-  test('of more than is left is refused with a code', async () => {
+  test('a refund of more than is left is refused with a code', async () => {
     const { intentId } = await paid('boost-20');
     const all20 = { intentId: present(intentId), userId: 'usr_1', amountMinor: 1_000 };
     await provider.createRefund({ ...all20, refundId: 'ref_all' });
@@ -298,7 +301,7 @@ describe('a refund', () => {
 });
 
 describe('a plan', () => {
-  test('is paid by invoices that name their package, their payment and their period', async () => {
+  test('a plan is paid by invoices that name their package, their payment and their period', async () => {
     const { subscriptionId, receiptUrl, intentId } = await paid('side-gig-builder');
     expect([intentId, receiptUrl]).toEqual([null, expect.stringContaining('http')]);
     const plan = await provider.retrieveSubscription(present(subscriptionId));
@@ -327,7 +330,7 @@ describe('a plan', () => {
     expect(await provider.retrieveInvoice(present(invoice?.invoiceId))).toEqual(invoice);
   });
 
-  test('changes at its renewal, there and back and there again, without proration', async () => {
+  test('a plan changes at its renewal, there and back and there again, without proration', async () => {
     const { subscriptionId } = await paid('side-gig-builder');
     const id = present(subscriptionId);
     for (const packageId of [
@@ -347,7 +350,7 @@ describe('a plan', () => {
     ]);
   });
 
-  test('is cancelled for its end, taken back, and ended at once, each any number of times', async () => {
+  test('a plan is cancelled for its end, taken back, and ended at once, each any number of times', async () => {
     const { subscriptionId } = await paid('empire-builder');
     const id = present(subscriptionId);
     for (const cancels of [true, true, false, true, false])
@@ -368,7 +371,7 @@ describe('a plan', () => {
     });
   });
 
-  test('is looked after on pages of the provider', async () => {
+  test('a plan is managed on pages of the provider', async () => {
     const { url } = await provider.createPortal({
       customerId,
       returnUrl: 'http://localhost:3000/credits',
@@ -400,7 +403,7 @@ test('a dispute and a warning are read with what they mean', async () => {
   );
 });
 
-test('the books are told from their beginning, oldest first, and sum up', async () => {
+test('the books are listed from their beginning, oldest first, and sum up', async () => {
   const charges = await all(provider.listCharges(0));
   const times = charges.map(({ createdAt }) => createdAt);
   expect(times).toEqual(times.toSorted((left, right) => left - right));
@@ -413,15 +416,15 @@ test('the books are told from their beginning, oldest first, and sum up', async 
   for (const { providerRefundId } of refunds) expect(sources).toContain(providerRefundId);
 });
 
-test('what was delivered is read, and what was not can be asked for', async () => {
+test('an event that arrived is read, and one that did not can be listed', async () => {
   const events = await all(provider.listEvents(0, true));
   expect(events.map(({ type }) => type)).toContain('checkout.session.completed');
   fake.receive(async () => 200);
   await fake.deliverAll();
   const [first] = fake.received.filter(({ status }) => status === 200);
-  const delivery = await provider.readWebhookEvent(first?.body ?? '', first?.signature);
-  expect(delivery).toMatchObject({ eventId: expect.stringMatching(/^evt_/) });
-  expect(await all(provider.listEvents(0))).toContainEqual(delivery);
+  const event = await provider.readWebhookEvent(first?.body ?? '', first?.signature);
+  expect(event).toMatchObject({ eventId: expect.stringMatching(/^evt_/) });
+  expect(await all(provider.listEvents(0))).toContainEqual(event);
   expect(await all(provider.listEvents(0, true))).toEqual([]);
 });
 
@@ -446,7 +449,7 @@ test('a customer is forgotten, and forgetting again is no fault', async () => {
 });
 
 describe('the catalogue', () => {
-  test('is made where it is missing, once, and compared', async () => {
+  test('the catalogue is made where it is missing, once, and compared', async () => {
     const other = await createTestStripe();
     const stripe = createStripe({ ...settings(), url: other.url });
     const states = async (onlyLooks: boolean) =>
@@ -461,7 +464,7 @@ describe('the catalogue', () => {
     await other.close();
   });
 
-  test('is never sold at a price that is not its own', async () => {
+  test('the catalogue is never sold at a price that is not its own', async () => {
     const other = await createTestStripe();
     const stripe = createStripe({ ...settings(), url: other.url });
     const [pack] = packages.filter(({ id }) => id === 'boost-20');

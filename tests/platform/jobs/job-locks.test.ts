@@ -67,7 +67,7 @@ async function isLocked(runner: string): Promise<boolean> {
 
 const runnerId = () => `pool-${randomUUID()}`;
 
-test('frees the jobs of a runner whose process is gone, and leaves those of living ones', async () => {
+test('the jobs of a runner whose process has ended are freed, and others are kept', async () => {
   const [living, dead] = [runnerId(), runnerId()];
   const holder = start();
   holder.hold(living);
@@ -81,7 +81,7 @@ test('frees the jobs of a runner whose process is gone, and leaves those of livi
   );
 });
 
-test('locks every runner at once, however close they come', async () => {
+test('runners that start at the same moment all get their locks', async () => {
   const holder = start();
   const runners = Array.from({ length: 20 }, runnerId);
   for (const runner of runners) {
@@ -95,18 +95,18 @@ test('locks every runner at once, however close they come', async () => {
     await vi.waitFor(async () => expect(await isLocked(runner)).toBe(false), 30_000);
 });
 
-test('frees a job of its own runner that nobody works on, and no other', async () => {
+test('a process frees a job of its own runner that it is not working on', async () => {
   const runner = runnerId();
   const holder = start();
   holder.hold(runner);
-  const [worked, forgotten] = [await taken(runner), await taken(runner)];
-  holder.began(worked);
+  const [underWay, forgotten] = [await taken(runner), await taken(runner)];
+  holder.began(underWay);
   await vi.waitFor(
-    async () => expect(await holders()).toEqual({ [worked]: runner, [forgotten]: null }),
+    async () => expect(await holders()).toEqual({ [underWay]: runner, [forgotten]: null }),
     30_000,
   );
-  holder.ended(worked);
-  await vi.waitFor(async () => expect((await holders())[worked]).toBe(null), 30_000);
+  holder.ended(underWay);
+  await vi.waitFor(async () => expect((await holders())[underWay]).toBe(null), 30_000);
 });
 
 test('a job that is freed frees its queue, too', async () => {
@@ -132,9 +132,9 @@ test('a job that is freed frees its queue, too', async () => {
   await expect.poll(held).toEqual([{ locked_by: null }]);
 });
 
-test('locks again after its connection was cut, before anybody frees its jobs', async () => {
+test('a process whose connection was cut locks again before its jobs are freed', async () => {
   const runner = runnerId();
-  // The usual patience, because a connection takes longer to come back than a test's.
+  // The usual limits, because a reconnect takes longer than a test's.
   const holder = startJobLocks({
     url: database.appUrl,
     log: createLog({ level: 'silent', process: 'test' }),

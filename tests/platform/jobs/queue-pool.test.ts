@@ -33,7 +33,7 @@ test('a statement whose connection is cut is repeated on another one', async () 
   expect(database.pool.idleCount).toBe(database.pool.totalCount);
 });
 
-test('a connection that is refused is asked for again', async () => {
+test('a refused connection is tried again', async () => {
   const name = new URL(database.appUrl).pathname.slice(1);
   await database.ownerPool.query(`alter database ${name} connection limit 0`);
   await database.ownerPool.query(
@@ -49,13 +49,13 @@ test('a connection that is refused is asked for again', async () => {
   client.release();
 });
 
-test('a statement that is wrong is refused at once', async () => {
+test('a wrong statement fails at once', async () => {
   const client = await pool.connect();
   await expect(client.query('select nothing from nowhere')).rejects.toThrow('nowhere');
   client.release();
 });
 
-test('a connection that listens is the real one', async () => {
+test('a listening connection comes from the real pool', async () => {
   const { promise, resolve } = Promise.withResolvers<pg.PoolClient | undefined>();
   pool.connect((_error, client, done) => {
     resolve(client);

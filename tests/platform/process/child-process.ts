@@ -20,7 +20,7 @@ function ready(details: ReadyMessage['details'] = {}): void {
   process.send?.(message);
 }
 
-// Before it is told: whoever reads that it starts may end it the next moment, and asks who it was.
+// Before the line is printed: its reader may end this process the next moment and asks for its pid.
 writeFileSync(join(folder, `${name}.pid`), String(process.pid));
 note('starts');
 process.on('SIGTERM', () => {
@@ -48,7 +48,7 @@ switch (behaviour) {
     console.error('THING must be set');
     process.exit(2);
     break;
-  case 'tells its threads':
+  case 'reports its threads':
     ready({ threads: process.env['UV_THREADPOOL_SIZE'] ?? null });
     break;
   case 'never gets ready':

@@ -37,7 +37,7 @@ function linesOf(source: EnvSource): readonly string[] {
 }
 
 describe('reading the variables', () => {
-  test('needs none of them', () => {
+  test('needs no variable', () => {
     expect(readEnv({})).toMatchObject({
       mode: 'local',
       host: '127.0.0.1',
@@ -53,7 +53,7 @@ describe('reading the variables', () => {
     });
   });
 
-  test('takes an empty value for none', () => {
+  test('an empty value counts as unset', () => {
     expect(readEnv({ PORT: '', DATABASE_URL: '  ', OPENAI_API_KEY: '' })).toEqual(readEnv({}));
   });
 
@@ -138,7 +138,7 @@ describe('reading the variables', () => {
     expect(readEnv({ RATE_LIMITS: 'off' }).rateLimits).toBe('off');
   });
 
-  test('wants both halves of a pair', () => {
+  test('requires both halves of a pair', () => {
     expect(linesOf({ MIGRATE_DATABASE_URL: 'postgres://owner@db/app' })).toEqual([
       'DATABASE_URL must be set when MIGRATE_DATABASE_URL is',
     ]);
@@ -157,7 +157,7 @@ describe('production mode', () => {
     ]);
   });
 
-  test('names each thing that it does not start without', () => {
+  test('names each missing variable', () => {
     expect(linesOf({ MODE: 'production' })).toEqual([
       'DATA_KEY must be set in production mode',
       'JWT_KEYS must be set in production mode',
@@ -201,7 +201,7 @@ describe('local mode', () => {
     });
   });
 
-  test("a key of one's own means Stripe itself, and is never sent to the sandbox", () => {
+  test('an own key means Stripe itself, and is never sent to the sandbox', () => {
     const own = { STRIPE_SECRET_KEY: 'sk_test_own', STRIPE_WEBHOOK_SECRET: 'whsec_own' };
     expect(readEnv({ ...own, STRIPE_URL: 'http://127.0.0.1:4001' }).stripe).toMatchObject({
       secretKey: 'sk_test_own',
@@ -213,7 +213,7 @@ describe('local mode', () => {
     expect(linesOf({ HOST: host })).toEqual([]);
   });
 
-  test('does not face a network unless it is told to', () => {
+  test('does not listen on a network without ALLOW_PUBLIC_SANDBOX', () => {
     const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://demo.example' };
     expect(linesOf(open)).toEqual([
       'HOST must be a loopback address in local mode, unless ALLOW_PUBLIC_SANDBOX is true',
@@ -230,7 +230,7 @@ test('.env.example lists every variable of the schema and every key of a provide
   expect(new Set(listed).size).toBe(listed.length);
 });
 
-test('every setting is read somewhere: nobody sets a value that does nothing', () => {
+test('every setting is read somewhere', () => {
   const source = globSync('services/**/*.{ts,mjs}', {
     exclude: ['services/platform/process/env.ts'],
   })
@@ -260,7 +260,7 @@ describe('the settings of a process', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('come from .env where the shell says nothing', () => {
+  test('come from .env where the shell has none', () => {
     writeFileSync(join(folder, '.env'), 'PORT=4001\nPRODUCT_NAME="From a file"\n');
     vi.stubEnv('PORT', '4002');
     expect(loadEnv(folder)).toMatchObject({ port: 4002, productName: 'From a file' });
@@ -275,12 +275,12 @@ describe('the settings of a process', () => {
     expect(statSync(join(folder, 'data/keys')).mode & 0o777).toBe(0o700);
   });
 
-  test('prefer keys that were given', () => {
+  test('prefer given keys', () => {
     vi.stubEnv('DATA_KEY', key);
     expect(loadEnv(folder).dataKeys).toEqual([Buffer.alloc(32, 7)]);
   });
 
-  test('name DATA_DIR when its folder cannot be made or a key in it is broken', () => {
+  test('name DATA_DIR when its folder cannot be created or a key in it is broken', () => {
     writeFileSync(join(folder, 'file'), '');
     vi.stubEnv('DATA_DIR', join(folder, 'file/data'));
     expect(() => loadEnv(folder)).toThrow(/^DATA_DIR: .*file/);

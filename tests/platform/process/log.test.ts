@@ -36,13 +36,13 @@ describe('a line of the log', () => {
     ]);
   });
 
-  test('carries the request id of the log that it came from', () => {
+  test('has the request id of its log', () => {
     const { log, lines } = captured();
     log.child({ request_id: 'req-1' }).child({ user_id: 'usr_1' }).warn({ status: 429 }, 'refused');
     expect(lines()[0]).toMatchObject({ request_id: 'req-1', user_id: 'usr_1', status: 429 });
   });
 
-  test('leaves out fields that are not on the list, however they got there', () => {
+  test('leaves out fields that are not on the list', () => {
     const { log, text } = captured();
     const fields = JSON.parse(`{
       "request_id": "req-1",
@@ -64,7 +64,7 @@ describe('a line of the log', () => {
     expect(lines().map(({ msg }) => msg)).toEqual(['loud']);
   });
 
-  test('is text for people where that is asked for', () => {
+  test('is text on request', () => {
     const written: string[] = [];
     const destination = { write: (line: string) => void written.push(line) };
     createLog({ level: 'info', process: 'api', pretty: true, destination }).info('listening');
@@ -73,7 +73,7 @@ describe('a line of the log', () => {
 });
 
 describe('what is kept of an error', () => {
-  test('is its kind, its places and the message of our own errors', () => {
+  test('is its kind, its stack and the message of our own errors', () => {
     const { log, lines } = captured();
     log.error({ err: new Problem('not-found', 'There is nothing here') }, 'refused');
     expect(lines()[0]?.['err']).toMatchObject({

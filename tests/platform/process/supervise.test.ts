@@ -20,8 +20,8 @@ const supervisorFile = join(import.meta.dirname, 'supervisor-process.ts');
 const log = createLog({ level: 'silent', process: 'test' });
 const quick: RestartPolicy = { firstDelayMs: 5, windowMs: 60_000, endsInWindow: 5 };
 
-describe('how long to wait after an end', () => {
-  test('doubles with each end of the last minute and is over with the fifth', () => {
+describe('the delay after an end', () => {
+  test('the delay doubles with each end of the last minute, and the fifth gives up', () => {
     const ends: number[] = [];
     const waits: (number | null)[] = [];
     for (let nowMs = 1_000_000; ends.length < 5; nowMs += 10_000) {
@@ -31,7 +31,7 @@ describe('how long to wait after an end', () => {
     expect(waits).toEqual([1000, 2000, 4000, 8000, null]);
   });
 
-  test('forgets ends that are older than a minute', () => {
+  test('the delay ignores ends that are older than a minute', () => {
     expect(restartDelay([0, 1, 2, 3, 70_000], 70_000)).toBe(1000);
   });
 });
@@ -81,9 +81,9 @@ describe('a supervisor over real processes', () => {
   ])('gives each process %s', async (_what, inShell, settings, threads) => {
     vi.stubEnv('UV_THREADPOOL_SIZE', inShell);
     try {
-      const told = child('a', 'tells its threads', settings);
-      const sharing = { ...options('b', 'tells its threads', settings), sharesPort: true };
-      expect(await supervisor.start(told, processService(sharing))).toEqual([
+      const first = child('a', 'reports its threads', settings);
+      const sharing = { ...options('b', 'reports its threads', settings), sharesPort: true };
+      expect(await supervisor.start(first, processService(sharing))).toEqual([
         { threads },
         { threads },
       ]);
@@ -92,12 +92,12 @@ describe('a supervisor over real processes', () => {
     }
   });
 
-  test('launches again what died, also before it was ready', async () => {
+  test('launches a service again that died, also before it was ready', async () => {
     await supervisor.start(child('a', 'dies once'));
     expect(eventsOf()).toEqual(['a starts', 'a starts']);
   });
 
-  test('launches again what was killed at work', async () => {
+  test('launches a killed service again', async () => {
     await supervisor.start(child('a', 'works'));
     const firstPid = pidOf('a');
     process.kill(firstPid, 'SIGKILL');
@@ -119,7 +119,7 @@ describe('a supervisor over real processes', () => {
     expect(eventsOf()).toEqual(['a starts']);
   });
 
-  test('stops what was started last first', async () => {
+  test('stops the last started service first', async () => {
     for (const name of ['a', 'b', 'c']) await supervisor.start(child(name, 'works'));
     await supervisor.stop();
     expect(eventsOf().filter((event) => event.endsWith('stops'))).toEqual([
@@ -129,13 +129,13 @@ describe('a supervisor over real processes', () => {
     ]);
   });
 
-  test('kills what does not stop when it is told to', async () => {
+  test('kills a service that ignores the stop request', async () => {
     await supervisor.start(child('a', 'ignores SIGTERM'));
     await supervisor.stop();
     expect(isAlive(pidOf('a'))).toBe(false);
   });
 
-  test('leaves nothing behind of what was still starting', async () => {
+  test('leaves nothing of a starting service behind', async () => {
     void supervisor.start(child('a', 'never gets ready'));
     await vi.waitFor(() => expect(eventsOf()).toEqual(['a starts']), 30_000);
     await supervisor.stop();
@@ -177,37 +177,37 @@ describe('a supervisor over real processes', () => {
     expect(outcome).toBe('still there');
   });
 
-  test('launches at once on request what was waiting to be launched again', async () => {
+  test('launches a waiting service at once on request', async () => {
     const waits = Promise.withResolvers<void>();
     const hearing = createLog({
       level: 'warn',
       process: 'test',
       destination: { write: () => waits.resolve() },
     });
-    const patient = createSupervisor(hearing, { ...quick, firstDelayMs: 3_600_000 });
-    const ready = patient.start(child('a', 'dies once'));
+    const slow = createSupervisor(hearing, { ...quick, firstDelayMs: 3_600_000 });
+    const ready = slow.start(child('a', 'dies once'));
     await waits.promise;
-    await patient.restart('a');
+    await slow.restart('a');
     await ready;
     expect(eventsOf()).toEqual(['a starts', 'a starts']);
-    await patient.stop();
+    await slow.stop();
   });
 
   test.each([
     ['api 1', 'api 2'],
     ['api 2', 'api 1'],
   ])('lets two processes listen on one port: without %s, %s answers', async (victim, other) => {
-    const patient = createSupervisor(log, { ...quick, firstDelayMs: 3_600_000 });
+    const slow = createSupervisor(log, { ...quick, firstDelayMs: 3_600_000 });
     const port = await freePort();
     const variables = { PORT: String(port) };
-    await patient.start(child('api 1', 'listens', variables), child('api 2', 'listens', variables));
+    await slow.start(child('api 1', 'listens', variables), child('api 2', 'listens', variables));
     process.kill(pidOf(victim), 'SIGKILL');
     await vi.waitFor(() => expect(isAlive(pidOf(victim))).toBe(false), 30_000);
     const answers = await Promise.all(
       Array.from({ length: 8 }, async () => (await fetch(`http://127.0.0.1:${port}`)).text()),
     );
     expect(new Set(answers.map(Number))).toEqual(new Set([pidOf(other)]));
-    await patient.stop();
+    await slow.stop();
   });
 
   describe('in a process of its own', () => {
@@ -220,7 +220,7 @@ describe('a supervisor over real processes', () => {
       return started;
     }
 
-    test('that is killed, its children notice and end', async () => {
+    test('that is killed ends its children', async () => {
       const started = await startSupervisor();
       started.kill('SIGKILL');
       await vi.waitFor(
@@ -244,7 +244,7 @@ describe('a supervisor over real processes', () => {
       },
     );
 
-    test('ends in order when whoever started it is gone', async () => {
+    test('ends in order when its parent has ended', async () => {
       const started = await startSupervisor();
       const exit = once(started, 'exit');
       started.disconnect();

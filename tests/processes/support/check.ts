@@ -94,14 +94,14 @@ export async function expectWhole(
   ]);
 }
 
-/** Every account, every stream and every read model is what its events say, as `tell` tells it. */
-export async function expectVerified(settings: Settings, tell = operate): Promise<void> {
+/** Every account, every stream and every read model equals its events, as `run` reports. */
+export async function expectVerified(settings: Settings, run = operate): Promise<void> {
   const commands = [
     ['credits', 'verify'],
     ['events', 'verify'],
     ['projections', 'verify', '--all'],
   ];
-  await Promise.all(commands.map(async (args) => expectEnd(await tell(settings, ...args), args)));
+  await Promise.all(commands.map(async (args) => expectEnd(await run(settings, ...args), args)));
 }
 
 /** The command exits with 0; otherwise what it said is shown. */

@@ -11,7 +11,7 @@ import { eventually } from '#tests/support/processes/processes.ts';
  * breaks it comes back with the id that it heard last.
  */
 export type Follower = AsyncDisposable & {
-  /** The watched run as the facts tell it; null before the first snapshot. */
+  /** The watched run according to the facts; null before the first snapshot. */
   run(): RunView | null;
   /** In the order heard. */
   facts(): readonly Fact[];

@@ -17,7 +17,7 @@ import { tally, tallyLines, tallyPoints } from '#tests/support/tally.ts';
 
 /**
  * A Postgres of this file's own, flushing as in production, that is killed while commands are under
- * way. Whatever the moment: what was acknowledged is stored, what is stored was sent, nothing twice.
+ * way: what was acknowledged is stored, what is stored was sent, and nothing twice.
  */
 let dataDir: string;
 let server: EmbeddedPostgres;
@@ -42,7 +42,7 @@ beforeAll(async () => {
     functionName,
     clock: Date.now,
     log: createLog({ level: 'silent', process: 'test' }),
-    // A busy machine may take long to recover; what is shown here is not how long.
+    // A busy machine may take long to recover.
     limits: { jobPatienceMs: 60_000 },
   });
 });
@@ -75,7 +75,7 @@ type Contents = { streamId: string; commandIds: unknown[]; points: string; intac
 
 /**
  * Writes 60 commands to each of 8 streams, one after the other in each, so that some are under way
- * whenever it strikes, after the first 100. Commands have the patience of jobs.
+ * whenever it strikes, after the first 100. Commands retry as long as jobs do.
  */
 async function writeThrough(
   crash: () => Promise<void>,

@@ -15,7 +15,7 @@ import type { Client, OwnProcess, Settings } from '#tests/support/processes/proc
 import { createTestStripe } from '#tests/support/stripe.ts';
 import type { TestStripe } from '#tests/support/stripe.ts';
 
-/** Processes that are killed for good between the provider's answer and what we make of it. */
+/** Processes that are killed between the provider's answer and our append. */
 const started = new AsyncDisposableStack();
 let database: TestDatabase;
 let stripe: TestStripe;
@@ -60,7 +60,7 @@ async function startBoth(): Promise<void> {
 
 type Buyer = Person & CheckoutReply;
 
-/** Somebody who has paid at the provider's page, of which we have not heard. */
+/** A user who has paid at the provider's page, without a webhook event yet. */
 async function buyer(): Promise<Buyer> {
   const person = await client.signUp({ credits: 0 });
   const { token } = person;
@@ -93,7 +93,7 @@ async function waiting(process: 'api' | 'worker'): Promise<number | null> {
 }
 
 test(
-  'a purchase whose process is killed around the append is granted once, by whoever comes next',
+  'a purchase whose process is killed around the append is granted once, by the next process',
   { timeout: 300_000 },
   async () => {
     const [byPage, byWebhook] = [await buyer(), await buyer()];
@@ -125,7 +125,7 @@ test(
     for (const one of [api, worker]) one.signal('SIGKILL');
     await Promise.all([api.ended, worker.ended, page, unheard]);
 
-    // One append never happens; the other does, and nobody hears of it.
+    // One append never happens; the other does, and its reply is lost.
     await lock.query('select pg_terminate_backend($1)', [inApi]);
     await lock.query('rollback');
     lock.release();

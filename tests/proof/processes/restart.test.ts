@@ -60,10 +60,10 @@ async function signInAsDemo(): Promise<Person> {
   return { token, userId: user.id, email };
 }
 
-/** All that a person sees of their account. */
+/** All that a user sees of the account. */
 async function everythingOf({ token }: Person): Promise<unknown[]> {
   const paths = ['/users/me', '/credits/balance', '/credits/history'];
-  // Up to when it has read is another moment each time.
+  // `as_of` differs each time.
   const { as_of: _, ...analytics } = await client.data<CreditAnalytics>('/credits/analytics', {
     token,
   });
@@ -81,16 +81,16 @@ async function demoRunInTheMiddle(): Promise<Watched> {
   return watched;
 }
 
-/** Told so, everything that runs now is gone within 20 s, and the supervisor says that all went well. */
-async function stopBy(tell: () => void): Promise<void> {
+/** Every process ends within 20 s, and the supervisor with 0. */
+async function stopBy(request: () => void): Promise<void> {
   expect((await app.family()).length).toBeGreaterThan(4);
-  tell();
+  request();
   const gone = async () => (await app.family()).length === 0;
   await eventually('the end of every process', gone, 20_000);
   expect(await app.ended).toBe(0);
 }
 
-describe('told to stop in the middle of a run', { timeout: 300_000 }, () => {
+describe('stopped in the middle of a run', { timeout: 300_000 }, () => {
   test('by SIGTERM: everything ends, and the next start finishes the run', async () => {
     await using watched = await demoRunInTheMiddle();
     await stopBy(() => signal(app.supervisor, 'SIGTERM'));
@@ -109,7 +109,7 @@ describe('told to stop in the middle of a run', { timeout: 300_000 }, () => {
     await expectWhole(client, settings, watched);
   });
 
-  test('by kill -9 of the supervisor alone: the others end by themselves, Postgres stays', async () => {
+  test('by kill -9 of the supervisor alone: the others end, Postgres stays', async () => {
     const person = await client.signUp();
     await using watched = await beginRun(app.url, client, { person });
     await watched.follower.until('the middle of the run', isInTheMiddle);

@@ -96,7 +96,7 @@ function complaints(...of: OwnProcess[]): unknown[] {
     .filter(({ level }) => level !== 'info' && level !== 'debug');
 }
 
-/** Jobs that have failed, or that somebody has taken and not ended. */
+/** Jobs that have failed or are taken. */
 async function leftovers(): Promise<unknown[]> {
   const { rows } = await database.ownerPool.query<Record<string, unknown>>(
     `select task_identifier, key, last_error, locked_by from graphile_worker.jobs

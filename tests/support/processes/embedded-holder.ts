@@ -1,6 +1,6 @@
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 
-/** A process of its own that runs the Postgres of a folder until it is killed or told to stop. */
+/** A process of its own that runs the Postgres of a folder until a signal. */
 const [dataDir = '', unusedMs] = process.argv.slice(2);
 const server = await startEmbeddedPostgres({
   dataDir,

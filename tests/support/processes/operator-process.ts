@@ -12,7 +12,7 @@ import type { Asked, Outcome, Replied } from './operator.ts';
 
 /**
  * A process that runs one command of the command line after the other, each with settings, a database
- * connection and an output of its own. It ends with whoever started it.
+ * connection and an output of its own. It ends with its parent.
  */
 const commands = [
   ...creditCommands,

@@ -52,7 +52,7 @@ function start(): ChildProcess {
       reply.reject(new Error(`The process of the operator ended with ${code}`));
     waiting.clear();
   });
-  // Whoever runs the tests may end while it waits for more.
+  // The tests may end while it waits.
   child.unref();
   child.channel?.unref();
   return child;

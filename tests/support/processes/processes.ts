@@ -15,9 +15,8 @@ import { testPassword } from '#tests/support/password.ts';
 import { variablesOf, type Settings } from '#tests/support/variables.ts';
 
 /**
- * The product as real processes, for the tests that kill, stop and double them: the whole of it as
- * one command starts it, or single processes over a test's own database. Whoever starts something
- * here disposes of it; what it started dies with it.
+ * The product as real processes, for tests that kill, stop and double them: the whole application, or
+ * single processes over a test's own database. The caller disposes of what it started.
  */
 export type { Settings };
 
@@ -42,21 +41,21 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Looks until there is something, and says what was missing when there is not. */
+/** Polls until there is a result; the error names what was missing. */
 export async function eventually<Found>(
   what: string,
-  look: () => Promise<Found | null | false> | Found | null | false,
+  poll: () => Promise<Found | null | false> | Found | null | false,
   timeoutMs = 120_000,
 ): Promise<Found> {
   const end = performance.now() + timeoutMs;
   let last: unknown = null;
   while (performance.now() < end) {
     try {
-      const found = await look();
+      const found = await poll();
       if (found !== null && found !== false) return found;
       last = null;
     } catch (error) {
-      // What is looked at may be restarting; when it stays so, the last reason is told.
+      // It may be restarting; the last error becomes the cause.
       last = error;
     }
     await sleep(25);
@@ -188,7 +187,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
       const match = /Demo account: (\S+) with the password (\S+)/.exec(output());
       return match === null ? null : { email: match[1] ?? '', password: match[2] ?? '' };
     });
-    if (over) throw new Error('It ended before it had greeted');
+    if (over) throw new Error('It ended before its greeting');
     await family();
     return Object.assign(application, { demo: greeting });
   } catch (error) {
@@ -303,7 +302,7 @@ export type Client = {
   call(path: string, options?: CallOptions): Promise<Response>;
   /** The `data` of a success; anything else throws with what was answered. */
   data<Data>(path: string, options?: CallOptions): Promise<Data>;
-  /** With 50 credits, unless told otherwise, that an operator grants. */
+  /** By default with 50 credits that an operator grants. */
   signUp(options?: { credits: number }): Promise<Person>;
 };
 

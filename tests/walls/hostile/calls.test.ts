@@ -148,7 +148,7 @@ function spoilt(proper: Sample, entry: RouteEntry): Hostile<Sample>[] {
   ];
 }
 
-describe('every call answers hostile texts, numbers and places below 500, within the limit:', () => {
+describe('hostile texts, numbers and paths are answered below 500 and in time by', () => {
   test.each(Object.entries(entries))('%s', async (route, entry) => {
     const owner = await newCaller(app);
     const proper = await entry.sample(app, owner);

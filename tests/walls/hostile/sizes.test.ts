@@ -54,7 +54,7 @@ async function login(body: string | ReadableStream): Promise<number> {
   return response.status;
 }
 
-describe('H6: a body may have 100 kB and not one byte more', () => {
+describe('a body may have 100 kB and not one byte more', () => {
   test.each([
     [httpLimits.bodyBytes - 1, 401],
     [httpLimits.bodyBytes, 401],
@@ -65,7 +65,7 @@ describe('H6: a body may have 100 kB and not one byte more', () => {
     expect(await login(chunked(bodyOf(bytes)))).toBe(status);
   });
 
-  test('a length that is a lie is not believed in either direction', async () => {
+  test('a wrong Content-Length is not believed in either direction', async () => {
     const answers = [];
     for (const length of ['1000000000000', '-1', '1e3', '5, 6']) {
       const socket = connect(port, '127.0.0.1');
@@ -98,7 +98,7 @@ describe('H6: a body may have 100 kB and not one byte more', () => {
   });
 });
 
-describe('H6: JSON may be nested 20 deep', () => {
+describe('JSON may be nested 20 deep', () => {
   const nested = (depth: number) =>
     `{"email":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)},"password":"Wrong-123"}`;
   test.each([
@@ -124,7 +124,7 @@ describe('H6: JSON may be nested 20 deep', () => {
   });
 });
 
-describe('H6: headers and addresses', () => {
+describe('headers and addresses are limited:', () => {
   test('an address may have 4,000 characters', async () => {
     const status = async (length: number) => {
       const start = 'http://localhost/api/health/';

@@ -50,7 +50,7 @@ describe('a refused sign-up', () => {
       'Signup completed but user session is invalid',
     ],
     [refused('internal', 500, 'Database insert timeout'), 'Sign up failed', 'Please try again.'],
-    [refused('closed', 403, 'Nobody may join now.'), 'Sign up failed', 'Nobody may join now.'],
+    [refused('closed', 403, 'Sign-ups are closed.'), 'Sign up failed', 'Sign-ups are closed.'],
     [new TypeError('x is not a function'), 'Sign up failed', 'Please try again.'],
   ])('the failure %s is shown as "%s: %s"', (failure, title, detail) => {
     expect(signupRefusal(failure)).toEqual({ title, detail });

@@ -97,7 +97,7 @@ function keeper(
             tables: { account: [{ email: 'ada@example.com' }] },
             csv: { 'account.csv': 'email\nada@example.com\n' },
           })
-        : problem(403, 'reauthentication-required', 'Enter your password to go on.'),
+        : problem(403, 'reauthentication-required', 'Enter your password to continue.'),
     'DELETE /api/users/me': (call) =>
       isKnownPassword(call) ? ok({ id: profile.id, deleted: true }) : wrongPassword,
     'GET /api/optimizations': pageOf([runOf(1)], 12),
@@ -417,7 +417,7 @@ describe('deleting the account', () => {
     await dialog.getByText('While the payment service does not answer').waitFor();
     expect(await violations(page)).toEqual([]);
     const address = dialog.getByLabel('Type ada@example.com to continue');
-    await address.fill('somebody@example.com');
+    await address.fill('other@example.com');
     await password(dialog, 'Your password').fill('wrong');
     await dialog.getByRole('button', { name: 'Delete my account' }).click();
     await dialog.getByText('Type the address of this account').waitFor();

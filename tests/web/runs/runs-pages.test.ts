@@ -22,7 +22,7 @@ const { open, site } = useMemberSite();
 const list = '/dashboard/optimizations';
 const story = storyOf(closed());
 
-/** A person's runs as a server keeps them: what is deleted is hidden, and every change is told. */
+/** A server that keeps one user's runs: a deleted run is hidden, and every change is published. */
 function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof member>[0] = {}) {
   const runs = new Map(begin.map((run) => [run.id, run]));
   const hidden = new Set<string>();
@@ -35,7 +35,7 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
     const text = `id: e.1.${version}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     return new TextEncoder().encode(text);
   };
-  const tell = (type: Fact['type'], id: string, patch: Fact['patch']): void => {
+  const publish = (type: Fact['type'], id: string, patch: Fact['patch']): void => {
     const entity = { kind: 'run_row', id } as const;
     const at = new Date().toISOString();
     const fact: Fact = { type, at, stream: `optimization-${id}`, version, entity, patch };
@@ -43,14 +43,14 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
   };
   const hide = (id: string): void => {
     hidden.add(id);
-    tell('OptimizationHidden', id, { hidden: true });
+    publish('OptimizationHidden', id, { hidden: true });
   };
   const restore = (id: string): void => {
     hidden.delete(id);
-    tell('OptimizationRestored', id, { hidden: false });
+    publish('OptimizationRestored', id, { hidden: false });
   };
-  /** Deletes a run while nobody is told, because every stream has broken off. */
-  const hideUnheard = (id: string): void => {
+  /** Deletes a run unpublished, because every stream has broken off. */
+  const hideUnpublished = (id: string): void => {
     hidden.add(id);
     for (const stream of streams) stream.close();
     streams.clear();
@@ -58,7 +58,7 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
   const rename = (id: string, title: string): void => {
     const run = runs.get(id);
     if (run) runs.set(id, { ...run, title });
-    tell('OptimizationRenamed', id, { title });
+    publish('OptimizationRenamed', id, { title });
   };
   const stream = () => {
     const body = new ReadableStream<Uint8Array>({
@@ -70,12 +70,12 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
     return { status: 200, body, headers: { 'content-type': 'text/event-stream' } };
   };
   const listed = ({ search }: Call) => {
-    const asked = new URLSearchParams(search);
+    const wanted = new URLSearchParams(search);
     const found = shown().filter(
       ({ title, status }) =>
-        title.includes(asked.get('q') ?? '') && status === (asked.get('status') ?? status),
+        title.includes(wanted.get('q') ?? '') && status === (wanted.get('status') ?? status),
     );
-    const first = (Number(asked.get('page')) - 1) * 10;
+    const first = (Number(wanted.get('page')) - 1) * 10;
     return pageOf(found.slice(first, first + 10), found.length);
   };
   const full = (id: string) => {
@@ -100,7 +100,7 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
     if (call.method === 'PATCH') rename(id, (call.body as { title: string }).title);
     return full(id);
   };
-  return { api, hide, hideUnheard, restore, rename };
+  return { api, hide, hideUnpublished, restore, rename };
 }
 
 const five = [
@@ -264,7 +264,7 @@ describe('a run that is deleted in the list', () => {
     await expect
       .poll(() => page.evaluate(() => document.activeElement?.id))
       .toBe(`run-${runId(3)}`);
-    // The second press of a double click comes down on the run that has moved up.
+    // The second press of a double click would hit the run that has moved up.
     await page.mouse.down({ clickCount: 2 });
     await page.mouse.up({ clickCount: 2 });
     await undo(page).hover();
@@ -281,11 +281,11 @@ describe('a run that is deleted in the list', () => {
   it('a refused deletion keeps the run and says why', async () => {
     const page = await open(list, {
       api: keep(five, {
-        [`DELETE /api/optimizations/${runId(2)}`]: problem(409, 'running', 'The run goes on.'),
+        [`DELETE /api/optimizations/${runId(2)}`]: problem(409, 'running', 'The run continues.'),
       }).api,
     });
     await button(page, 'Delete', 'A second shop?').press('Enter');
-    await page.getByRole('listitem').getByText('It was not deleted. The run goes on.').waitFor();
+    await page.getByRole('listitem').getByText('It was not deleted. The run continues.').waitFor();
     await expect.poll(() => focused(page)).toBe('Delete: A second shop?');
     await expect.poll(() => undo(page).count()).toBe(0);
   });
@@ -341,11 +341,11 @@ describe('what happens to a run elsewhere', () => {
   });
 
   it('a change during a break of the stream shows in the list afterwards', async () => {
-    const { api, hideUnheard } = keep(five);
+    const { api, hideUnpublished } = keep(five);
     const page = await open(list, { api });
     await page.getByText('5 optimizations', { exact: true }).waitFor();
     await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
-    hideUnheard(runId(2));
+    hideUnpublished(runId(2));
     await page.getByText('4 optimizations', { exact: true }).waitFor();
   });
 

@@ -128,8 +128,8 @@ function receiveFact(fact: Fact): void {
       return undefined;
     case 'run_row':
       if (hidesRow(fact.type)) followHiding(fact);
-      else if (!cachedRows().has(fact.entity.id)) void refreshLists();
-      else patchRow(fact.entity.id, fact.patch);
+      // The fact names what moved; the row itself is read with its list.
+      else void refreshLists();
       return undefined;
     case 'run': {
       const run = runs.get(fact.entity.id);

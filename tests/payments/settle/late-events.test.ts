@@ -10,7 +10,7 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { accountOf, askBack, bought, endSubscriptions } from '#tests/payments/purchases/bought.ts';
 
-/** News of money that went back: before the payment is known here, after days, or never. */
+/** Money that went back is reported before the payment is known here, after days, or never. */
 let shop: TestShop;
 let ann: Person;
 let now = Date.parse('2026-11-20T10:00:00Z');
@@ -37,7 +37,7 @@ afterAll(async () => shop.close());
 const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
   (await shop.database.pool.query<Row>(text, values)).rows;
 
-/** Paid at the provider and told to nobody. */
+/** Paid at the provider, without a webhook event. */
 async function paidPlan(): Promise<{ sessionId: string; intentId: string }> {
   const { session_id: sessionId } = await shop.checkout(ann, 'side-gig-builder');
   shop.stripe.pay(sessionId, 'pay');
@@ -54,8 +54,8 @@ async function clawedBack(): Promise<number[]> {
   return lots.flatMap(({ clawbacks }) => clawbacks.map(({ wanted }) => wanted));
 }
 
-describe('of a payment that is not known yet', () => {
-  test('a dispute that is worked days later, and before its payment, is booked', async () => {
+describe('an event of an unknown payment', () => {
+  test('a dispute that is processed days later, and before its payment, is booked', async () => {
     const { intentId } = await paidPlan();
     shop.stripe.openDispute(intentId);
     now += 4 * day;
@@ -66,7 +66,7 @@ describe('of a payment that is not known yet', () => {
     ]);
   });
 
-  test('is waited for three days from its arrival on, however old it is', async () => {
+  test('an event of an unknown payment is retried for three days from its arrival on, however old it is', async () => {
     const { intentId } = await paidPlan();
     now += 10 * day;
     const { id } = shop.stripe.openDispute(intentId);
@@ -90,7 +90,7 @@ describe('of a payment that is not known yet', () => {
   });
 
   test.each(['dispute', 'refund'] as const)(
-    'is read with the payment when that is granted: a %s',
+    'a %s of an unknown payment is booked when that payment is granted',
     async (what) => {
       const { intentId } = await paidPlan();
       if (what === 'dispute') shop.stripe.openDispute(intentId);
@@ -107,7 +107,7 @@ describe('of a payment that is not known yet', () => {
   );
 });
 
-describe('that the books show', () => {
+describe('a difference of the books', () => {
   async function compared(): Promise<readonly Difference[]> {
     now += 60 * minute;
     return (await reconcile(shop.payments, now - day)).differences;
@@ -121,7 +121,7 @@ describe('that the books show', () => {
     return before;
   }
 
-  test('is repaired by the jobs that finding it makes: what went back', async () => {
+  test('a difference is repaired by the jobs that finding it makes: what went back', async () => {
     const disputed = await bought(shop, 'boost-20', ann);
     now += minute;
     const returned = await bought(shop, 'boost-50', ann);
@@ -139,7 +139,7 @@ describe('that the books show', () => {
     expect((await clawedBack()).toSorted((a, b) => a - b)).toEqual([10, 20]);
   });
 
-  test('is repaired: a dispute that was over and moved once more', async () => {
+  test('a difference is repaired: a dispute that was over and moved once more', async () => {
     const one = await bought(shop, 'boost-20', ann);
     const { id } = shop.stripe.openDispute(one.intentId);
     await shop.deliver();
@@ -152,7 +152,7 @@ describe('that the books show', () => {
     expect(await clawedBack()).toEqual([20]);
   });
 
-  test('is repaired: a payment that came after its purchase had ended, and one of a plan', async () => {
+  test('a difference is repaired: a payment that came after its purchase had ended, and one of a plan', async () => {
     const { session_id: session, purchase_id: purchase } = await shop.checkout(ann, 'boost-20');
     await query(`update purchase set status = 'expired' where id = $1`, [purchase]);
     shop.stripe.pay(session, 'pay');
@@ -163,7 +163,7 @@ describe('that the books show', () => {
     expect((await accountOf(shop, ann)).balance.available).toBe(70);
   });
 
-  test('is left to somebody where nobody can repair it', async () => {
+  test('a difference that no worker can repair is left to an operator', async () => {
     await askToRepair(shop.database.pool, [
       {
         kind: 'refund-twice',
@@ -172,7 +172,7 @@ describe('that the books show', () => {
         expected: '',
         found: '',
         cause: '',
-        repairs: 'nobody',
+        repairs: 'an operator',
         isSettling: false,
       },
     ]);
@@ -181,7 +181,7 @@ describe('that the books show', () => {
   });
 });
 
-describe('a job that has used up its attempts while the provider was away', () => {
+describe('a job that has used up its attempts', () => {
   /** As the queue leaves it after days. */
   async function usedUp(task: string): Promise<number> {
     const rows = await query(
@@ -204,7 +204,7 @@ describe('a job that has used up its attempts while the provider was away', () =
     await shop.runJobs();
   }
 
-  test('of a delivery is worked all the same', async () => {
+  test('a webhook event whose job has used up its attempts is processed all the same', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     await shop.stripe.deliverAll();
@@ -216,7 +216,7 @@ describe('a job that has used up its attempts while the provider was away', () =
     await vi.waitFor(async () => expect(await waiting('process-webhook-event')).toBe(0), 30_000);
   });
 
-  test('of a refund, of its letter, of a receipt and of looking at a payment goes on', async () => {
+  test('jobs of a refund, its email, a receipt and a check that have used up their attempts continue', async () => {
     const away = async () => {
       throw new Problem('payment-provider', 'Away');
     };
@@ -236,7 +236,7 @@ describe('a job that has used up its attempts while the provider was away', () =
   });
 
   test.each(['mail-receipt', 'mail-refund', 'mail-low-balance', 'repair-difference'])(
-    'is tried again when it is due: %s',
+    'a job that has used up its attempts is tried again when it is due: %s',
     async (task) => {
       expect(Object.keys(paymentTasks(shop.payments))).toContain(task);
       await query(`select graphile_worker.add_job($1, '{}', job_key := 'used-up')`, [task]);

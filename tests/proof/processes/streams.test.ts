@@ -12,11 +12,11 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 import type { Client, OwnProcess, Settings } from '#tests/support/processes/processes.ts';
-import { expectEachOnce, expectWhole } from './support/check.ts';
-import { follow } from './support/follow.ts';
-import type { Follower } from './support/follow.ts';
-import { startGate } from './support/gate.ts';
-import type { Gate } from './support/gate.ts';
+import { expectEachOnce, expectWhole } from '#tests/processes/support/check.ts';
+import { follow } from '#tests/processes/support/follow.ts';
+import type { Follower } from '#tests/processes/support/follow.ts';
+import { startGate } from '#tests/processes/support/gate.ts';
+import type { Gate } from '#tests/processes/support/gate.ts';
 
 /** Two API processes, the stream of each, and a third process that works the runs. */
 let settings: Settings;

@@ -1,0 +1,172 @@
+import type { Queryable } from '#db/connect.ts';
+import { newestRuns, readRunPage } from '#projections/optimization-list.ts';
+import type { RunChoice, RunRow } from '#projections/optimization-list.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { optimizationLimits } from '#services/optimizations/contract.ts';
+import type {
+  OptimizationList,
+  OptimizationSummary,
+  RunsQuery,
+} from '#services/optimizations/contract.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import {
+  averageProgress,
+  erased,
+  progressWithoutSeat,
+  settlementOf,
+  stageProgress,
+} from './describe.ts';
+
+/** A person's runs as lists show them: the rows of the read model, with their two texts opened. */
+type ListDependencies = { pool: Queryable; sealer: Pick<Sealer, 'open'> };
+
+export async function listRuns(
+  dependencies: ListDependencies,
+  userId: string,
+  query: RunsQuery,
+): Promise<OptimizationList> {
+  const { page, limit, q } = query;
+  const offset = (page - 1) * limit;
+  const choice = {
+    status: query.status ?? null,
+    strategy: query.strategy ?? null,
+    sort: query.sort,
+  };
+  const found = q === '' ? null : await searchRuns(dependencies, userId, choice, q);
+  const { rows, total } = found
+    ? { rows: found.slice(offset, offset + limit), total: found.length }
+    : await readRunPage(dependencies.pool, userId, { ...choice, offset, limit });
+  return {
+    data: await Promise.all(rows.map((row) => describeRow(dependencies.sealer, row))),
+    pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },
+  };
+}
+
+/**
+ * Titles and questions are sealed, so no database can search them: they are opened a few at a time,
+ * of a person's newest runs, and nothing of them is kept.
+ */
+async function searchRuns(
+  { pool, sealer }: ListDependencies,
+  userId: string,
+  choice: RunChoice & { sort: RunsQuery['sort'] },
+  q: string,
+): Promise<RunRow[]> {
+  const words = plain(q).split(/\s+/);
+  const rows = await newestRuns(pool, userId, { ...choice, most: optimizationLimits.searchedRuns });
+  const found: RunRow[] = [];
+  for (let at = 0; at < rows.length; at += openedAtOnce) {
+    const some = rows.slice(at, at + openedAtOnce);
+    const texts = await Promise.all(
+      some.map(async ({ run_id, title, challenge }) => {
+        const stream = streamOf(run_id);
+        const all = await Promise.all([
+          readable(sealer, stream, 'title', title),
+          readable(sealer, stream, 'challenge', challenge),
+        ]);
+        return plain(all.join('\n'));
+      }),
+    );
+    found.push(...some.filter((_, index) => words.every((word) => texts[index]?.includes(word))));
+  }
+  return found;
+}
+
+const openedAtOnce = 100;
+
+/** Without case, and with one form of each letter. */
+function plain(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}
+
+/** Nothing where the text was erased or damaged. */
+async function readable(
+  sealer: ListDependencies['sealer'],
+  stream: string,
+  field: string,
+  sealed: string,
+): Promise<string> {
+  const found = await sealer.open(sealed, { stream, field }).catch(nullWhenDamaged);
+  return found !== null && 'text' in found ? found.text : '';
+}
+
+async function describeRow(
+  sealer: ListDependencies['sealer'],
+  row: RunRow,
+): Promise<OptimizationSummary> {
+  const stream = streamOf(row.run_id);
+  const [title, challenge] = await Promise.all([
+    opened(sealer, stream, 'title', row.title),
+    opened(sealer, stream, 'challenge', row.challenge),
+  ]);
+  return summaryOf(row, { title, challenge });
+}
+
+/** The row's figures as `summarize` finds them in the run itself. */
+export function summaryOf(
+  row: RunRow,
+  { title, challenge }: { title: string; challenge: string },
+): OptimizationSummary {
+  const isClosed = row.stage === 'closed';
+  const hasEnded = isClosed || row.stage === 'settling';
+  const isCancelledDraft = row.status === 'cancelled' && row.started_at === null;
+  return {
+    id: row.run_id,
+    title,
+    description: challenge.slice(0, 200),
+    status: row.status,
+    strategy: row.strategy,
+    challenge_type: row.challenge_type,
+    progress: progressOf(row),
+    agreement_score: row.agreement_score,
+    confidence_score: null,
+    cost: row.cost_micros === null ? null : row.cost_micros / 1_000_000,
+    // While it runs, no cost is missing for good.
+    cost_is_minimum: hasEnded && row.unpriced_calls > 0,
+    credits: {
+      price: row.price,
+      reserved: isClosed || row.stage === 'draft' ? 0 : row.price,
+      charged: row.captured === null ? null : row.captured - (row.refunded ?? 0),
+      refunded: row.refunded,
+      settlement: isCancelledDraft ? 'none' : settlementOf(row.stage),
+    },
+    simulated: row.simulated_seats > 0,
+    simulated_seats: row.simulated_seats,
+    created_at: row.created_at,
+    createdAt: row.created_at,
+    ended_at: row.ended_at,
+  };
+}
+
+function progressOf({ stage, seats, missing_seats: missing, answered }: RunRow): number {
+  // The whole table waits for one draft.
+  const done = stage === 'synthesis' && answered > 0 ? seats : answered;
+  return averageProgress(
+    stage,
+    Array.from({ length: seats }, (_, index) =>
+      index < missing
+        ? progressWithoutSeat
+        : stageProgress(stage, { isAnswered: index - missing < done, streamed: 0 }),
+    ),
+  );
+}
+
+async function opened(
+  sealer: ListDependencies['sealer'],
+  stream: string,
+  field: string,
+  sealed: string,
+): Promise<string> {
+  const found = await sealer.open(sealed, { stream, field }).catch(nullWhenDamaged);
+  if (found === null) return unreadable;
+  return 'erased' in found ? erased : found.text;
+}
+
+/** One text that was changed behind our back must not take the whole list with it. */
+function nullWhenDamaged(error: unknown): null {
+  if (error instanceof IntegrityError) return null;
+  throw error;
+}
+
+const unreadable = 'Unreadable';
