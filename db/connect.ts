@@ -1,11 +1,5 @@
 import pg from 'pg';
-import postgres from 'postgres';
 
-/**
- * The two clients of the database. `createPool` (pg) serves everything that runs in a transaction: commands,
- * jobs, projection pages, migrations. `createSql` (postgres.js) serves single statements, never a `begin`
- * block: a connection that drops between two of its statements can end the process.
- */
 export type ConnectionOptions = {
   /** Connections at most. */
   max: number;
@@ -52,17 +46,6 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', options.onError));
   return pool;
-}
-
-/** A postgres.js client for single statements and LISTEN. int8 comes as a string of digits. */
-export function createSql(connectionString: string, options: ConnectionOptions): postgres.Sql {
-  return postgres(connectionString, {
-    max: options.max,
-    connection: { application_name: options.applicationName },
-    connect_timeout: connectTimeoutMs / 1000,
-    keep_alive: keepAliveMs / 1000,
-    onnotice: () => undefined,
-  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
-import { createPool, createSql } from '#db/connect.ts';
+import { createPool } from '#db/connect.ts';
 import { readStream } from '#db/streams.ts';
 import { projections } from '#projections/index.ts';
 import { createLedger } from './credits/ledger/ledger.ts';
@@ -49,8 +49,6 @@ export async function openCore(
     onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
   });
   resources.defer(async () => pool.end());
-  const sql = createSql(url, { max: 5, applicationName: `sevenfold ${name} queries` });
-  resources.defer(async () => sql.end());
   // A supervisor counts how often a process ends; a restart of Postgres must not count.
   await retryWhileUnavailable(
     async () => refuseOtherMode(pool, env.mode),
@@ -91,11 +89,10 @@ export async function openCore(
     log,
     clock,
     pool,
-    sql,
     audit: createAudit(pool),
     sealer,
     queueMail,
-    finishedRunAddress: async (userId: string) => finishedRunAddress(sql, userId),
+    finishedRunAddress: async (userId: string) => finishedRunAddress(pool, userId),
     sendsMail: env.smtpUrl !== null,
     publicUrl: env.publicUrl,
     productName: env.productName,
@@ -125,7 +122,6 @@ async function refuseOtherMode(pool: pg.Pool, mode: Mode): Promise<void> {
 
 /** The dependencies of payments. */
 export function paymentsOf(core: Core): PaymentDependencies {
-  const { sql } = core;
   return {
     pool: core.pool,
     provider: core.provider,
@@ -139,9 +135,9 @@ export function paymentsOf(core: Core): PaymentDependencies {
     productName: core.productName,
     audit: core.audit,
     log: core.log,
-    noticeAddress: async (userId) => provedAddress(sql, userId),
+    noticeAddress: async (userId) => provedAddress(core.pool, userId),
     billedPerson: async (userId) => {
-      const account = await findUser(sql, userId);
+      const account = await findUser(core.pool, userId);
       return account === null || account.erasing_at !== null ? null : account;
     },
   };

@@ -58,8 +58,11 @@ export class NoSuchPerson extends Error {
 }
 
 /** By email address or user id. @throws NoSuchPerson */
-export async function personNamed({ sql }: Pick<Database, 'sql'>, named: string): Promise<Account> {
-  const account = await findUserNamed(sql, named);
+export async function personNamed(
+  { pool }: Pick<Database, 'pool'>,
+  named: string,
+): Promise<Account> {
+  const account = await findUserNamed(pool, named);
   if (!account) throw new NoSuchPerson('There is no account with this address or id');
   return account;
 }

@@ -43,8 +43,8 @@ const list: CliCommand = {
     csv: { type: 'boolean', help: 'Print comma-separated values' },
   },
   async run(call) {
-    const { sql, audit } = call.database;
-    const accounts = await listUsers(sql, limitOf(text(call, 'limit')));
+    const { pool, audit } = call.database;
+    const accounts = await listUsers(pool, limitOf(text(call, 'limit')));
     const rows = accounts.map(describe);
     await audit({
       actor: operatorName(),
@@ -110,7 +110,7 @@ const show: CliCommand = {
     const { database } = call;
     const account = await personIn(call);
     const { id } = account;
-    const sessions = await listSessions(database.sql, id, null, now(database));
+    const sessions = await listSessions(database.pool, id, null, now(database));
     const balance = await readBalance(database.pool, id);
     await database.audit({
       actor: operatorName(),

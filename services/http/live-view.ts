@@ -30,7 +30,7 @@ const runPrefix = 'optimization-';
 /** The live view of one API process: its listener, its hub, and what a snapshot is made of. */
 export async function openLiveView(
   { env, log, resources }: ProcessContext,
-  { url, pool, sql, sealer, clock }: Core,
+  { url, pool, sealer, clock }: Core,
 ): Promise<Omit<StreamDependencies, 'rateLimits'>> {
   const listener = startListening({
     url,
@@ -75,7 +75,7 @@ export async function openLiveView(
   const feed = startTextFeed({ pool, sealer, hub, log });
   resources.defer(async () => feed.close());
   const sessions = startSessionWatch({
-    ended: async (ids) => endedSessions(sql, ids, new Date(clock())),
+    ended: async (ids) => endedSessions(pool, ids, new Date(clock())),
     log,
   });
   resources.defer(async () => sessions.close());

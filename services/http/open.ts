@@ -25,7 +25,7 @@ import type { Core } from '#services/core.ts';
 /** The HTTP application over the core: routes, live view and pages. */
 export async function openHttp(context: ProcessContext, core: Core) {
   const { env, log, resources } = context;
-  const { pool, sql, clock } = core;
+  const { pool, clock } = core;
   const isLocal = env.mode === 'local';
   const live = await openLiveView(context, core);
   const dist = join(import.meta.dirname, '../../web/dist');
@@ -46,7 +46,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
     payments: paymentsOf(core),
     packageName,
     withinDailyCap: createDailyCap(pool, clock),
-    takesCommands: async (userId) => (await findUser(sql, userId))?.erasing_at === null,
+    takesCommands: async (userId) => (await findUser(pool, userId))?.erasing_at === null,
     exportPerson: createExporter({
       pool,
       clock,
@@ -62,7 +62,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
     slowDown: createSlowDown(pool),
     monthlyLimits: env.monthlyLimits,
     monthlyLimitOf: async (userId) => {
-      const account = await findUser(sql, userId);
+      const account = await findUser(pool, userId);
       return env.monthlyLimits[account?.subscription_tier ?? 'free'] ?? 0;
     },
     dailyCostLimitUsd: env.dailyCostLimitUsd,

@@ -4,7 +4,7 @@ import { Problem } from '#services/platform/problem.ts';
 
 /**
  * Work that is done after the answer, so that neither its result nor the time it takes can be read
- * from the answer: whether an address has an account is nobody's business. What is lost when the
+ * from the answer: it must not reveal whether an address has an account. What is lost when the
  * process dies in between is a mail that was asked for, and that can be asked for again.
  */
 export type Afterwards = {

@@ -42,7 +42,7 @@ export function createDailyCap(pool: pg.Pool, clock: () => number): WithinDailyC
       if (outcome.repeated) await release(pool, spending);
       return outcome;
     } catch (error) {
-      // After a fault of ours nobody knows what has happened: it stays counted.
+      // After an internal error the outcome is unknown: it stays counted.
       if (error instanceof Problem && error.status < 500) await release(pool, spending);
       throw error;
     }
@@ -63,7 +63,7 @@ async function claim(
        returning attempts, credits`,
       [serviceId, commandId, today, credits],
     );
-    // A key that is used anew after its day, for more than what was counted under it.
+    // A key that is used again after its day, for more than what was counted under it.
     if (rows[0]?.credits !== credits) throw anotherConsumption();
     const isCounted = rows[0]?.attempts !== 1;
     if (isCounted || (await count(client, { serviceId, credits, today }))) return true;

@@ -146,7 +146,7 @@ async function signUpQuietly(
     await mailLink(dependencies, created.id, confirm);
     return;
   }
-  const owner = await findUserByEmail(dependencies.sql, account.email);
+  const owner = await findUserByEmail(dependencies.pool, account.email);
   if (owner) await mailAccountExists(dependencies, owner);
 }
 
@@ -171,7 +171,7 @@ async function logIn(
   { context, body: request }: Call<typeof identityEndpoints, 'POST /auth/login'>,
 ): Promise<SessionReply> {
   await limitLogin(dependencies, context, normalizedEmail(request.email));
-  const account = await findUserByEmail(dependencies.sql, request.email);
+  const account = await findUserByEmail(dependencies.pool, request.email);
   const isRight = await verifyPassword(request.password, account?.password_hash ?? null);
   const reason = refusalOf(account, isRight, demandsProof(dependencies));
   if (account === null || reason !== null) {
@@ -227,7 +227,7 @@ async function isKnownHere(
 ): Promise<boolean> {
   const device = await deviceOfCookie(dependencies, context);
   if (device === null) return false;
-  const account = await findUserByEmail(dependencies.sql, email);
+  const account = await findUserByEmail(dependencies.pool, email);
   if (account?.id !== device.userId || (changedAt(account) ?? 0) !== device.passwordAt)
     return false;
   // Of the account: each sign-in brings a new cookie, which must not bring new turns.
@@ -237,14 +237,16 @@ async function isKnownHere(
 
 /** Parameters are raised over time; the password is at hand only now. */
 async function renewHash(
-  { sql }: IdentityDependencies,
+  { pool }: IdentityDependencies,
   { id, password_hash: stored }: Account,
   password: string,
 ): Promise<void> {
   if (stored === null || !needsRehash(stored)) return;
-  await sql`
-    update users set password_hash = ${await hashPassword(password)}
-    where id = ${id} and password_hash = ${stored}`;
+  await pool.query('update users set password_hash = $3 where id = $1 and password_hash = $2', [
+    id,
+    stored,
+    await hashPassword(password),
+  ]);
 }
 
 async function noteRefused(
@@ -276,7 +278,7 @@ async function askForLink(
   email: string | null,
   ask: Omit<AskedLink, 'browser'>,
 ): Promise<DoneReply> {
-  const { sql, rateLimits, publicUrl, afterwards } = dependencies;
+  const { pool, rateLimits, publicUrl, afterwards } = dependencies;
   const address = context.get('address');
   const isKnown =
     email !== null && (await isKnownHere(dependencies, context, email, 'mail-device'));
@@ -288,7 +290,7 @@ async function askForLink(
   // The holder of a verifier needs no nonce: the link then gives nothing to anybody else.
   const browser = typeof ask.code_challenge === 'string' ? null : nonce;
   afterwards.begin(async () => {
-    const account = email === null ? null : await findUserByEmail(sql, email);
+    const account = email === null ? null : await findUserByEmail(pool, email);
     if (account) await mailLink(dependencies, account.id, { ...ask, browser }, { nonce, isKnown });
   });
   return { ok: true };

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type postgres from 'postgres';
+import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import { bearerOf } from '#services/platform/http/auth.ts';
@@ -10,7 +10,7 @@ import { Problem } from '#services/platform/problem.ts';
 import { identityProblem } from './problems.ts';
 
 /**
- * Tokens by which other services call. They are opaque and stored as hashes, so whoever reads the
+ * Tokens by which other services call. They are opaque and stored as hashes, so a reader of the
  * table can use none of them, and shown once, when they are issued.
  *
  * A service's token and a person's have audiences of their own. A person's is a signed token that
@@ -41,7 +41,7 @@ export type ServiceToken = {
 
 export type NewServiceToken = Pick<ServiceToken, 'name' | 'scope' | 'dailyCap' | 'createdBy'>;
 
-/** `secret` is what the service sends; nobody can tell it again. */
+/** `secret` is what the service sends; it cannot be shown again. */
 export async function issueServiceToken(
   client: Queryable,
   { name, scope, dailyCap, createdBy }: NewServiceToken,
@@ -90,7 +90,7 @@ export async function revokeServiceToken(
 }
 
 export type ServiceDependencies = {
-  sql: postgres.Sql;
+  pool: pg.Pool;
   audit: Audit;
   clock: () => number;
 };
@@ -152,21 +152,25 @@ async function callingService(
 type KnownToken = { id: string; scope: string; isRevoked: boolean };
 
 async function useServiceToken(
-  { sql, clock }: ServiceDependencies,
+  { pool, clock }: ServiceDependencies,
   secret: string,
 ): Promise<KnownToken | null> {
   const now = new Date(clock());
-  const [row] = await sql<(KnownToken & { lastUsedAt: Date | null })[]>`
-    select id, scope, revoked_at is not null as "isRevoked", last_used_at as "lastUsedAt"
-    from service_token where token_hash = ${hashOf(secret)}`;
+  const { rows } = await pool.query<KnownToken & { lastUsedAt: Date | null }>(
+    `select id, scope, revoked_at is not null as "isRevoked", last_used_at as "lastUsedAt"
+     from service_token where token_hash = $1`,
+    [hashOf(secret)],
+  );
+  const row = rows[0];
   if (!row) return null;
   const { lastUsedAt, ...token } = row;
   const isStale =
     lastUsedAt === null || now.getTime() - lastUsedAt.getTime() >= lastUseSeconds * 1000;
   if (isStale && !token.isRevoked)
-    await sql`
-      update service_token set last_used_at = greatest(last_used_at, ${now})
-      where id = ${token.id}`;
+    await pool.query(
+      'update service_token set last_used_at = greatest(last_used_at, $2) where id = $1',
+      [token.id, now],
+    );
   return token;
 }
 

@@ -12,7 +12,7 @@ import type { StreamIds } from './stream-ids.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
- * One reader per process turns events into facts and hands them to whoever may see them. It reads
+ * One reader per process turns events into facts and sends them to those who may see them. It reads
  * without locks and keeps nothing but its place in the log; a subscriber that falls behind loses its
  * queue and gets a snapshot instead.
  */
@@ -28,7 +28,7 @@ export type StreamFacts = {
 
 export type FactSource = {
   streamPrefix: string;
-  /** Null when nobody owns the stream. */
+  /** Null for a stream without an owner. */
   ownerOf: (streamId: string) => Promise<string | null>;
   factsOf: (recorded: RecordedEvent) => Promise<StreamFacts> | StreamFacts;
 };
@@ -61,7 +61,7 @@ export type Hub = {
     from: Cursor,
     to: Cursor,
   ): AsyncIterable<Message>;
-  /** The things that somebody watches now. */
+  /** The things that are watched now. */
   watched(): string[];
   /** To everyone who watches `id`. */
   broadcast(id: string, bytes: Uint8Array): void;
@@ -135,7 +135,7 @@ export async function createHub(options: {
     } catch (error) {
       log.warn(
         { err: error, stream: event.streamId, position: event.streamPosition },
-        'An event could not be told; whom it may concern gets a snapshot',
+        'An event could not be published; its subscribers get a snapshot',
       );
       for (const subscriber of theirs) overflow(subscriber);
     }

@@ -25,14 +25,14 @@ export const liveLimits = {
   /** A stream ends up to this long before its token does, so that not all end at once. */
   tokenSpreadMs: 60_000,
   drainSpreadMs: 2_000,
-  /** Events looked at per page while a client resumes. */
+  /** Events read per page while a client resumes. */
   resumePage: 1_000,
   /** Ids older than this get a snapshot. */
   resumeHours: 24,
   /** Events of all users since the id: beyond so many a snapshot is cheaper than reading them. */
   resumeEvents: 2_000,
   knownOwners: 10_000,
-  /** How often streaming text is read, while somebody watches. */
+  /** How often streaming text is read, while a run is watched. */
   textEveryMs: 100,
   runsInSnapshot: 20,
 } as const;

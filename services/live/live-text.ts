@@ -55,7 +55,7 @@ export function createLiveTextWriter(options: {
         gone,
       );
     } catch (error) {
-      // The next look writes it, with what has come until then.
+      // The next flush writes it, with what has come until then.
       for (const call of changed) call.changed = true;
       ended.push(...gone);
       throw error;

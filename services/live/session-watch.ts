@@ -2,8 +2,8 @@ import type { Log } from '#services/platform/process/log.ts';
 import { liveLimits } from './limits.ts';
 
 /**
- * A stream outlives the request that opened it, and must not outlive its session: whoever signs out
- * hears nothing more a moment later. One statement a second looks after all open streams of a process.
+ * A stream outlives the request that opened it, and must not outlive its session. One statement
+ * polls the sessions of all open streams of a process.
  */
 export type SessionWatch = {
   /** Calls `onEnd` once when the session has ended. Returns how to stop watching. */
@@ -18,9 +18,9 @@ export function startSessionWatch(options: {
 }): SessionWatch {
   const { ended, log } = options;
   const watched = new Map<string, Set<() => void>>();
-  let looking: Promise<void> | null = null;
+  let polling: Promise<void> | null = null;
 
-  const look = async () => {
+  const poll = async () => {
     if (watched.size === 0) return;
     for (const sessionId of await ended([...watched.keys()])) {
       const all = watched.get(sessionId) ?? [];
@@ -29,10 +29,10 @@ export function startSessionWatch(options: {
     }
   };
   const timer = setInterval(() => {
-    looking ??= look()
-      .catch((error: unknown) => log.warn({ err: error }, 'Sessions could not be looked after'))
+    polling ??= poll()
+      .catch((error: unknown) => log.warn({ err: error }, 'Sessions could not be polled'))
       .finally(() => {
-        looking = null;
+        polling = null;
       });
   }, liveLimits.sessionsEveryMs);
   timer.unref();
@@ -47,7 +47,7 @@ export function startSessionWatch(options: {
     },
     async close() {
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
 }

@@ -10,10 +10,10 @@ import { liveLimits } from './limits.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
- * Tells people whose stream is open that figures of theirs have moved. Asynchronous read models follow
+ * Notifies people whose stream is open that figures of theirs have moved. Asynchronous read models follow
  * the events, so a fact comes too early to read them again: what an event will change is remembered,
  * and once a second it is asked how far the read models have come. While nothing is remembered, which
- * is always so while nobody listens, nothing is asked.
+ * is always so no stream is open, nothing is asked.
  */
 export type StaleHints = {
   /** An event of somebody whose stream is open, in the order of the log. */
@@ -28,7 +28,7 @@ export function startStaleHints(options: {
   pool: pg.Pool;
   /** Asynchronous ones that hold figures of single people. */
   projections: readonly Projection[];
-  /** Null for a stream that is nobody's. */
+  /** Null for a stream without an owner. */
   ownerOf: (streamId: string) => Promise<string | null>;
   /** To every open stream of the person. */
   tell: (userId: string, bytes: Uint8Array) => void;
@@ -39,29 +39,29 @@ export function startStaleHints(options: {
   /** By read model and stream. */
   const awaited = new Map<string, Map<string, Awaited>>();
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
+  let polling: Promise<void> = Promise.resolve();
   let isClosed = false;
 
-  const lookLater = () => {
+  const pollLater = () => {
     if (isClosed || timer !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
-      looking = look();
+      polling = poll();
     }, liveLimits.staleEveryMs);
   };
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     try {
       for (const [name, cursor] of await readCursors(pool, [...awaited.keys()]))
-        await tellOwners(name, cursor);
+        await notifyOwners(name, cursor);
     } catch (error) {
       log.warn({ err: error }, 'It is not known how far the read models are; asking again');
     }
-    if (awaited.size > 0) lookLater();
+    if (awaited.size > 0) pollLater();
   }
 
-  /** A person is told once, however many of their streams of events have moved. */
-  async function tellOwners(name: string, reached: Cursor): Promise<void> {
+  /** A person is notified once, however many of their streams of events have moved. */
+  async function notifyOwners(name: string, reached: Cursor): Promise<void> {
     const streams = awaited.get(name) ?? new Map<string, Awaited>();
     const owners = new Set<string>();
     for (const [streamId, { first, last }] of streams) {
@@ -85,13 +85,13 @@ export function startStaleHints(options: {
         awaited.set(name, streams);
         const first = streams.get(event.streamId)?.first ?? event;
         streams.set(event.streamId, { first: placeOf(first), last: placeOf(event) });
-        lookLater();
+        pollLater();
       }
     },
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await looking;
+      await polling;
     },
   };
 }

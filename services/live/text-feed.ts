@@ -8,7 +8,7 @@ import { liveLimits } from './limits.ts';
 import { tailPlace } from './live-text.ts';
 import type { LiveTextRow } from './live-text.ts';
 
-/** Hands the text that is being written to whoever watches; reads only what somebody watches. */
+/** Sends the text that is being written to those who watch; reads only runs that are watched. */
 export type TextFeed = { close(): Promise<void> };
 
 export function startTextFeed(options: {
@@ -25,7 +25,7 @@ export function startTextFeed(options: {
 
   const read = async () => {
     const watched = hub.watched();
-    // What nobody watches any more is forgotten, so this holds no more than what is watched.
+    // Runs that are no longer watched are forgotten.
     const stillWatched = new Set(watched);
     for (const runId of sent.keys()) if (!stillWatched.has(runId)) sent.delete(runId);
     if (watched.length === 0) return;
@@ -65,7 +65,7 @@ export function startTextFeed(options: {
 
 const overlapMs = 1000;
 
-/** What is new of a call since the last look; the whole tail when more was written than it holds. */
+/** What is new of a call since the last read; the whole tail when more was written than it holds. */
 function deltaOf(
   row: Pick<LiveTextRow, 'run_id' | 'slot' | 'attempt' | 'chars' | 'progress'>,
   tail: string,

@@ -119,7 +119,9 @@ test('where sign-up does not tell who has an account, a login with what was sign
   const account = { email: known, name: 'Ann Other', termsVersion: null };
   const passwordHash = await hashPassword('Harbour-Cliff-82');
   await insertUser(neutral.core.pool, { ...account, passwordHash });
-  await neutral.core.sql`update users set email_confirmed_at = now() where email = ${known}`;
+  await neutral.core.pool.query('update users set email_confirmed_at = now() where email = $1', [
+    known,
+  ]);
   const answers = [];
   for (const email of [known, fresh()]) {
     const browser = openBrowser(neutral, '198.51.100.66');
@@ -136,7 +138,7 @@ test('where sign-up does not tell who has an account, a login with what was sign
 
 test('a change of address that a change of password overtakes comes to nothing', async () => {
   const { userId, token } = await member();
-  const asked = await findUser(app.core.sql, userId);
+  const asked = await findUser(app.core.pool, userId);
   if (!asked) throw new Error('No account');
   const passwords = { current_password: testPassword, new_password: 'Harbour-Cliff-82' };
   expect((await openBrowser(app).post('/auth/password/change', passwords, token)).status).toBe(200);

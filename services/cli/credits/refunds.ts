@@ -87,7 +87,7 @@ const refund: CliCommand = {
     },
   },
   async run(call) {
-    const { pool, sql } = call.database;
+    const { pool } = call.database;
     const purchaseId = required(call, 0, 'The id of the purchase');
     const given = text(call, 'reason')?.trim();
     if (!given) throw new UsageError('--reason is missing');
@@ -95,7 +95,7 @@ const refund: CliCommand = {
     if (purchase === null) throw new UsageError('There is no such purchase');
     const { user_id: userId } = purchase;
     // An erased person has no name that the reason could contain.
-    const named = { purchaseId, userId, reason: reasonOf(given, await findUser(sql, userId)) };
+    const named = { purchaseId, userId, reason: reasonOf(given, await findUser(pool, userId)) };
     return call.options['paid-otherwise'] === true
       ? paidOtherwise(call, named)
       : refundPurchase(call, named);

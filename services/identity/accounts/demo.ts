@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
-import type postgres from 'postgres';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -20,25 +19,27 @@ const demoCredits = 100;
 
 export async function prepareDemoAccount(options: {
   pool: pg.Pool;
-  sql: postgres.Sql;
   sealer: Sealer;
   ledger: Pick<Ledger, 'give'>;
   dataDir: string;
 }): Promise<{ email: string; password: string }> {
-  const { sql, sealer, ledger, dataDir } = options;
+  const { pool, sealer, ledger, dataDir } = options;
   const password = keptPassword(dataDir);
-  const account = (await findUserByEmail(sql, demoEmail)) ?? (await createDemo(options, password));
-  // Nobody reads this mailbox, so its address counts as proved.
-  const ready = await sql`
-    update users set email_confirmed_at = coalesce(email_confirmed_at, now())
-    where id = ${account.id} and erasing_at is null returning id`;
-  // Somebody tries how an account is deleted; the next start makes a new one.
-  if (ready.length === 0) return { email: demoEmail, password };
+  const account = (await findUserByEmail(pool, demoEmail)) ?? (await createDemo(options, password));
+  // Its mailbox does not exist, so its address counts as confirmed.
+  const { rowCount: ready } = await pool.query(
+    `update users set email_confirmed_at = coalesce(email_confirmed_at, now())
+     where id = $1 and erasing_at is null`,
+    [account.id],
+  );
+  // The account is being deleted; the next start makes a new one.
+  if (ready === 0) return { email: demoEmail, password };
   await sealer.createDataKey('account', account.id, account.id);
   if (!(await verifyPassword(password, account.password_hash)))
-    await sql`
-      update users set password_hash = ${await hashPassword(password)}, updated_at = now()
-      where id = ${account.id}`;
+    await pool.query('update users set password_hash = $2, updated_at = now() where id = $1', [
+      account.id,
+      await hashPassword(password),
+    ]);
   await ledger.give({
     userId: account.id,
     credits: demoCredits,
@@ -50,8 +51,8 @@ export async function prepareDemoAccount(options: {
   return { email: demoEmail, password };
 }
 
-/** Several API processes may start at once: whoever comes second finds the account. */
-async function createDemo({ pool, sql }: { pool: pg.Pool; sql: postgres.Sql }, password: string) {
+/** Several API processes may start at once: the second one finds the account. */
+async function createDemo({ pool }: { pool: pg.Pool }, password: string) {
   const passwordHash = await hashPassword(password);
   await createUser(pool, {
     email: demoEmail,
@@ -60,9 +61,9 @@ async function createDemo({ pool, sql }: { pool: pg.Pool; sql: postgres.Sql }, p
     termsVersion: policyVersion,
     tier: 'pro',
   }).catch(async (error: unknown) => {
-    if (!(await findUserByEmail(sql, demoEmail))) throw error;
+    if (!(await findUserByEmail(pool, demoEmail))) throw error;
   });
-  const account = await findUserByEmail(sql, demoEmail);
+  const account = await findUserByEmail(pool, demoEmail);
   if (!account) throw new Error('The demo account could not be made');
   return account;
 }

@@ -8,7 +8,7 @@ type PlainTable = {
   /** Its name in the export. */
   as: string;
   columns: readonly string[];
-  /** Columns that nobody gets, and why. */
+  /** Columns that are never exported, and why. */
   without: Readonly<Record<string, string>>;
   /** Which of its rows are the person's, $1. */
   where?: string;
@@ -101,7 +101,17 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
   },
   mail: {
     as: 'mails',
-    columns: ['id', 'kind', 'status', 'attempts', 'not_after', 'created_at', 'ended_at'],
+    columns: [
+      'id',
+      'kind',
+      'status',
+      'attempts',
+      'unanswered',
+      'handed_over_at',
+      'not_after',
+      'created_at',
+      'ended_at',
+    ],
     without: { user_id: whose, sealed: 'Gone once it is sent; what was sent is in the mailbox' },
     order: 'created_at, id',
   },

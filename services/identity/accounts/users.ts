@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type postgres from 'postgres';
+import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { User } from '#services/identity/contract.ts';
@@ -49,29 +49,33 @@ export function changedAt({
   return at === null ? null : at.getTime();
 }
 
-export async function findUserByEmail(sql: postgres.Sql, email: string): Promise<Account | null> {
-  const rows = await sql<
-    Account[]
-  >`select ${sql.unsafe(accountColumns)} from users where email = ${normalizedEmail(email)}`;
+export async function findUserByEmail(pool: Queryable, email: string): Promise<Account | null> {
+  const { rows } = await pool.query<Account>(
+    `select ${accountColumns} from users where email = $1`,
+    [normalizedEmail(email)],
+  );
   return rows[0] ?? null;
 }
 
-export async function findUser(sql: postgres.Sql, id: string): Promise<Account | null> {
-  const rows = await sql<
-    Account[]
-  >`select ${sql.unsafe(accountColumns)} from users where id = ${id}`;
+export async function findUser(pool: Queryable, id: string): Promise<Account | null> {
+  const { rows } = await pool.query<Account>(`select ${accountColumns} from users where id = $1`, [
+    id,
+  ]);
   return rows[0] ?? null;
 }
 
 /** The newest first. */
-export async function listUsers(sql: postgres.Sql, limit: number): Promise<Account[]> {
-  return sql<Account[]>`
-    select ${sql.unsafe(accountColumns)} from users order by created_at desc, id desc limit ${limit}`;
+export async function listUsers(pool: Queryable, limit: number): Promise<Account[]> {
+  const { rows } = await pool.query<Account>(
+    `select ${accountColumns} from users order by created_at desc, id desc limit $1`,
+    [limit],
+  );
+  return rows;
 }
 
 /** By id or e-mail address, as operators name people. */
-export async function findUserNamed(sql: postgres.Sql, named: string): Promise<Account | null> {
-  return named.includes('@') ? findUserByEmail(sql, named) : findUser(sql, named);
+export async function findUserNamed(pool: Queryable, named: string): Promise<Account | null> {
+  return named.includes('@') ? findUserByEmail(pool, named) : findUser(pool, named);
 }
 
 export type NewAccount = {

@@ -49,7 +49,7 @@ export type ErasureDependencies = EmailHead & {
 };
 
 /**
- * What a payment provider holds of a person. False while the provider is away or still at it; it is not
+ * What a payment provider holds of a person. False while the provider is unavailable or still at it; it is not
  * asked where there is nothing to end.
  */
 export type LeavePayments = Readonly<
@@ -93,7 +93,7 @@ export async function eraseAccount(
   userId: string,
 ): Promise<Progress> {
   if (!(await isToBeErased(dependencies.pool, userId)))
-    throw new Error('Nobody has asked for this account to be erased');
+    throw new Error('The erasure of this account was not requested');
   for (const { name, run } of erasureSteps)
     if ((await run(dependencies, userId)) === 'wait') return { waitsFor: name };
   return 'erased';
@@ -177,7 +177,7 @@ async function tell(dependencies: ErasureDependencies, userId: string): Promise<
   return rowCount === 0 ? 'done' : 'wait';
 }
 
-/** One mail, however often this is done; none to an address that nobody has proved. */
+/** One mail, however often this is done; none to an address that was not confirmed. */
 async function tellOfRefunds(
   { pool, clock, queueMail, refundsEmail }: ErasureDependencies,
   userId: string,
@@ -259,7 +259,7 @@ export async function beginErasure(
   ]);
   await endSessionsOf(client, userId, 'account-erased', undefined, now);
   await voidLinks(client, userId, everyKind, now);
-  // An address that nobody has proved may be a stranger's.
+  // An address that was not confirmed may be a stranger's.
   if (account.email_confirmed_at !== null)
     await queueMail(
       {

@@ -30,7 +30,7 @@ export type AskedLink = Omit<NewLink, 'userId' | 'email' | 'kind'> & {
   kind: 'confirm' | 'magic' | 'reset';
 };
 
-const letters: Readonly<
+const emails: Readonly<
   Record<AskedLink['kind'], (head: EmailHead, token: string) => EmailContent>
 > = {
   confirm: confirmEmail,
@@ -72,7 +72,7 @@ export async function mailLink(
         userId,
         to: account.email,
         kind: ask.kind,
-        content: letters[ask.kind](dependencies, link.token),
+        content: emails[ask.kind](dependencies, link.token),
         notAfter: link.expiresAt,
       },
       client,
@@ -139,7 +139,7 @@ export async function mailChange(
 
 const hourMs = 3_600_000;
 
-/** At most one an hour, however often somebody tries: strangers must not fill a mailbox through us. */
+/** At most one an hour, however often it is tried: strangers must not fill a mailbox through us. */
 export async function mailAccountExists(
   dependencies: MailedLinkDependencies,
   owner: Account,

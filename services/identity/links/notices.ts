@@ -1,27 +1,28 @@
-import type postgres from 'postgres';
+import type { Queryable } from '#db/connect.ts';
 
 /**
- * Where a notice that a run has ended goes; null for whoever has not asked for one, has not shown
- * that the mailbox is theirs, or is being erased.
+ * Where a notice that a run has ended goes; null when the person has switched it off, has not confirmed
+ * the address, or is being erased.
  */
-export async function finishedRunAddress(
-  sql: postgres.Sql,
-  userId: string,
-): Promise<string | null> {
-  const rows = await sql<{ email: string }[]>`
-    select email from users
-    where id = ${userId} and notify_run_finished and email_confirmed_at is not null
-      and erasing_at is null`;
+export async function finishedRunAddress(pool: Queryable, userId: string): Promise<string | null> {
+  const { rows } = await pool.query<{ email: string }>(
+    `select email from users
+     where id = $1 and notify_run_finished and email_confirmed_at is not null
+       and erasing_at is null`,
+    [userId],
+  );
   return rows[0]?.email ?? null;
 }
 
 /**
- * Where mails about money go, which nobody can switch off; null while nobody has shown that the mailbox
- * is theirs, and for whoever is being erased.
+ * Where mails about money go, which cannot be switched off; null until the address is confirmed, and
+ * while the account is being erased.
  */
-export async function provedAddress(sql: postgres.Sql, userId: string): Promise<string | null> {
-  const rows = await sql<{ email: string }[]>`
-    select email from users
-    where id = ${userId} and email_confirmed_at is not null and erasing_at is null`;
+export async function provedAddress(pool: Queryable, userId: string): Promise<string | null> {
+  const { rows } = await pool.query<{ email: string }>(
+    `select email from users
+     where id = $1 and email_confirmed_at is not null and erasing_at is null`,
+    [userId],
+  );
   return rows[0]?.email ?? null;
 }

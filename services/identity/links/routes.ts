@@ -1,4 +1,3 @@
-import type postgres from 'postgres';
 import { inTransaction } from '#db/transaction.ts';
 import { networkOf } from '#services/platform/http/client-address.ts';
 import { notFound } from '#services/platform/http/http.ts';
@@ -42,8 +41,7 @@ import { findUser } from '#services/identity/accounts/users.ts';
  * Where the links of mails lead. The page of a link only shows a button, so that nothing that merely
  * opens links uses one up; the button posts the token here and goes to where the answer says.
  */
-export type LinkDependencies = SignInDependencies &
-  FollowDependencies & { sql: postgres.Sql; rateLimits: RateLimits };
+export type LinkDependencies = SignInDependencies & FollowDependencies & { rateLimits: RateLimits };
 
 export function linkHandlers(dependencies: LinkDependencies) {
   return {
@@ -121,11 +119,11 @@ async function useLink(
 }
 
 async function signedInHere(
-  { sql, publicUrl }: LinkDependencies,
+  { pool, publicUrl }: LinkDependencies,
   context: HttpContext,
 ): Promise<(userId: string) => boolean> {
   const token = sessionToken(context, publicUrl);
-  const session = token === undefined ? null : await sessionOfToken(sql, token);
+  const session = token === undefined ? null : await sessionOfToken(pool, token);
   return (userId) => session?.userId === userId;
 }
 
@@ -146,14 +144,14 @@ async function exchange(
   context: HttpContext,
   proof: ExchangeProof,
 ): Promise<SessionReply> {
-  const { pool, sql, clock, publicUrl } = dependencies;
+  const { pool, clock, publicUrl } = dependencies;
   const now = new Date(clock());
   const link = await takeExchange(pool, proof, now).catch(async (error: unknown) => {
     if (!(error instanceof CodeReplayed)) throw error;
     await endReplayed(dependencies, error.link, now);
     throw identityProblem('link-used');
   });
-  const account = await findUser(sql, link.user_id);
+  const account = await findUser(pool, link.user_id);
   if (!account || account.email_confirmed_at === null || link.method === null)
     throw identityProblem('link-invalid');
   // Made worthless between its being taken and this look at the account.

@@ -28,13 +28,13 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Takes the same work when there is no hash to compare with, so that time tells nothing.
+ * Takes the same work when there is no hash to compare with, so that the time reveals nothing.
  *
  * @throws Problem 503 `busy` when too many wait for a hash already
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const known = stored === null ? null : parsePhc(stored);
-  const { salt, expected, cost } = known ?? nobody;
+  const { salt, expected, cost } = known ?? noAccount;
   const hash = await argon2id(password, salt, cost);
   return timingSafeEqual(expected, hash) && known !== null;
 }
@@ -49,7 +49,7 @@ export function needsRehash(stored: string): boolean {
 
 type Stored = { salt: Buffer; expected: Buffer; cost: Cost };
 
-const nobody: Stored = {
+const noAccount: Stored = {
   salt: randomBytes(16),
   expected: randomBytes(current.tagLength),
   cost: current,

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import type postgres from 'postgres';
 import { inTransaction } from '#db/transaction.ts';
 import type { Call, Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -28,7 +27,6 @@ import type { Account } from '#services/identity/accounts/users.ts';
  */
 export type PasswordDependencies = SignInDependencies &
   EmailHead & {
-    sql: postgres.Sql;
     queueMail: QueueMail;
     rateLimits: RateLimits;
     afterwards: Afterwards;
@@ -49,12 +47,12 @@ async function resetPassword(
   dependencies: PasswordDependencies,
   { context, body: { token, password } }: CallOf<'POST /auth/password/reset'>,
 ): Promise<SessionReply> {
-  const { pool, sql, rateLimits, publicUrl, productName, clock } = dependencies;
+  const { pool, rateLimits, publicUrl, productName, clock } = dependencies;
   await rateLimits.takeFrom('link-use', context.get('address'));
   const browser = knownBrowser(context, publicUrl);
   const now = new Date(clock());
   const link = await findLink(pool, 'set_password', token, browser, now);
-  const owner = await findUser(sql, link.user_id);
+  const owner = await findUser(pool, link.user_id);
   if (!owner) throw identityProblem('link-invalid');
   refuseCommonPassword(password, owner, { productName, field: 'password' });
   const passwordHash = await hashPassword(password);
@@ -102,7 +100,7 @@ async function changeAddress(
   dependencies: PasswordDependencies,
   { context, userId, sessionId, body }: CallOf<'POST /auth/email/change'>,
 ): Promise<DoneReply> {
-  const { pool, sql, rateLimits, publicUrl, afterwards, clock } = dependencies;
+  const { pool, rateLimits, publicUrl, afterwards, clock } = dependencies;
   const account = await requirePassword(dependencies, context, body.password);
   const email = normalizedEmail(body.email);
   if (email === account.email)
@@ -117,7 +115,7 @@ async function changeAddress(
   const browser = browserNonce(context, publicUrl);
   await markAuthenticated(pool, sessionId, new Date(clock()));
   afterwards.begin(async () => {
-    const owner = await findUserByEmail(sql, email);
+    const owner = await findUserByEmail(pool, email);
     await mailChange(dependencies, { account, email, browser, owner });
   });
   return { ok: true };

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import type postgres from 'postgres';
 import type { Audit } from '#services/platform/audit.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
@@ -12,7 +11,6 @@ import type { Account } from '#services/identity/accounts/users.ts';
 /** Whether it is really the person: a session alone may have been stolen, or left open. */
 export type ProofDependencies = {
   pool: pg.Pool;
-  sql: postgres.Sql;
   audit: Audit;
   rateLimits: RateLimits;
   clock: () => number;
@@ -33,13 +31,13 @@ export async function requireRecentProof(
  * @throws Problem 403 `wrong-password`, 409 `no-password`, 429
  */
 export async function requirePassword(
-  { sql, audit, rateLimits }: Pick<ProofDependencies, 'sql' | 'audit' | 'rateLimits'>,
+  { pool, audit, rateLimits }: Pick<ProofDependencies, 'pool' | 'audit' | 'rateLimits'>,
   context: HttpContext,
   password: string,
 ): Promise<Account> {
   const userId = context.get('userId');
   await rateLimits.take('password', userId, { userId, address: context.get('address') });
-  const account = await findUser(sql, userId);
+  const account = await findUser(pool, userId);
   if (!account) throw identityProblem('authentication-required');
   if (account.password_hash === null) throw identityProblem('no-password');
   if (await verifyPassword(password, account.password_hash)) return account;

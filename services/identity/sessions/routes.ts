@@ -1,4 +1,3 @@
-import type postgres from 'postgres';
 import { bearerOf } from '#services/platform/http/auth.ts';
 import type { Authenticate } from '#services/platform/http/auth.ts';
 import { refuseCrossSite } from '#services/platform/http/csrf.ts';
@@ -31,21 +30,20 @@ import type { Tokens } from './tokens.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 
 export type SessionRouteDependencies = SignInDependencies & {
-  sql: postgres.Sql;
   rateLimits: RateLimits;
 };
 
 /** A valid token whose session is its person's and has not ended, of an account that takes calls. */
 export function authenticator({
-  sql,
+  pool,
   tokens,
   clock,
-}: Pick<SessionRouteDependencies, 'sql' | 'tokens' | 'clock'>): Authenticate {
+}: Pick<SessionRouteDependencies, 'pool' | 'tokens' | 'clock'>): Authenticate {
   return async (bearer) => {
     const claims = await tokens.verify(bearer);
     if (!claims) return null;
     const { sessionId, userId } = claims;
-    return (await sessionLives(sql, sessionId, userId, new Date(clock()))) ? claims : null;
+    return (await sessionLives(pool, sessionId, userId, new Date(clock()))) ? claims : null;
   };
 }
 
@@ -53,7 +51,7 @@ export function authenticator({
 export function sessionHandlers(
   dependencies: SessionRouteDependencies & { authenticate: Authenticate },
 ) {
-  const { pool, sql, publicUrl, rateLimits, authenticate } = dependencies;
+  const { pool, publicUrl, rateLimits, authenticate } = dependencies;
   const now = () => new Date(dependencies.clock());
   return {
     'POST /auth/refresh': async ({ context }) => {
@@ -62,7 +60,9 @@ export function sessionHandlers(
       const refreshed =
         token === undefined ? null : await refreshSession(dependencies, token, now());
       const account =
-        refreshed === null || refreshed === 'reused' ? null : await findUser(sql, refreshed.userId);
+        refreshed === null || refreshed === 'reused'
+          ? null
+          : await findUser(pool, refreshed.userId);
       if (refreshed === null || refreshed === 'reused' || account === null) {
         clearSessionCookie(context, publicUrl);
         throw identityProblem('authentication-required');
@@ -77,7 +77,7 @@ export function sessionHandlers(
       if (session === 'reused') clearSessionCookie(context, publicUrl);
       // A cookie that is merely old stays: while this was under way, another tab may have signed in.
       if (session === null || session === 'reused') return null;
-      const account = await findUser(sql, session.userId);
+      const account = await findUser(pool, session.userId);
       return account && describeSession(dependencies, account, session.sessionId);
     },
     'POST /auth/logout': async ({ context }) => {
@@ -94,7 +94,7 @@ export function sessionHandlers(
       return { ok: true as const };
     },
     'GET /auth/sessions': async ({ userId, sessionId }) =>
-      listSessions(sql, userId, sessionId, now()),
+      listSessions(pool, userId, sessionId, now()),
     'DELETE /auth/sessions/{id}': async ({ context, userId, sessionId, path: { id } }) => {
       if (!idPattern('ses').test(id)) throw notFound();
       if (!(await endOne(dependencies, { sessionId: id, userId }, 'ended', now())))

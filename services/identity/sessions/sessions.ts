@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import type postgres from 'postgres';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { Audit } from '#services/platform/audit.ts';
@@ -11,7 +10,7 @@ import { identityProblem } from '#services/identity/problems.ts';
 /**
  * Sessions. A session is a family of refresh tokens: opaque, 256 bits, in an HttpOnly cookie, stored
  * as hashes. Each is exchanged once for the next, so that a copy shows itself: when a token comes a
- * second time, one of two holders is a thief, nobody can tell which, and the whole family ends.
+ * second time, one of two holders is a thief, it is unknown which, and the whole family ends.
  *
  * The successor is the HMAC of the token under a salt that stands in the token's row. So the same
  * question gets the same answer without any token being stored: tabs that refresh at once, or a
@@ -98,7 +97,7 @@ export async function beginSession(
   return { sessionId, token, cookieSeconds: start.remembered ? length.absoluteSeconds : null };
 }
 
-/** A statement of its own: whoever comes last sees every session that was begun at the same time. */
+/** A statement of its own: the last of several sees every session begun at the same time. */
 async function endOldest(pool: Queryable, userId: string, now: Date): Promise<void> {
   await pool.query(
     `update sessions set revoked_at = $2, ended_reason = 'too-many'
@@ -173,7 +172,7 @@ type Family = {
   standing: 'newest' | 'parent-of-newest' | 'reused';
 };
 
-/** Locks the session of a token first and looks at the token afterwards, when nobody can change it. */
+/** Locks the session of a token before reading the token, so that it cannot change. */
 async function holdFamily(client: Queryable, presented: string, now: Date): Promise<Family | null> {
   const hash = hashOf(presented);
   const { rows: sessions } = await client.query<
@@ -274,48 +273,54 @@ function wholeSeconds(until: Date, now: Date): number {
 
 /** Whether a session is this person's, has not ended, and its account takes calls. */
 export async function sessionLives(
-  sql: postgres.Sql,
+  pool: Queryable,
   sessionId: string,
   userId: string,
   now: Date = new Date(),
 ): Promise<boolean> {
-  const rows = await sql`
-    select from sessions s join users u on u.id = s.user_id
-    where s.id = ${sessionId} and s.user_id = ${userId}
-      and s.revoked_at is null and s.expires_at > ${now} and u.erasing_at is null`;
-  return rows.length > 0;
+  const { rowCount } = await pool.query(
+    `select from sessions s join users u on u.id = s.user_id
+     where s.id = $1 and s.user_id = $2
+       and s.revoked_at is null and s.expires_at > $3 and u.erasing_at is null`,
+    [sessionId, userId, now],
+  );
+  return rowCount === 1;
 }
 
 /** Of these sessions the ones that have ended, or never were. */
 export async function endedSessions(
-  sql: postgres.Sql,
+  pool: Queryable,
   ids: readonly string[],
   now: Date = new Date(),
 ): Promise<readonly string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select wanted.id from unnest(${[...ids]}::text[]) as wanted (id)
-    where not exists (
-      select from sessions s join users u on u.id = s.user_id
-      where s.id = wanted.id and s.revoked_at is null and s.expires_at > ${now}
-        and u.erasing_at is null)`;
+  const { rows } = await pool.query<{ id: string }>(
+    `select wanted.id from unnest($1::text[]) as wanted (id)
+     where not exists (
+       select from sessions s join users u on u.id = s.user_id
+       where s.id = wanted.id and s.revoked_at is null and s.expires_at > $2
+         and u.erasing_at is null)`,
+    [ids, now],
+  );
   return rows.map(({ id }) => id);
 }
 
 /** The live sessions of a person, newest use first. */
 export async function listSessions(
-  sql: postgres.Sql,
+  pool: Queryable,
   userId: string,
   currentId: string | null,
   now: Date = new Date(),
 ): Promise<SessionRow[]> {
-  const rows = await sql<
-    (Pick<SessionRow, 'id' | 'device' | 'address' | 'method' | 'remembered'> &
-      Record<'created_at' | 'last_used_at' | 'expires_at', Date>)[]
-  >`
-    select id, device, address, method, remembered, created_at, last_used_at, expires_at
-    from sessions
-    where user_id = ${userId} and revoked_at is null and expires_at > ${now}
-    order by last_used_at desc, id desc`;
+  const { rows } = await pool.query<
+    Pick<SessionRow, 'id' | 'device' | 'address' | 'method' | 'remembered'> &
+      Record<'created_at' | 'last_used_at' | 'expires_at', Date>
+  >(
+    `select id, device, address, method, remembered, created_at, last_used_at, expires_at
+     from sessions
+     where user_id = $1 and revoked_at is null and expires_at > $2
+     order by last_used_at desc, id desc`,
+    [userId, now],
+  );
   return rows.map((row) => ({
     ...row,
     current: row.id === currentId,
@@ -346,18 +351,20 @@ export async function endSession(
  * a session, an old token is as good as the newest.
  */
 export async function sessionOfToken(
-  sql: postgres.Sql,
+  pool: Queryable,
   token: string,
   now: Date = new Date(),
 ): Promise<Session | null> {
-  const rows = await sql<Session[]>`
-    select s.id as "sessionId", s.user_id as "userId" from sessions s
-    join refresh_token t on t.session_id = s.id
-    where t.token_hash = ${hashOf(token)} and s.revoked_at is null and s.expires_at > ${now}`;
+  const { rows } = await pool.query<Session>(
+    `select s.id as "sessionId", s.user_id as "userId" from sessions s
+     join refresh_token t on t.session_id = s.id
+     where t.token_hash = $1 and s.revoked_at is null and s.expires_at > $2`,
+    [hashOf(token), now],
+  );
   return rows[0] ?? null;
 }
 
-/** Ends the session of a cookie's token and tells which it was; null when it had ended. */
+/** Ends the session of a cookie's token and returns it; null when it had ended. */
 export async function endSessionOfToken(
   pool: Queryable,
   token: string,

@@ -1,4 +1,3 @@
-import type postgres from 'postgres';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import type { SessionReply } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
@@ -10,21 +9,21 @@ import { changedAt, findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * Signs in whoever has proved who they are, as the account stood when they did. A password that is
+ * Signs in a person who has proved who they are, as the account stood when they did. A password that is
  * changed ends all sessions; one that was proved by the old password a moment before, and begins a
- * moment after, would be left out. So whoever begins a session looks once more, and ends it again.
+ * moment after, would be left out. So the account is read once more, and the session ended again.
  *
  * @throws Problem 401 `wrong-credentials` when the password was changed or removed in between
  */
 export async function signIn(
-  dependencies: SignInDependencies & { sql: postgres.Sql },
+  dependencies: SignInDependencies,
   context: HttpContext,
   account: Account,
   how: { method: SessionMethod; remembered: boolean },
 ): Promise<SessionReply> {
-  const { pool, sql, publicUrl, clock } = dependencies;
+  const { pool, publicUrl, clock } = dependencies;
   const reply = await answerSignedIn(dependencies, context, account, how);
-  const current = await findUser(sql, account.id);
+  const current = await findUser(pool, account.id);
   if (current && changedAt(current) === changedAt(account)) return reply;
   const sessionId = context.get('sessionId');
   await endSession(pool, sessionId, account.id, 'password-changed', new Date(clock()));

@@ -14,7 +14,7 @@ export type AccessClaims = { userId: string; sessionId: string; expiresAt: Date 
 export type Tokens = {
   /** An access token: ten minutes, bound to a session. */
   sign(userId: string, sessionId: string): Promise<{ token: string; expiresAt: Date }>;
-  /** Null for anything that is not a valid access token of ours. */
+  /** Null for anything that is not one of our valid access tokens. */
   verify(token: string): Promise<AccessClaims | null>;
   /** What a link in a mail hands to the browser; both stand for the ticket, for one minute. */
   signLinkPair(ticket: LinkTicket): Promise<{ access: string; refresh: string }>;
@@ -79,7 +79,7 @@ export function createTokens(options: {
   /** Issuer, and with a path the audience: the public address of this installation. */
   publicUrl: string;
   clock: () => number;
-  /** How many verified access tokens are known without looking at their signature again. */
+  /** How many verified access tokens are known without verifying their signature again. */
   remember?: number;
 }): Tokens {
   const { publicUrl, clock, remember = rememberedTokens } = options;
@@ -90,7 +90,7 @@ export function createTokens(options: {
   /** What a token says never changes, only the time does. */
   const verified = new LRUCache<string, AccessClaims>({ max: remember });
 
-  /** A signature costs more to look at than most of what is asked for with it. */
+  /** Verifying a signature costs more than most requests that carry it. */
   function remembered(token: string): AccessClaims | null {
     const claims = verified.get(token);
     if (claims === undefined || claims.expiresAt.getTime() > clock()) return claims ?? null;

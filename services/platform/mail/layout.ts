@@ -4,7 +4,7 @@ export type EmailContent = {
   /** Sentences, a paragraph each, before the button. */
   paragraphs: readonly string[];
   action?: { label: string; url: string };
-  /** Smaller words at the end, such as why somebody got this. */
+  /** Smaller words at the end, such as why the person got this. */
   closing?: readonly string[];
 };
 
@@ -91,7 +91,7 @@ function link(url: string, words: string): string {
   return `<a class="link" href="${escapeHtml(url)}" style="color:#0b6b5d;overflow-wrap:anywhere">${escapeHtml(words)}</a>`;
 }
 
-/** Our own pages only ever have these; anything else in a button is a mistake of ours. */
+/** Our own pages only ever have these; anything else in a button is a bug. */
 function checkedUrl(url: string): string {
   if (!/^https?:\/\/[\x21-\x7e]+$/.test(url)) throw new Error('A mail links to web pages only');
   return url;

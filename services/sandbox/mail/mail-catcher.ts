@@ -6,7 +6,7 @@ import { SMTPServer } from 'smtp-server';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { CaughtMail, Mailbox } from './mailbox.ts';
 
-/** A mail server on loopback that delivers to a mailbox of its own and to nobody else. */
+/** A mail server on loopback that delivers to a mailbox of its own and nowhere else. */
 export type MailCatcher = {
   /** Such as `smtp://127.0.0.1:41234`. */
   url: string;
@@ -15,7 +15,7 @@ export type MailCatcher = {
 
 /** What can go wrong with a real server. Read at each mail, so a test may change its mind. */
 export type MailTrouble = {
-  /** So many recipients are told to come again later, by a 450. */
+  /** So many recipients are refused for now, by a 450. */
   greylist?: number;
   /** Addresses that there are none of, by a 550. */
   refuse?: readonly string[];
@@ -69,7 +69,7 @@ export async function startMailCatcher(settings: MailCatcherSettings): Promise<M
     socket.once('close', () => sockets.delete(port));
   });
 
-  /** Resolves when the client is to be told that its mail was taken. */
+  /** Resolves when the mail is to be acknowledged. */
   async function receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
     const raw = await buffer(stream);
     if (stream.sizeExceeded) throw refusal(552, 'The mail is too large');

@@ -6,11 +6,11 @@ import type { Html } from '#services/sandbox/page.ts';
 import type { CaughtMail, Mailbox } from './mailbox.ts';
 
 /**
- * The mailbox under `/dev/mail`: pages for people, and a list in JSON for whoever asks for it. A
+ * The mailbox under `/dev/mail`: pages for people, and a list in JSON for programs. A
  * mail is hostile until shown otherwise: its words are escaped, and its HTML stands in a frame that
  * runs no script, loads nothing and belongs to no origin.
  *
- * It is shown under the names of this machine alone. Whoever reads it can sign in as anybody, and a
+ * It is shown under the names of this machine alone. A reader can sign in as anyone, and a
  * page elsewhere could point its own name at this machine and try all ports.
  */
 export function mailboxPages(mailbox: Mailbox, productName: string): Hono {

@@ -10,7 +10,7 @@ export type CaughtMail = v.InferOutput<typeof CaughtMail>;
 
 const CaughtMail = v.object({
   id: v.string(),
-  /** Whom the server was told to deliver to, with commas. */
+  /** The recipients of the envelope, with commas. */
   to: v.string(),
   from: v.string(),
   subject: v.string(),

@@ -40,7 +40,7 @@ test('a start while the demo account is being deleted goes on without it', async
   await app.database.pool.query('update users set erasing_at = now() where email = $1', [
     demoEmail,
   ]);
-  const account = await findUserByEmail(app.core.sql, demoEmail);
+  const account = await findUserByEmail(app.core.pool, demoEmail);
   await app.core.sealer.eraseKey(account?.id ?? '');
   await expect(prepare()).resolves.toMatchObject({ email: demoEmail });
 });

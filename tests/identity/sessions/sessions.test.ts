@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSql } from '#db/connect.ts';
 import {
   beginSession,
   endedSessions,
@@ -24,16 +22,13 @@ import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 
 let database: TestDatabase;
-let sql: postgres.Sql;
 let dependencies: RefreshDependencies;
 beforeAll(async () => {
   // As many connections as there are refreshes at once, so that they really meet in the database.
   database = await createTestDatabase({ max: 20 });
-  sql = createSql(database.appUrl, { max: 2, applicationName: 'test' });
   dependencies = { pool: database.pool, audit: createAudit(database.pool) };
 });
 afterAll(async () => {
-  await sql.end();
   await database.drop();
 });
 
@@ -99,7 +94,7 @@ async function isOver(sessionId: string, tokens: readonly string[], now: Date): 
       useSession(dependencies, token, now),
     ]),
   );
-  const ended = await endedSessions(sql, [sessionId], now);
+  const ended = await endedSessions(database.pool, [sessionId], now);
   return ended.length === 1 && answers.every((answer) => answer === null);
 }
 
@@ -123,7 +118,7 @@ describe('a refresh token', () => {
     const unknown = randomBytes(32).toString('base64url');
     expect(await refreshSession(dependencies, unknown, start)).toBeNull();
     expect(await useSession(dependencies, unknown, start)).toBeNull();
-    expect(await sessionOfToken(sql, unknown)).toBeNull();
+    expect(await sessionOfToken(database.pool, unknown)).toBeNull();
   });
 
   test('stands nowhere in the database, and neither does its successor', async () => {
@@ -271,9 +266,9 @@ describe('a session', () => {
     let newest = token;
     for (let hours = 1; hours < 24; hours += 1) newest = await refresh(newest, at(hours * hour));
     expect(await useSession(dependencies, newest, at(day - 1))).toEqual({ sessionId, userId });
-    expect(await sessionLives(sql, sessionId, userId, at(day - 1))).toBe(true);
+    expect(await sessionLives(database.pool, sessionId, userId, at(day - 1))).toBe(true);
     expect(await isOver(sessionId, [newest], at(day))).toBe(true);
-    expect(await sessionLives(sql, sessionId, userId, at(day + 1))).toBe(false);
+    expect(await sessionLives(database.pool, sessionId, userId, at(day + 1))).toBe(false);
   });
 
   test('that is remembered ends after seven days without use', async () => {
@@ -309,17 +304,17 @@ describe('a session', () => {
   test('speaks for its own person only', async () => {
     const { sessionId, userId } = await begin();
     const other = await somebody();
-    expect(await sessionLives(sql, sessionId, userId, at(1))).toBe(true);
-    expect(await sessionLives(sql, sessionId, other, at(1))).toBe(false);
-    expect(await sessionLives(sql, newId('ses'), userId, at(1))).toBe(false);
+    expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
+    expect(await sessionLives(database.pool, sessionId, other, at(1))).toBe(false);
+    expect(await sessionLives(database.pool, newId('ses'), userId, at(1))).toBe(false);
     expect(await endSession(database.pool, sessionId, other, 'ended', at(1))).toBe(false);
-    expect(await sessionLives(sql, sessionId, userId, at(1))).toBe(true);
+    expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
   });
 
   test('says nothing for an account that is being erased, and none begins', async () => {
     const { sessionId, userId, token } = await begin();
     await database.pool.query('update users set erasing_at = now() where id = $1', [userId]);
-    expect(await sessionLives(sql, sessionId, userId, at(1))).toBe(false);
+    expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(false);
     expect(await isOver(sessionId, [token], at(1))).toBe(true);
     await expect(begin({ userId })).rejects.toMatchObject({ code: 'account-erasing' });
     await expect(begin({ userId: newId('usr') })).rejects.toMatchObject({
@@ -347,7 +342,7 @@ describe('the sessions of a person', () => {
     const ids: string[] = [];
     for (let number = 0; number < 12; number += 1)
       ids.push((await begin({ userId }, at(number))).sessionId);
-    const rows = await listSessions(sql, userId, null, at(20));
+    const rows = await listSessions(database.pool, userId, null, at(20));
     expect(rows.map(({ id }) => id)).toEqual(ids.slice(2).toReversed());
     expect(await rowOf(ids[0] ?? '')).toMatchObject({ ended_reason: 'too-many' });
   });
@@ -355,7 +350,9 @@ describe('the sessions of a person', () => {
   test('are ten at most when twenty begin at once', async () => {
     const userId = await somebody();
     await Promise.all(Array.from({ length: 20 }, async () => begin({ userId })));
-    expect(await listSessions(sql, userId, null, at(1))).toHaveLength(sessionLimits.perPerson);
+    expect(await listSessions(database.pool, userId, null, at(1))).toHaveLength(
+      sessionLimits.perPerson,
+    );
   });
 
   test('are listed with the last used first, and without those that ended', async () => {
@@ -366,7 +363,7 @@ describe('the sessions of a person', () => {
     await begin();
     await endSession(database.pool, ended.sessionId, userId, 'ended', at(3));
     await refresh(first.token, at(hour));
-    expect(await listSessions(sql, userId, second.sessionId, at(hour))).toEqual([
+    expect(await listSessions(database.pool, userId, second.sessionId, at(hour))).toEqual([
       {
         id: first.sessionId,
         current: false,
@@ -405,11 +402,11 @@ describe('the sessions of a person', () => {
   test('end once, whoever asks how often', async () => {
     const { sessionId, userId, token } = await begin();
     const child = await refresh(token, at(1));
-    expect(await sessionOfToken(sql, token, at(2))).toEqual({ sessionId, userId });
-    expect(await sessionOfToken(sql, token, at(day))).toBeNull();
+    expect(await sessionOfToken(database.pool, token, at(2))).toEqual({ sessionId, userId });
+    expect(await sessionOfToken(database.pool, token, at(day))).toBeNull();
     expect(await endSession(database.pool, sessionId, userId, 'logout', at(minute))).toBe(true);
     expect(await endSession(database.pool, sessionId, userId, 'logout', at(minute))).toBe(false);
-    expect(await sessionOfToken(sql, token, at(minute))).toBeNull();
+    expect(await sessionOfToken(database.pool, token, at(minute))).toBeNull();
     expect(await isOver(sessionId, [token, child], at(minute))).toBe(true);
   });
 
