@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
-import type { Caller, RouteEntry } from './calls.ts';
+import type { Caller } from './calls.ts';
 
 /**
  * Every route that the application has, asked by everyone: nobody, somebody whose session has ended,
