@@ -211,7 +211,6 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   ],
   'services/identity/erasure/purge.ts': ['table'],
   'services/identity/accounts/users.ts': ['accountColumns', 'holdsAddress'],
-  'services/platform/mail/mail.ts': ['handOverColumns'],
   'services/live/sse.ts': ['lastPosition'],
   'services/payments/disputes/fraud-warnings.ts': ['leftOver'],
   'services/payments/settle/reconcile/books.ts': ['isoTime'],
