@@ -438,7 +438,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
 
   /** After a conflict or an unknown outcome: from a fresh row, after a pause. */
   function again(pick: Pick, error: unknown): void {
-    const again: Task[] = [];
+    const retried: Task[] = [];
     for (const task of pick.tasks.filter(({ answered }) => !answered)) {
       task.tries += 1;
       task.confirming = true;
@@ -449,12 +449,12 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
         );
         task.fail(busy(limits));
       } else {
-        again.push(task);
+        retried.push(task);
       }
     }
-    if (again.length === 0) return;
-    rest(pick.lane, backoffMs(again[0]!.tries, limits));
-    enter(pick.lane, again, 'first');
+    if (retried.length === 0) return;
+    rest(pick.lane, backoffMs(retried[0]!.tries, limits));
+    enter(pick.lane, retried, 'first');
   }
 
   return {
