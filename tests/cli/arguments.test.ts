@@ -39,7 +39,7 @@ describe('arguments are counted before anything is opened', () => {
   });
 });
 
-test('a negative number is an argument and no option', () => {
+test('a negative number is an argument, not an option', () => {
   const call = parse('credits', 'grant', 'ann@example.com', '-5', '--reason', '-1 star', '--json');
   expect(call).toEqual({
     positionals: ['ann@example.com', '-5'],

@@ -134,14 +134,14 @@ function edge(least: number, most: number, chance: Chance): number {
 }
 
 /**
- * Without white space around it, which is dropped before lengths are looked at, and of characters that
- * are one unit each, in which lengths are counted: the description says both in words.
+ * No white space at either end: it is trimmed before lengths are checked. Every character is one UTF-16
+ * unit, because lengths are counted in units. The description says both in words.
  */
 function textOf({ pattern, format, minLength = 0, maxLength = 200 }: JsonSchema, chance: Chance) {
   if (format === 'uuid') return drawn(uuid, chance);
   if (format === 'email') return `${drawn(matching('^[a-z][\\w+\\-]{0,20}$'), chance)}@example.com`;
   if (pattern !== undefined && !/\(\?|\[\^/.test(pattern)) return drawn(matching(pattern), chance);
-  // Those that look ahead want letters of both kinds and a digit.
+  // Patterns with a look-ahead require letters of both cases and a digit.
   const needed = pattern?.includes('(?=') === true ? 'aB3' : '';
   const length = edge(Math.max(minLength, needed.length), Math.min(maxLength, 25_000), chance);
   const letters = Array.from({ length: length - needed.length }, () => pick(chance, alphabet));

@@ -66,28 +66,24 @@ export function linkIn(mail: CaughtMail): string {
 
 type Deliverer = Pick<MailTaskDependencies, 'pool' | 'sealer' | 'clock'>;
 
-type Delivery = {
+type SendOptions = {
   log?: Log;
   limits?: MailTransportSettings['limits'];
   from?: string;
-  /** The queue's own words about jobs that fail. */
+  /** Gets the queue's messages about failed jobs. */
   onQueueMessage?: (message: string, meta: unknown) => void;
 };
 
-/** Runs every job that sends a mail and is due, as a worker would, and waits for the last of them. */
+/** Runs every due mail job, as a worker would, and waits for the last of them. */
 export async function deliverMails(
   core: Deliverer,
   { smtpUrl }: { smtpUrl: string | null },
-  delivery: Delivery = {},
+  options: SendOptions = {},
 ): Promise<void> {
-  const {
-    log = createLog({ level: 'silent', process: 'test' }),
-    limits,
-    onQueueMessage,
-  } = delivery;
+  const { log = createLog({ level: 'silent', process: 'test' }), limits, onQueueMessage } = options;
   const transport = createMailTransport({
     smtpUrl,
-    from: delivery.from ?? 'Sevenfold <no-reply@localhost>',
+    from: options.from ?? 'Sevenfold <no-reply@localhost>',
     publicUrl: 'http://localhost:3000',
     ...(limits === undefined ? {} : { limits }),
   });

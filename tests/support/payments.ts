@@ -19,7 +19,7 @@ export type TestShop = TestApp & {
   stripe: TestStripe;
   payments: PaymentDependencies;
   /** Types of webhook events that the provider is asked to send. */
-  toldOf: ReadonlySet<string>;
+  handledTypes: ReadonlySet<string>;
   /** Begins a checkout through the call. */
   checkout(person: Person, packageId: string): Promise<CheckoutReply>;
   /** Begins a checkout, pays at the provider's page, and sends the provider's webhook events. */
@@ -55,14 +55,14 @@ export async function createTestShop(
       body,
     });
   // As at the provider: only events with a handler are sent.
-  const toldOf: TestShop['toldOf'] = new Set(
+  const handledTypes: TestShop['handledTypes'] = new Set(
     [createPurchaseHandlers, createPlanHandlers, createRefundHandlers].flatMap((create) =>
       Object.keys(create(payments)),
     ),
   );
   stripe.receive(async (body, signature) => {
     const { type } = JSON.parse(body) as Stripe.Event;
-    return toldOf.has(type) ? (await post(body, signature)).status : 200;
+    return handledTypes.has(type) ? (await post(body, signature)).status : 200;
   });
 
   const runJobs: TestShop['runJobs'] = async (dependencies = payments) => {
@@ -88,7 +88,7 @@ export async function createTestShop(
     ...app,
     stripe,
     payments,
-    toldOf,
+    handledTypes,
     checkout,
     deliver,
     runJobs,
