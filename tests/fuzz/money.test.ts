@@ -48,7 +48,7 @@ const steps = {
 };
 
 test.each([0, 1, 2])(
-  'F1: after each step of life %i the balance is what the model says',
+  'F1: after each step of life %i the balance equals that of the model',
   { timeout: 120_000 },
   async (life) => {
     const chance = seeded(usualSeed() + life);

@@ -68,22 +68,22 @@ function onTheWire(value: unknown): unknown {
   return Object.fromEntries(texts) as unknown;
 }
 
-describe.each([...bodies, ...queries])('$name', ({ described, sent, taken }) => {
+describe.each([...bodies, ...queries])('$name', ({ name, described, sent, taken }) => {
   const allowed = allows(described);
 
-  test('takes what its description allows', () => {
+  test(`${name} accepts what its description allows`, () => {
     const chance = seeded(seed);
     const values = Array.from({ length: rounds }, () => valueOf(described, chance));
     expect(values.filter((value) => !allowed(value))).toEqual([]);
     expect(values.filter((value) => !taken(sent(value)))).toEqual([]);
   });
 
-  test('refuses what breaks one rule of it', () => {
+  test(`${name} refuses what breaks one rule of its description`, () => {
     const chance = seeded(seed);
     const misses = nearMisses(described)
       .map(({ what, make }) => ({ what, value: make(chance) }))
       .filter(
-        // In a query a number is a text as well, and may stand where a text may.
+        // In a query a number is text, so it is valid where text is.
         ({ what, value }) => !allowed(value) && !(sent === onTheWire && what.endsWith(': integer')),
       );
     expect(misses).not.toEqual([]);

@@ -328,7 +328,7 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
   expect(follower.snapshots()).toBe(1);
 }
 
-test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run ended and every credit in its place`, async () => {
+test(`a storm of ${blows} kills over at least ${leastRuns} runs leaves every run ended and every credit accounted for`, async () => {
   console.info(`seed ${seed}`);
   const began = performance.now();
   const port = await freePort();

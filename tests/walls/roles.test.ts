@@ -164,9 +164,9 @@ test('the application owns nothing, creates nothing, and takes no other role', a
   ]);
 });
 
-describe('the application cannot change history:', () => {
+describe('the rights of the application', () => {
   const kept = Object.keys(rights).filter((table) => rights[table] !== changes);
-  test.each(kept)('%s', async (table) => {
+  test.each(kept)('the application cannot change the history in %s', async (table) => {
     const { rows } = await database.ownerPool.query<{ name: string }>(
       `select attname as name from pg_attribute
        where attrelid = $1::regclass and attnum > 0 and attidentity = '' and not attisdropped limit 1`,
@@ -184,7 +184,7 @@ describe('the application cannot change history:', () => {
       `lock table ${table} in access exclusive mode`,
       `create rule r as on insert to ${table} do instead nothing`,
     ];
-    // What is a view over several tables cannot be written by anybody.
+    // No role can write a view over several tables.
     for (const statement of statements)
       expect([statement, await codeOf(statement)]).toEqual([
         statement,
@@ -202,7 +202,7 @@ describe('the application cannot change history:', () => {
     'select * from pg_authid',
     "select lo_import('/etc/passwd')",
     'create function f() returns int language sql as $$ select 1 $$',
-  ])('%s', async (statement) => {
+  ])('the application may not run: %s', async (statement) => {
     expect(await codeOf(statement)).toMatch(/^42501$/);
   });
 });

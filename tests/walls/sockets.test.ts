@@ -75,7 +75,7 @@ const payloadOf = (event: string, runId: string) =>
     ? { optimizationId: 'demo', stage: 'routing', progress: 20, message: 'Routing' }
     : runId;
 
-/** What ends somebody's right to speak while they are connected. */
+/** What ends a user's session while they are connected. */
 const ends: [string, (owner: Caller) => Promise<unknown>][] = [
   [
     'revoked',
@@ -97,7 +97,7 @@ const ends: [string, (owner: Caller) => Promise<unknown>][] = [
 ];
 
 describe.each(messages)('the socket message %s', (event) => {
-  test('answers the owner alone, and nobody else learns whether the run exists', async () => {
+  test(`${event} answers only the owner, and no one else learns whether the run exists`, async () => {
     const [owner, other] = [await newCaller(app), await newCaller(app)];
     const runId = await draft(owner);
     const foreign = await connected(other);
@@ -116,7 +116,7 @@ describe.each(messages)('the socket message %s', (event) => {
   });
 
   test.each(ends)(
-    'does nothing for an owner who is %s, and ends the connection',
+    `${event} does nothing for an owner whose session is %s, and ends the connection`,
     async (_, end) => {
       const owner = await newCaller(app);
       const runId = await draft(owner);

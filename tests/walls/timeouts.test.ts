@@ -69,12 +69,12 @@ function trickle(socket: Socket, first: string, byte: string): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-describe('a client that', () => {
-  test('sends nothing is disconnected', async () => {
+describe('a slow client', () => {
+  test('a client that sends nothing is disconnected', async () => {
     expect(await answerTo(() => undefined)).toMatch(cut);
   });
 
-  test('sends its headers a byte at a time is disconnected', async () => {
+  test('a client that sends its headers byte by byte is disconnected', async () => {
     expect(
       await answerTo((socket) =>
         trickle(socket, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', 'a'),
@@ -82,20 +82,20 @@ describe('a client that', () => {
     ).toMatch(cut);
   });
 
-  test('sends its body a byte at a time is disconnected', async () => {
+  test('a client that sends its body byte by byte is disconnected', async () => {
     const head =
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n';
     expect(await answerTo((socket) => trickle(socket, head, ' '))).toMatch(cut);
   });
 
-  test('keeps an idle connection is disconnected', async () => {
+  test('a client with an idle connection is disconnected', async () => {
     const answer = await answerTo((socket) =>
       socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'),
     );
     expect(answer).toContain(' 200 ');
   });
 
-  test('reads nothing of its response is disconnected', async () => {
+  test('a client that does not read its response is disconnected', async () => {
     const accepted = once(server, 'connection');
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -107,7 +107,7 @@ describe('a client that', () => {
     socket.destroy();
   });
 
-  test('sends more headers than allowed is refused', async () => {
+  test('a client that sends too many headers is refused', async () => {
     const header = `X-Long: ${'a'.repeat(limits.headerBytes)}`;
     expect(
       await answerTo((socket) =>
@@ -117,7 +117,7 @@ describe('a client that', () => {
   });
 });
 
-test('a response that takes long is not cut off', async () => {
+test('a slow response is not cut off', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/slow`);
   expect(await response.json()).toEqual({ data: 'after a while' });
 });

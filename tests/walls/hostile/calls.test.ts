@@ -148,32 +148,35 @@ function spoilt(proper: Sample, entry: RouteEntry): Hostile<Sample>[] {
   ];
 }
 
-describe('hostile texts, numbers and paths are answered below 500 and in time by', () => {
-  test.each(Object.entries(entries))('%s', async (route, entry) => {
-    const owner = await newCaller(app);
-    const proper = await entry.sample(app, owner);
-    const own = await credentials(app, entry.access, owner);
-    const method = methodOf(route);
-    const secrets = Object.values(own);
-    for (const { name, input } of spoilt(proper, entry)) {
-      const shown = { 'sec-fetch-site': 'same-origin', ...own, ...input.headers };
-      const begun = performance.now();
-      const response = await send(app, method, input, shown);
-      const text = response.ok ? '' : await response.text();
-      const ms = performance.now() - begun;
-      const isFine = response.status < 500 || response.status === entry.status;
-      expect([name, response.status, isFine, ms < mostMs]).toEqual([
-        name,
-        response.status,
-        true,
-        true,
-      ]);
-      expect([name, innards.exec(text), secrets.filter((one) => text.includes(one))]).toEqual([
-        name,
-        null,
-        [],
-      ]);
-    }
-    expect(faultsLogged()).toEqual([]);
-  });
+describe('hostile texts, numbers and paths', () => {
+  test.each(Object.entries(entries))(
+    '%s answers hostile texts, numbers and paths below 500 and in time',
+    async (route, entry) => {
+      const owner = await newCaller(app);
+      const proper = await entry.sample(app, owner);
+      const own = await credentials(app, entry.access, owner);
+      const method = methodOf(route);
+      const secrets = Object.values(own);
+      for (const { name, input } of spoilt(proper, entry)) {
+        const shown = { 'sec-fetch-site': 'same-origin', ...own, ...input.headers };
+        const begun = performance.now();
+        const response = await send(app, method, input, shown);
+        const text = response.ok ? '' : await response.text();
+        const ms = performance.now() - begun;
+        const isFine = response.status < 500 || response.status === entry.status;
+        expect([name, response.status, isFine, ms < mostMs]).toEqual([
+          name,
+          response.status,
+          true,
+          true,
+        ]);
+        expect([name, innards.exec(text), secrets.filter((one) => text.includes(one))]).toEqual([
+          name,
+          null,
+          [],
+        ]);
+      }
+      expect(faultsLogged()).toEqual([]);
+    },
+  );
 });
