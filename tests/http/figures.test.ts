@@ -39,7 +39,7 @@ async function hold(userId: string): Promise<string> {
   return runId;
 }
 
-/** The projections read until everything is in, and stop again. */
+/** Runs the projections until they have caught up. */
 async function catchUp(person: Person): Promise<void> {
   const listener = startListening({ url: app.database.appUrl });
   const { pool } = app.core;
@@ -103,7 +103,7 @@ describe('usage', () => {
   test('the limit can block a run only where bonus credits would have to pay for it', async () => {
     const person = await app.signUp();
     const canBlock = async () => (await figuresOf(person)).usage.can_block;
-    // Nothing to pay with: it is the balance that blocks.
+    // Without credits the balance blocks, not the limit.
     expect(await canBlock()).toBe(false);
     await give(person.userId, 'bonus', 30);
     expect(await canBlock()).toBe(true);

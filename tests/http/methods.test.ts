@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '#services/http/endpoints.ts';
 import { createTestApp, type TestApp } from '#tests/support/app.ts';
 
-/** A call that no route takes says which would be. */
+/** A call with an unsupported method is answered with the supported ones. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ for (const name of Object.keys(endpoints)) {
   methodsOf.set(path, [...(methodsOf.get(path) ?? []), method]);
 }
 
-/** As a call has it; what stands in a field is nothing that is there. */
+/** The path with ids of objects that do not exist. */
 const filled = (path: string) => path.replaceAll(/\{\w+\}/g, 'nothing');
 
 test.each([...methodsOf].map(([path, methods]) => ({ path, methods })))(

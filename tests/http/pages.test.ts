@@ -69,7 +69,7 @@ test('a long run of slashes takes no longer than other addresses of its length',
     [`/optimizations/opt_1${slashes}`, 200],
     [slashes, 200],
   ] as const) {
-    // Of this thread alone: the machine may have other work.
+    // Processor time of this thread, because the machine may be busy.
     const before = process.threadCpuUsage();
     expect((await request(path)).status).toBe(status);
     expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(50);

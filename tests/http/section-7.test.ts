@@ -13,26 +13,26 @@ import type { Access, Caller } from '#tests/walls/calls.ts';
  * payloads, defaults, and the fields that those clients read. What an answer has besides is for others.
  */
 type Row = {
-  /** Method and path, `{id}` standing for something of the caller's. */
+  /** Method and path; `{id}` is an object of the caller. */
   call: string;
   access: Access;
   status: number;
-  /** What `{id}` is; for anybody else it does not exist. */
+  /** Creates the object of `{id}`; for other users it does not exist. */
   id?: (caller: Caller) => Promise<string>;
   body?: (caller: Caller) => Record<string, unknown>;
-  /** Some answers say that there is no session, and are no refusal. */
+  /** The status without a session, where that is not a refusal. */
   withoutSession?: number;
   /** Names that `data` must have; of the first item where it is a list. */
   fields: readonly string[];
   /** The list is read whole. */
   isWhole?: true;
-  /** Must stand in `data`. */
+  /** Values that `data` must contain. */
   holds?: Record<string, unknown>;
   /** A body or query that is refused, and the field that the refusal names. */
   bad?: readonly { query?: string; body?: Record<string, unknown>; field: string }[];
 };
 
-/** What a caller made up is not repeated to them. */
+/** Invented values of a caller are not echoed. */
 const unknownField = '';
 
 let app: TestApp;

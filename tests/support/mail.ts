@@ -14,12 +14,12 @@ import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { eventually } from './processes/processes.ts';
 
-/** A mail server of a test's own, and what it has caught. */
+/** A test's own mail server and the mails that it caught. */
 export type TestMailbox = {
   smtpUrl: string;
   /** Change it to make the server misbehave from the next mail on. */
   trouble: MailTrouble;
-  /** The newest mail to an address, waited for; with words, one whose subject holds them. */
+  /** Waits for the newest mail to an address, if given with these words in its subject. */
   waitFor(to: string, subject?: string | RegExp): Promise<CaughtMail>;
   /** Newest first. */
   all(to?: string): Promise<CaughtMail[]>;
@@ -97,7 +97,7 @@ export async function deliverMails(
   } finally {
     await transport.close();
   }
-  // The queue does not wait for the statement that puts a job away or back.
+  // The queue does not wait for its statement that completes or returns a job.
   await eventually('the end of the jobs', async () => {
     const { rowCount } = await core.pool.query(
       `select from graphile_worker.jobs

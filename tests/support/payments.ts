@@ -20,13 +20,13 @@ export type TestShop = TestApp & {
   payments: PaymentDependencies;
   /** Types of webhook events that the provider is asked to send. */
   handledTypes: ReadonlySet<string>;
-  /** Begins a checkout through the call. */
+  /** Begins a checkout through the API. */
   checkout(person: Person, packageId: string): Promise<CheckoutReply>;
   /** Begins a checkout, pays at the provider's page, and sends the provider's webhook events. */
   buy(person: Person, packageId: string): Promise<{ purchaseId: string; sessionId: string }>;
   /** Sends the provider's waiting webhook events; then every job runs. */
   deliver(how?: DeliverAll): Promise<void>;
-  /** Runs the jobs of payments that are due, and those that they make, until none is left. */
+  /** Runs all due payment jobs, and the jobs that they enqueue, until none is left. */
   runJobs(dependencies?: PaymentDependencies): Promise<void>;
   /** Sends one webhook event, as the provider does. */
   post(body: string, signature: string | null): Promise<Response>;
@@ -36,7 +36,7 @@ export async function createTestShop(
   options: {
     clock?: () => number;
     env?: EnvSource;
-    /** What the provider's ids are made from; chance when absent. */
+    /** The seed of the provider's ids; random when absent. */
     seed?: string;
   } = {},
 ): Promise<TestShop> {

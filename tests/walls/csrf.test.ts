@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 
-/** A name for every test: 'own' stands for what browsers send with a page of our own. */
+/** The headers that a browser sends from our own page. */
 const own = { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-origin' };
 const cookie = 'sf_refresh=canary';
 const json = { 'content-type': 'application/json' };

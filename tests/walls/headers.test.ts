@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => app.close());
 
-/** What stands on every answer, whatever it is. */
+/** The headers of every response. */
 const always = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -28,7 +28,7 @@ const always = {
   'x-request-id': expect.stringMatching(/^[\w-]{36}$/) as unknown,
 };
 
-/** And on every answer of the API. */
+/** The further headers of every API response. */
 const ofApi = { ...always, 'access-control-expose-headers': 'Retry-After,X-Request-Id' };
 
 const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";

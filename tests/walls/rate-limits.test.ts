@@ -112,7 +112,7 @@ test('an IPv6 customer is counted by the /64, the /56 and the /48, each with a l
   const limits = limitsIn('production', { signup: { limit: 2, windowSeconds: 60 } });
   const from = async (subnet: number) =>
     outcome(limits.takeFrom('signup', `2001:db8:5:${subnet.toString(16)}::7`));
-  // One /64 that asks too often takes no more of its neighbours' turns than its own two.
+  // A /64 over its limit uses up no more than its own two turns of the larger networks.
   expect(taken(await outcomes(20, async () => limits.takeFrom('signup', '2001:db8:5:0::9')))).toBe(
     2,
   );
@@ -307,7 +307,7 @@ describe('in the application', () => {
     const statuses = [];
     for (let stream = 0; stream < 8; stream += 1)
       statuses.push((await app.call('/stream', { token })).status);
-    // A person may have 20 open in all.
+    // A user may have 20 open streams over all processes.
     expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 429]);
     const refresh = async () => (await app.call('/auth/refresh', { method: 'POST' })).status;
     expect([await refresh(), await refresh()]).toEqual([401, 429]);
@@ -329,7 +329,7 @@ describe('in the application', () => {
     expect((await app.call('/optimizations', { token: ann.token, method: 'HEAD' })).status).toBe(
       429,
     );
-    // What is open to everybody, what another person reads, and a change take no such turn.
+    // Public calls, reads of another user and changes do not count.
     expect(await statusOf('/optimizations/strategies', ann)).toBe(200);
     expect(await statusOf('/optimizations', bob)).toBe(200);
     const draft = { challenge: 'Should we open a second shop?', strategy: 'ultra-economy' };
@@ -393,7 +393,7 @@ describe('in the application', () => {
     const statuses = [
       await status('PATCH', id, { ...rename, key: 'one' }),
       await status('PATCH', id, { ...rename, key: 'one' }),
-      // Two that have ended leave an answer that is kept, and change nothing.
+      // Repeats of two finished calls return the stored response and change nothing.
       await status('POST', `${id}/cancel`),
       await status('POST', `${id}/cancel`, { key: 'two' }),
       await status('POST', `${id}/process`),

@@ -15,7 +15,7 @@ const reads = 'select';
 const adds = 'select, insert';
 const changes = 'select, insert, update, delete';
 
-/** What the application may do with each table. A new one has to be named here. */
+/** The application's rights on each table. A new table must be added here. */
 const rights: Readonly<Record<string, string>> = {
   // Written by the append function alone, which runs as the owner.
   append_function: reads,
@@ -43,7 +43,7 @@ const rights: Readonly<Record<string, string>> = {
   chain_anchor: adds,
   chain_anchor_head: adds,
   erasure: adds,
-  // What lives and ends.
+  // Rows that are created and deleted.
   auth_link: changes,
   avatar: changes,
   bank_refund: changes,
@@ -78,7 +78,7 @@ const rights: Readonly<Record<string, string>> = {
   users: changes,
 };
 
-/** What an auditor reads, and changes nothing of: who people are is not among it. */
+/** Tables that an auditor may only read; none identifies a user. */
 const audited = [
   'audit_log',
   'balance_transaction',
@@ -123,7 +123,7 @@ test('an auditor reads what ties payments to credits, and no people, keys or ses
   );
 });
 
-/** What a role may do with each table and view. */
+/** The rights of a role on each table and view. */
 async function rightsOf(name: string): Promise<Record<string, string>> {
   const { rows } = await database.ownerPool.query<{ name: string; rights: string }>(
     `select relname as name, (
@@ -207,7 +207,7 @@ describe('the rights of the application', () => {
   });
 });
 
-/** In a transaction of its own that is taken back, in case something was allowed. */
+/** In a transaction that is rolled back, in case the statement was allowed. */
 async function codeOf(statement: string): Promise<string> {
   const client = await database.pool.connect();
   try {

@@ -7,7 +7,7 @@ import { buildPages } from '#tests/web/support/site.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What keys, tokens and passwords of others look like. */
+/** The patterns of keys, tokens and passwords. */
 const secretShapes: Readonly<Record<string, RegExp>> = {
   'a private key': /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/,
   'a key of a model provider': /\bsk-(?:ant-|proj-|live-)?[A-Za-z0-9_-]{24,}/,
@@ -61,7 +61,7 @@ describe('the repository', () => {
   });
 });
 
-/** A file that was deleted and not committed yet holds nothing. */
+/** A deleted file that git still lists counts as empty. */
 function contentOf(file: string): string {
   try {
     return readFileSync(join(root, file), 'utf8');

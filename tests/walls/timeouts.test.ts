@@ -26,7 +26,7 @@ const app = createRouter()
     await sleep(2 * limits.receiveMs);
     return answerData(context, 'after a while');
   })
-  // More than lies in the buffers of two sockets.
+  // More than the buffers of two sockets hold.
   .get('/large', (context) => answerData(context, 'a'.repeat(32_000_000)))
   .post('/', async (context) => answerData(context, await parseBody(context, v.strictObject({}))));
 app.onError((error, context) => answerError(error, context));
@@ -44,13 +44,13 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** What a socket that is written to answers until it is closed from the other side. */
+/** What the server sends until it closes the socket. */
 async function answerTo(write: (socket: Socket) => void): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
   socket.on('data', (data: Buffer) => (answer += data.toString()));
   await once(socket, 'connect');
-  // The other side may cut while this one writes; `once` would take the error for the end.
+  // The server may cut the socket during a write; `once` would reject with that error.
   socket.on('error', () => undefined);
   const closed = Promise.withResolvers<void>();
   socket.once('close', () => closed.resolve());
@@ -59,10 +59,10 @@ async function answerTo(write: (socket: Socket) => void): Promise<string> {
   return answer.split('\r\n')[0] ?? '';
 }
 
-/** A byte that arrives after the cut can take the answer with it, before it was read. */
+/** A byte that arrives after the cut resets the socket, which can lose the unread response. */
 const cut = /^(?:HTTP\/1\.1 4\d\d .*)?$/;
 
-/** One byte at a time, for ever, until the other side has had enough. */
+/** Sends one byte at a time until the server closes the socket. */
 function trickle(socket: Socket, first: string, byte: string): void {
   socket.write(first);
   const timer = setInterval(() => socket.write(byte), 20);

@@ -24,7 +24,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A login of exactly so many bytes, which is refused for what it says when it is not too long. */
+/** A login of exactly so many bytes; below the limit it fails with 401. */
 function bodyOf(bytes: number): string {
   const body = JSON.stringify({ email: 'a@example.com', password: 'Wrong-123' });
   return body + ' '.repeat(bytes - body.length);
