@@ -357,7 +357,7 @@ describe('random ledgers', () => {
           expect(taken).toBe(lot.revoked + owed);
           const missing = lot.clawbacks.filter((clawback) => clawback.taken < clawback.wanted);
           expect(missing.length > 0 || owed > 0 ? lot.available : 0).toBe(0);
-          // What owes and still wants waits for a hold, or there is nothing left that it could take.
+          // An unfilled clawback waits for a hold, or there is nothing left that it could take.
           const wanting = total(
             missing.filter((clawback) => clawback.owes),
             (clawback) => clawback.wanted - clawback.taken,
@@ -490,7 +490,7 @@ describe('random ledgers', () => {
         const usable = after.balance.available - before.balance.available;
         const asked = after.balance.refundPending - before.balance.refundPending;
         expect(usable + asked).toBe(left);
-        // What a closed account was paid for is asked back, unless it is worth less than a cent.
+        // Paid credits of a closed account are refunded, unless they are worth less than a cent.
         const paid = command.source === 'purchase' && before.closed;
         const worth = Math.floor(((command.paidMinor ?? 0) * left) / command.credits);
         expect(asked).toBe(paid && worth > 0 && after.balance.debt === 0 ? left : 0);
@@ -563,7 +563,7 @@ describe('random ledgers', () => {
             (clawback) => clawback.owes && clawback.taken < clawback.wanted,
           );
           const owed = creditsOf(bus.state.debts.filter((debt) => debt.lotId === lot.lotId));
-          // What a clawback did not get by now is not here to be taken: it was refunded.
+          // What a clawback could not get was refunded before.
           expect(wanting.length > 0 ? [lot.available, lot.consumed] : [0, owed]).toEqual([0, owed]);
         }
       }),

@@ -49,7 +49,7 @@ function release(runId: string): CreditCommand {
   return { type: 'Settle', runId, settlement: { kind: 'release' } };
 }
 
-/** A dispute that stands at so many credits of the lot in all. */
+/** A dispute over so many credits of the lot in total. */
 function dispute(lotId: string, wanted: number, more: Partial<SetClawback> = {}): SetClawback {
   return { type: 'SetClawback', lotId, ref: 'dp_1', cause: 'dispute', wanted, owes: true, ...more };
 }
@@ -409,7 +409,7 @@ describe('settlements', () => {
     [14.5, 0],
     [14, -1],
     [14, 0.5],
-  ])('a capture of %s with a refund of %s is no amount', (credits, refund) => {
+  ])('a capture of %s with a refund of %s is refused', (credits, refund) => {
     expect(refusal(capture('run', credits, refund), held).code).toBe('invalid-amount');
   });
 });
@@ -742,7 +742,7 @@ describe('consumptions', () => {
     expect(decide(consume(6), state)).toHaveLength(1);
   });
 
-  test('a consumption is refused while there is debt, and for what is no amount', () => {
+  test('a consumption is refused while there is debt, and for an invalid amount', () => {
     const indebted = given(
       purchase('lot_1', 10),
       consume(10),
@@ -855,11 +855,11 @@ describe('debts', () => {
 
 describe('cash refunds', () => {
   const bought = given(purchase('lot_1', 30), consume(7));
-  /** What a bank gave back took so many credits. */
+  /** A refund by the bank that claws back so many credits. */
   const bank = (credits: number) =>
     dispute('lot_1', credits, { ref: 'ch_1', cause: 'cash_refund' });
 
-  test('a cash refund sets aside everything of the lot that nobody used, for its share of what was paid', () => {
+  test('a cash refund sets aside all unused credits of the lot, for their share of the payment', () => {
     const events = decide(askBack('ref_1', 'lot_1'), bought);
     expect(facts(events)).toEqual([
       {
@@ -947,7 +947,7 @@ describe('cash refunds', () => {
         code: 'refund-changed',
         extras: { members: { credits: 23 } },
       });
-    // What was asked for before is not asked again, whatever is left by now.
+    // A repeated request is the same refund, whatever is left now.
     expect(decide(asked(23), then(bought, asked(23)))).toEqual([]);
     expect(refusal(asked(5), then(bought, consume(23))).code).toBe('refund-not-possible');
   });

@@ -54,7 +54,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'close' as const }) },
 );
 
-/** Chance seldom comes by all of them. */
+/** Random accounts rarely reach all of these. */
 const eachRefusal: Step[][] = [
   [
     { kind: 'purchase', credits: 20 },
@@ -119,7 +119,7 @@ async function take(person: Person, step: Step, bought: string[]): Promise<void>
   }
 }
 
-/** What the check says, and what the start of a run at the same price then answers. */
+/** The result of the check, and the response to a start at the same price. */
 async function both({ token }: Person) {
   const run = await app.data<Optimization>('/optimizations', {
     token,
@@ -144,7 +144,7 @@ test('the check of a usage says of every account what the start of a run then an
       const person = await app.signUp();
       const bought: string[] = [];
       for (const step of steps) {
-        // What an account refuses leaves it as it is; a run that does start is one more step.
+        // A refusal leaves the account unchanged; a run that starts is one more step.
         await take(person, step, bought).catch((error: unknown) => {
           if (!(error instanceof Problem)) throw error;
         });

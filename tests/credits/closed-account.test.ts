@@ -6,7 +6,7 @@ import type { CreditCommand } from '#services/credits/account/account.ts';
 import { closedAccount } from '#services/credits/ledger/closed-account.ts';
 import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 
-/** Commands one day apart, and what they recorded. */
+/** Commands one day apart, and their events. */
 function recorded(...commands: CreditCommand[]): RecordedCreditEvent[] {
   let state: AccountState = initialState();
   return commands.flatMap((command, day) =>

@@ -121,11 +121,11 @@ describe('consumptions', () => {
 
   test.each([
     ['no user', { user_id: undefined }, 'user_id'],
-    ['somebody by their address', { user_id: 'canary@example.com' }, 'user_id'],
+    ['a user named by address', { user_id: 'canary@example.com' }, 'user_id'],
     ['no credits', { credits: 0 }, 'credits'],
     ['less than none', { credits: -5 }, 'credits'],
     ['a part of a credit', { credits: 1.5 }, 'credits'],
-    ['more than anybody can hold', { credits: 1_000_001 }, 'credits'],
+    ['more than an account can hold', { credits: 1_000_001 }, 'credits'],
     ['credits in words', { credits: 'canary' }, 'credits'],
     ['no reason', { reason: undefined }, 'reason'],
     ['a reason of spaces', { reason: '   ' }, 'reason'],

@@ -91,9 +91,9 @@ export type Step =
       cause: 'dispute' | 'cash_refund' | 'correction';
       owes: boolean;
     }
-  /** Somebody asks for the money of the unused part of a lot. */
+  /** A user requests a refund of the unused part of a lot. */
   | { do: 'ask-back'; lot: number; known?: boolean; reason: 'customer' | 'operator' | 'erasure' }
-  /** What became of one of the refunds that there are. */
+  /** The outcome of one of the refunds. */
   | { do: 'end-refund'; refund: number; outcome: 'confirmed' | 'failed' }
   | { do: 'consume'; credits: number }
   /** Rarely, because little can happen afterwards. */
@@ -215,7 +215,7 @@ export const anyLimit = fc.constantFrom(-1, 0, 1, 3);
 
 export type Sent = { commandId: string; command: CreditCommand };
 
-/** What one step did, with the account before it. */
+/** The effect of one step, with the account before it. */
 export type Played = {
   step: Step;
   sent: Sent | null;
@@ -407,7 +407,7 @@ function tampered(command: CreditCommand): CreditCommand {
       return { ...command, outcome: command.outcome === 'failed' ? 'confirmed' : 'failed' };
     case 'FreezeSpending':
       return { ...command, lotId: `${command.lotId}x` };
-    // There is no other way to do these.
+    // These commands have no field to vary.
     case 'UnfreezeSpending':
     case 'CloseAccount':
       return command;

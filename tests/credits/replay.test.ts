@@ -52,7 +52,7 @@ function changed(index: number, data: Record<string, unknown>): RecordedCreditEv
   );
 }
 
-/** What the runs' conclusions would have said. */
+/** The settlements that the runs' conclusions would carry. */
 function settlementsOf(log: readonly RecordedCreditEvent[]): Map<string, Settlement> {
   const settlements = new Map<string, Settlement>();
   for (const { event } of log) {

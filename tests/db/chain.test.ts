@@ -142,7 +142,7 @@ function reordered(value: unknown): unknown {
   );
 }
 
-/** What jsonb and safe integers leave of JSON. */
+/** The JSON that jsonb and safe integers can hold. */
 function isStorable(value: unknown): boolean {
   const text = JSON.stringify(value);
   return (

@@ -13,7 +13,7 @@ import { appendCommands, readStream } from '#db/streams.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 
 /**
- * What the installed version of emmett does, faults included, because the store is built around them.
+ * The behaviour of the installed emmett, faults included, because the store is built around them.
  * A test that fails here after an upgrade shows which part of `db/` to check.
  */
 type Noted = Event<'Noted', { text: string }>;

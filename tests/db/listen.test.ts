@@ -20,7 +20,7 @@ afterEach(async () => {
   await proxy.close();
 });
 
-/** Rings as a commit does, until the listener has heard it; notices of the past may come first. */
+/** Notifies like a commit until the listener reports it; older notices may arrive first. */
 async function isHeard(rings: () => number): Promise<boolean> {
   const before = rings();
   while (rings() === before) {
@@ -112,7 +112,7 @@ type Proxy = {
   close: () => Promise<void>;
 };
 
-/** Stands between a client and the server, to break the line in the ways that networks do. */
+/** A proxy between client and server that breaks connections as networks do. */
 async function startProxy(target: URL): Promise<Proxy> {
   const lines = new Set<[Socket, Socket]>();
   let frozen = false;

@@ -79,7 +79,7 @@ test('a version conflict differs from every other broken constraint', async () =
     const [outcome] = await append(each);
     return outcome?.appended === false ? outcome.constraint : '';
   };
-  // A first command that came second, and a message that was here before.
+  // A command that expected a new stream, and a message that already exists.
   expect(conflicts).toContain(await constraintOf(entryOf(streamId, 0, ['b'])));
   expect(conflicts).toContain(
     await constraintOf({ ...entryOf(streamId, 1, ['b']), events: entry.events }),

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await bus.close();
-  // Whatever a test broke would be found by the next one.
+  // Otherwise the next test would find the damage of this one.
   for (const table of ['emt_messages', 'emt_streams', 'stream_snapshot'])
     await db.ownerPool.query(`delete from ${table}`);
 });

@@ -86,7 +86,7 @@ test('each line leads to its lots, their purchase and the money that moved', asy
     lots: [{ ...lot, credits: 20 }],
   });
   expect(use).toMatchObject({ amount: -8, payment: null });
-  // Bonus credits are drawn first; nobody bought them.
+  // Bonus credits are drawn first, and have no purchase.
   expect(use?.lots).toMatchObject([
     { credits: 5, purchase_id: null, receipt_url: null },
     { ...lot, credits: 3 },

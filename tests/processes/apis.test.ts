@@ -38,7 +38,7 @@ beforeAll(async () => {
     SANDBOX_URL: 'http://127.0.0.1:1',
     PORT: '0',
   };
-  // At the same moment, on a folder without keys: both must come to use the same ones.
+  // Both start at once on a folder without keys and must end up with the same keys.
   apis = await Promise.all([startProcess('api.ts', settings), startProcess('api.ts', settings)]);
   urls = apis.map((api) => String(api.details['address']));
   clients = urls.map((url) => createClient(url, settings));
@@ -134,7 +134,7 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
   }
 
   const ofAccount = (fact: { entity: { kind: string } }) => fact.entity.kind === 'account';
-  /** Without the grant at sign-up, which may come again while a transaction is open elsewhere. */
+  /** Without the grant at sign-up, which may repeat while another transaction is open. */
   const later = (follower: Follower) => follower.facts().filter(({ version }) => version > 1);
 
   test('the stream of one API process has what was written through the other', async () => {

@@ -414,7 +414,7 @@ function grantOf(credits: number): CreditCommand {
   };
 }
 
-/** Every event that changes what the person has, with the sum so far. */
+/** Every event that changes the user's total, with the sum so far. */
 function linesOf(userId: string, log: readonly CreditEvent[]): unknown[] {
   let sum = 0;
   return log.flatMap((event, index) => {

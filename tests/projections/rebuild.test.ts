@@ -81,7 +81,7 @@ async function wrongLines(): Promise<number> {
   return Number(rows[0]!.count);
 }
 
-/** Long enough after the beginning of its transaction for a swap to come between. */
+/** Long enough after its transaction began for a swap to happen in between. */
 function countSlowly(): Promise<number> {
   return readAsOfOneMoment(db.pool, ['test_account'], async (client) => {
     await client.query('select pg_sleep(0.005)');
@@ -137,7 +137,7 @@ describe('while 16 writers append', () => {
   test('an inline projection is rebuilt repeatedly while writers append, and is right each time', async () => {
     await whileWriting(async () => {
       let read = 0;
-      // An open transaction of another test hides what was written after it, for a moment.
+      // An open transaction of another test hides later events for a moment.
       for (let round = 0; round < 4 || read === 0; round += 1) {
         read += (await rebuild(db.ownerPool, testAccount)).events;
         await sleep(50);

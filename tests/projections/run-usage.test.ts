@@ -93,7 +93,7 @@ test('a run counts in the month of its hold until it is released, however the lo
 test('the month of a bonus is the one that the limit was counted in', async () => {
   const [event] = eventsOf([{ userId: 'usr_1', month: '2026-10', byBonus: true, end: 'open' }]);
   if (!event) throw new Error('There is a hold');
-  // The account's time never runs backwards: what was decided in one month may be written in the next.
+  // The account's time never runs backwards: a decision of one month may be written in the next.
   const late = { ...event, message_metadata: { occurredAt: '2026-11-01T00:00:00.000Z' } };
   await applyTo(client, runUsage, 'run_usage', [late]);
   expect(await readMonthUsage(client, 'usr_1', '2026-10')).toEqual({ runs: 1, byBonus: 1 });

@@ -73,7 +73,7 @@ const lines = `select stream_id as account_id, stream_position as position,
     (message_data ->> 'amount')::bigint as amount
   from emt_messages where message_type in ('TestCredited', 'TestDebited')`;
 
-/** What the log says and the table does not, and the other way round. */
+/** The differences between log and table, in both directions. */
 async function differences(): Promise<{ lost: string; doubled: string; total: string }> {
   const { rows } = await db.ownerPool.query<{ lost: string; doubled: string; total: string }>(
     `select (select count(*) from (${lines} except table test_line)) as lost,
@@ -151,7 +151,7 @@ test('a session that holds the locks and is cut makes its runner give way and co
 });
 
 test('two runners that both believe to own a projection still count each event once', async () => {
-  // Without the election, as when a lock was lost and nobody has noticed yet. Of a table of sums,
+  // Without the election, as after a lost lock that no process has noticed yet. Of a table of sums,
   // which no key protects from counting twice.
   const advances = [1, 2, 3].map(() =>
     createAdvance({ projection: testTotal, pool: db.pool, limit: 5 }),

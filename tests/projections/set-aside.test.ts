@@ -80,7 +80,7 @@ async function allCaughtUp(): Promise<void> {
   throw new Error('The read models did not catch up');
 }
 
-/** What the tables should hold: of a stream with a bad event, only what came before it. */
+/** The expected tables: of a stream with a bad event, only the events before it. */
 const expectedLines = `select m.stream_id as account_id, m.stream_position as position
   from emt_messages m left join (
     select stream_id, min(stream_position) as position from emt_messages
@@ -179,7 +179,7 @@ test('a statement that fails without events, too, is retried and blames no strea
   ]);
 });
 
-/** The statement after a fix: it takes in what the other one fails at. */
+/** The fixed statement: it accepts the bad event. */
 function repaired(projection: Projection): Projection {
   return {
     ...projection,
@@ -207,7 +207,7 @@ test('a retry before the fix applies nothing, and after it the table equals a re
       { streamId: 'test-e', error: null },
       { streamId: 'test-h', error: null },
     ]);
-    // What came while they waited is in the table too, and later events follow as before.
+    // Events that arrived during the wait are in the table too, and later ones follow as before.
     await appendBatch(db, [
       { streamId: 'test-b', expected: projection === testTotal ? 6 : 7, events: [credited(9)] },
     ]);

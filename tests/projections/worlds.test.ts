@@ -19,9 +19,9 @@ import type { TestDatabase } from '#tests/support/database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
 /**
- * What the deciders really produce, in every order that crashes, cancels, races and late answers
- * bring about, goes through every read model on a real Postgres: appended by the product's own
- * function, read in pages of random size. Whatever a statement cannot take stops it here first.
+ * Feeds real output of the deciders, in every order that crashes, cancels, races and late answers cause,
+ * through every read model on a real Postgres: appended by the product's own function and read in pages of
+ * random size. A statement that cannot handle an event fails here first.
  */
 
 let db: TestDatabase;
@@ -38,7 +38,7 @@ const rowsCompared = 0.2;
 
 const asynchronous = projections.filter(({ kind }) => kind === 'async');
 
-/** Worlds share their database, so each gets people, runs, lots and payments of its own. */
+/** Worlds share a database, so each has its own users, runs, lots and payments. */
 function apart(log: readonly Append[], world: number): Append[] {
   const text = JSON.stringify(log);
   return JSON.parse(
@@ -46,7 +46,7 @@ function apart(log: readonly Append[], world: number): Append[] {
   ) as Append[];
 }
 
-/** What a list shows of each run, computed from its row, is what its own stream says. */
+/** A run's row in the list agrees with the run's own stream. */
 async function expectRowsOfStreams(streamIds: readonly string[]): Promise<void> {
   for (const streamId of streamIds.filter((id) => id.startsWith('optimization-'))) {
     const { events } = await readStream(db.pool, streamId);

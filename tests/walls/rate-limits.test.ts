@@ -393,7 +393,7 @@ describe('in the application', () => {
     const statuses = [
       await status('PATCH', id, { ...rename, key: 'one' }),
       await status('PATCH', id, { ...rename, key: 'one' }),
-      // Repeats of two finished calls return the stored response and change nothing.
+      // Calls on an ended run change nothing.
       await status('POST', `${id}/cancel`),
       await status('POST', `${id}/cancel`, { key: 'two' }),
       await status('POST', `${id}/process`),

@@ -398,7 +398,7 @@ function shuffledBy(turn: number): (events: Stripe.Event[]) => Stripe.Event[] {
       .map(({ event }) => event);
 }
 
-/** What the statement says that was paid, taken back and given back, line by line. */
+/** The payments of the statement, line by line: paid, withdrawn and returned. */
 async function moneyOf({ person }: Bought): Promise<number[]> {
   const month = new Date(shop.core.clock()).toISOString().slice(0, 7);
   const statement = await readStatement(

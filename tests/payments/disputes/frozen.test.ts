@@ -35,7 +35,7 @@ afterAll(async () => {
   await shop.close();
 });
 
-/** Somebody who has 30 credits besides what they bought. */
+/** A user with 30 credits beside the purchased ones. */
 async function buyer(): Promise<Bought> {
   const one = await bought(shop, 'boost-20');
   await give(shop, one.person.userId, 30);
@@ -64,7 +64,7 @@ function lost(one: Bought): string {
   return id;
 }
 
-/** In this process, as the command line runs the command once it has found it: what it printed. */
+/** Runs a command in this process, as the command line would, and returns its output. */
 async function unfreeze(...args: string[]): Promise<unknown> {
   const command = creditRefundCommands.find(({ verb }) => verb === 'unfreeze');
   if (!command) throw new Error('There is no credits unfreeze');

@@ -10,7 +10,7 @@ import type { TestShop } from '#tests/support/payments.ts';
 import { accountOf, bought, endSubscriptions } from '#tests/payments/purchases/bought.ts';
 import type { Bought } from '#tests/payments/purchases/bought.ts';
 
-/** Plans whose next period has begun at the provider, or is about to, while nobody here knows of it. */
+/** Plans whose next period has begun at the provider, or is about to, before we have been notified. */
 const dayMs = 86_400_000;
 let shop: TestShop;
 let now = Date.parse('2026-11-20T12:00:00.000Z');
@@ -50,7 +50,7 @@ function withProvider(changes: Partial<PaymentProvider>): PaymentDependencies {
   return { ...shop.payments, provider: { ...shop.payments.provider, ...changes } };
 }
 
-/** What is where in the account, the oldest lot first. */
+/** The figures of each lot in the account, oldest first. */
 async function lotsOf({ person }: Bought): Promise<unknown[]> {
   const { lots } = await accountOf(shop, person);
   return lots.map(({ available, cashPending, cashRefunded }) => ({

@@ -383,8 +383,8 @@ test('a cancelled plan is resumed before it is changed', async () => {
 
 test.each([
   ['before it is cancelled', ['change', 'cancel', 'resume']],
-  ['by somebody else while it is cancelled', ['cancel', 'elsewhere', 'resume']],
-  ['by somebody else, and cancelled again', ['cancel', 'elsewhere', 'cancel', 'resume']],
+  ['at the provider while it is cancelled', ['cancel', 'elsewhere', 'resume']],
+  ['at the provider, and cancelled again', ['cancel', 'elsewhere', 'cancel', 'resume']],
 ])('a change that was planned %s is dropped at the provider', async (_when, steps) => {
   const person = await subscriber();
   for (const action of steps)
@@ -509,7 +509,7 @@ test.each([
     const here = now;
     await renew(person);
     await renew(person);
-    // What was paid by the provider's clock is in months to come by ours.
+    // The provider's clock is months ahead of ours.
     now = here + 1_000;
     await shop.core.pool.query(
       'update purchase set created_at = $2 where user_id = $1 and created_at > $2',
@@ -663,7 +663,7 @@ describe('a payment that was taken back', () => {
     };
     await expect(disputeMoved(away, id)).rejects.toMatchObject({ status: 503 });
     expect(await standing(person)).toEqual(['free', 'active', 'taken_back']);
-    // It is asked about again until everything is done.
+    // The plan is checked again until everything is done.
     const { rows } = await shop.core.pool.query(
       'select stage, closed_at from dispute where id = $1',
       [id],

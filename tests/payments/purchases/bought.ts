@@ -6,12 +6,12 @@ import { newId } from '#services/platform/ids.ts';
 import type { Person } from '#tests/support/app.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** Somebody who has bought a package, and how everybody calls what they bought. */
+/** A user who has bought a package, and the names of that purchase everywhere. */
 export type Bought = { person: Person; purchaseId: string; intentId: string };
 
 export async function bought(shop: TestShop, packageId: string, person?: Person): Promise<Bought> {
   const buyer = person ?? (await shop.signUp());
-  // What was bought in the same millisecond has no order: what is new is what was not there before.
+  // Purchases of one millisecond have no order, so the new one is found by comparing the lists.
   const before = new Set((await grantedTo(shop, buyer)).map(({ id }) => id));
   await shop.buy(buyer, packageId);
   const row = (await grantedTo(shop, buyer)).find(({ id }) => !before.has(id));
@@ -48,7 +48,7 @@ export function endSubscriptions({ stripe }: TestShop): void {
     if (endedAt === null) stripe.act(() => cancelSubscription(world, id, {}));
 }
 
-/** What of a lot is where, without what is nowhere. */
+/** The figures of a lot without zeros. */
 export async function partsOf(shop: TestShop, of: Bought): Promise<Partial<Lot>> {
   const { available, held, consumed, cashPending, cashRefunded, revoked } = await lotOf(shop, of);
   const parts = { available, held, consumed, cashPending, cashRefunded, revoked };

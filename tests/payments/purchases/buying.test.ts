@@ -43,7 +43,7 @@ async function refusal(person: Person, path: string, body: object): Promise<unkn
   return [response.status, code, ...errors.map(({ field }) => field)];
 }
 
-/** What the provider was asked to come back to. */
+/** The return addresses that the provider was given. */
 function addressesOf(sessionId: string): (string | null | undefined)[] {
   const session = shop.stripe.world.store.get('session', sessionId);
   return [session?.success_url, session?.cancel_url];
@@ -428,7 +428,7 @@ describe('the list of purchases', () => {
       status: 'open',
       checkout_url: begun.checkout_url,
     });
-    // Asked a moment ago, so not again.
+    // The provider was asked a moment ago and is not asked again.
     shop.stripe.pay(begun.session_id, 'pay');
     expect((await list(person)).map(({ status }) => status)).toEqual(['paid', 'open']);
     await shop.database.pool.query('update purchase set checked_at = $2 where id = $1', [

@@ -9,7 +9,7 @@ import { accountOf } from './bought.ts';
 
 /**
  * What we know and the provider does not: deleted there, of another account of it, or from before the
- * key was changed. Nobody is locked out by that.
+ * key was changed. No user is locked out by that.
  */
 let shop: TestShop;
 let now = Date.parse('2026-11-20T10:00:00Z');
@@ -120,7 +120,7 @@ describe('a checkout that the provider does not know', () => {
     );
     return reply;
   }
-  /** What is over was begun that much earlier; sessions stay signed in. */
+  /** Ages a purchase until its checkout has ended; sessions stay signed in. */
   async function ended({ purchase_id: id }: CheckoutReply): Promise<void> {
     await shop.database.pool.query(
       `update purchase set created_at = created_at - interval '90 minutes' where id = $1`,

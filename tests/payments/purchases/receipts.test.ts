@@ -12,7 +12,7 @@ import type { TestMailbox } from '#tests/support/mail.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** Mails about money that came, or did not. */
+/** Mails about successful and failed payments. */
 let shop: TestShop;
 let mailbox: TestMailbox;
 
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 beforeEach(async () => mailbox.clear());
 
-/** Whose mailbox is proved, and who asked for no other mails. */
+/** A user without other notifications; the address is confirmed by default. */
 async function customer(proved = true): Promise<Person> {
   const person = await shop.signUp();
   await shop.database.pool.query(

@@ -9,7 +9,7 @@ import { expected, stands } from '#services/payments/settle/expected.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
 
-/** One payment, its lot, and everybody who gives some of it back: a bank, and we when we are asked. */
+/** One payment, its lot, and both kinds of refunds: by the bank, and ours on request. */
 type Move =
   | { do: 'bank'; share: number; isHeard: boolean }
   | { do: 'bank-fails'; which: number }
@@ -86,7 +86,7 @@ class World {
     return lot;
   }
 
-  /** What the provider would still give back of the payment. */
+  /** The part of the payment that the provider would still refund. */
   get left(): number {
     const gone = this.refunds.filter(({ status }) => status !== 'failed');
     return this.payment.paidMinor - gone.reduce((sum, { amountMinor }) => sum + amountMinor, 0);

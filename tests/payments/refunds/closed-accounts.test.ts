@@ -19,7 +19,7 @@ import {
 } from '#tests/payments/purchases/bought.ts';
 import type { Bought } from '#tests/payments/purchases/bought.ts';
 
-/** Money that comes free in the account of somebody who has been erased. */
+/** Credits that become available in the account of an erased user. */
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -45,7 +45,7 @@ async function leave({ person: { userId } }: Bought, dependencies = erasure): Pr
   expect(await eraseAccount(dependencies, userId)).toBe('erased');
 }
 
-/** What a worker does again and again. */
+/** The repeated sweeps of a worker. */
 async function sweep(): Promise<void> {
   await sweepPayments(shop.payments);
   await shop.deliver();
@@ -78,7 +78,7 @@ async function failsLater(of: Bought): Promise<void> {
   await shop.deliver();
 }
 
-test('a dispute that is won after its person was erased is paid back at once', async () => {
+test('a dispute that is won after its user was erased is refunded at once', async () => {
   const one = await bought(shop, 'boost-20');
   const { id } = shop.stripe.openDispute(one.intentId);
   await shop.deliver();
@@ -94,7 +94,7 @@ test('a dispute that is won after its person was erased is paid back at once', a
   expect(await listed(one)).toEqual([]);
 });
 
-test('what was too old to be paid back stays where it is, and is checked once', async () => {
+test('credits too old to be refunded stay, and are checked once', async () => {
   const one = await bought(shop, 'boost-20');
   now += 31 * dayMs;
   await leave(one);
@@ -106,7 +106,7 @@ test('what was too old to be paid back stays where it is, and is checked once', 
   expect(await partsOf(shop, one)).toEqual({ available: 20 });
 });
 
-test('what a run held while a first refund was on its way goes back after that', async () => {
+test('credits that a run held during a first refund are refunded afterwards', async () => {
   const one = await bought(shop, 'boost-20');
   const run = await hold(shop, one.person, 14);
   shop.stripe.faults.refunds = 'pending';
@@ -123,8 +123,8 @@ test('what a run held while a first refund was on its way goes back after that',
   expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
 });
 
-describe('a refund of somebody who was erased that fails at the bank', () => {
-  test('a failed refund of an erased account is asked for again after some days, and listed until then', async () => {
+describe('a failed refund of an erased user', () => {
+  test('a failed refund of an erased account is requested again after some days, and listed until then', async () => {
     const one = await bought(shop, 'boost-20');
     await failsLater(one);
     await laterBy(hourMs);
@@ -143,7 +143,7 @@ describe('a refund of somebody who was erased that fails at the bank', () => {
     expect(await listed(one)).toEqual([]);
   });
 
-  test('a failed refund of an erased account is not asked for for ever, but stays listed', async () => {
+  test('a failed refund of an erased account is not retried for ever, but stays listed', async () => {
     const one = await bought(shop, 'boost-20');
     await failsLater(one);
     shop.stripe.faults.refunds = 'failed';

@@ -69,7 +69,7 @@ async function statusOf(of: Bought, refundId: string): Promise<string | undefine
 }
 
 describe('the list of purchases', () => {
-  test('the list of purchases shows what was paid, what is unused and what of it can be asked back', async () => {
+  test('the list of purchases shows what was paid, what is unused and what can be refunded', async () => {
     const one = await bought(shop, 'boost-50');
     await use(shop, one.person, 14);
     const { person } = one;
@@ -140,8 +140,8 @@ describe('the list of purchases', () => {
   });
 });
 
-describe('asking back', () => {
-  test('asking back pays back what is unused to the cent, and only that', async () => {
+describe('a refund request', () => {
+  test('a refund request pays back the unused part to the cent, and only that', async () => {
     const one = await bought(shop, 'boost-125');
     await use(shop, one.person, 14);
     const { status, refund } = await askBack(shop, one);
@@ -171,7 +171,7 @@ describe('asking back', () => {
     });
   });
 
-  test('asking back for more or fewer credits than were shown is refused, and nothing happens', async () => {
+  test('a refund request for more or fewer credits than were shown is refused, and nothing happens', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 14);
     const { status, problem } = await askBack(shop, one, { credits: 20 });
@@ -180,7 +180,7 @@ describe('asking back', () => {
     expect((await askBack(shop, one, { credits: 6 })).status).toBe(201);
   });
 
-  test('asking back while a run begins is compared with what is left when it is decided', async () => {
+  test('a refund request while a run begins is compared with the credits left when it is decided', async () => {
     const one = await bought(shop, 'boost-20');
     const { userId } = one.person;
     const { ledger } = shop.payments;
@@ -212,7 +212,7 @@ describe('asking back', () => {
     expect(await partsOf(shop, one)).toEqual({ available: 6, held: 14 });
   });
 
-  test('asking back is possible for what a bank has left of a payment', async () => {
+  test('a refund request covers what a bank has left of a payment', async () => {
     const one = await bought(shop, 'boost-20');
     await use(shop, one.person, 5);
     shop.stripe.refundAtBank(one.intentId, 301);
@@ -229,7 +229,7 @@ describe('asking back', () => {
     expect(await partsOf(shop, one)).toEqual({ consumed: 5, cashRefunded: 8, revoked: 7 });
   });
 
-  test('asking back twice at once is one refund, also without a key', async () => {
+  test('two refund requests at once are one refund, also without a key', async () => {
     const one = await bought(shop, 'boost-20');
     const answers = await Promise.all([askBack(shop, one), askBack(shop, one)]);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
@@ -241,7 +241,7 @@ describe('asking back', () => {
     expect(await refundsAt(shop, one)).toHaveLength(1);
   });
 
-  test('asking back again with the same key is the same refund', async () => {
+  test('a refund request repeated with the same key is the same refund', async () => {
     const one = await bought(shop, 'boost-20');
     const first = await askBack(shop, one, { key: 'click' });
     const again = await askBack(shop, one, { key: 'click' });
@@ -250,7 +250,7 @@ describe('asking back', () => {
     expect(await refundsAt(shop, one)).toHaveLength(1);
   });
 
-  test('asking back another person’s purchase, or an unknown one, is a 404', async () => {
+  test('a refund request for another user’s purchase, or an unknown one, is a 404', async () => {
     const one = await bought(shop, 'boost-20');
     const person = await shop.signUp();
     const foreign = await askBack(shop, { person, purchaseId: one.purchaseId });
@@ -264,7 +264,7 @@ describe('asking back', () => {
     expect(comparable(foreign)).toEqual(comparable(unknown));
   });
 
-  test('asking back of what is not paid yet says so', async () => {
+  test('a refund request for an unpaid purchase says so', async () => {
     const person = await shop.signUp();
     const { purchase_id: purchaseId } = await shop.checkout(person, 'boost-20');
     expect((await askBack(shop, { person, purchaseId })).problem).toMatchObject({
@@ -273,7 +273,7 @@ describe('asking back', () => {
     });
   });
 
-  test('asking back is possible for 30 days of 24 hours, to the millisecond', async () => {
+  test('a refund request is possible for 30 days of 24 hours, to the millisecond', async () => {
     const early = await bought(shop, 'boost-20');
     const late = await bought(shop, 'boost-20');
     const before = now;
@@ -288,7 +288,7 @@ describe('asking back', () => {
     await shop.runJobs();
   });
 
-  test('asking back beside a run that reserves: each credit goes one way', async () => {
+  test('a refund request and a run’s reservation at once never use the same credit', async () => {
     const one = await bought(shop, 'boost-20');
     const [refund, run] = await Promise.allSettled([
       askBack(shop, one),
@@ -304,7 +304,7 @@ describe('asking back', () => {
 });
 
 describe('a plan', () => {
-  test('a plan ends with its tier when its present credits are asked back, before the money goes', async () => {
+  test('a plan ends with its tier when its present credits are refunded, before the money moves', async () => {
     const one = await bought(shop, 'empire-builder');
     const tier = async () =>
       (await shop.data<{ tier: string }>('/credits/plan', { token: one.person.token })).tier;
@@ -357,7 +357,7 @@ describe('a plan', () => {
       extras: { members: { ends_plan: false } },
     });
     await askForRefund(shop.payments, { ...late, endsPlan: false });
-    // The same again is the same refund, whatever was shown.
+    // A repeat is the same refund, whatever was shown.
     await askForRefund(shop.payments, { ...late, endsPlan: true });
     const { rows } = await shop.database.pool.query<{ lives: boolean }>(
       'select revoked_at is null and ended_at is null as lives from plan where user_id = $1',
@@ -455,12 +455,12 @@ describe('a refund', () => {
     await shop.deliver();
   });
 
-  test('a refund stays open while the provider is unavailable, and is asked for once it is back', async () => {
+  test('a refund stays open while the provider is unavailable, and is requested once it is back', async () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     await shop.runJobs(withProvider({ createRefund: isUnavailable, listRefunds: isUnavailable }));
     expect(await partsOf(shop, one)).toEqual({ cashPending: 20 });
-    // Longer than the provider remembers what was asked for under a key.
+    // Longer than the provider remembers a key.
     now += 2 * dayMs;
     await sweepPayments(shop.payments);
     expect(await statusOf(one, refundId)).toBe('confirmed');

@@ -182,7 +182,7 @@ describe('a difference of the books', () => {
 });
 
 describe('a job that has used up its attempts', () => {
-  /** As the queue leaves it after days. */
+  /** The state in which the queue leaves the job after days. */
   async function usedUp(task: string): Promise<number> {
     const rows = await query(
       `update graphile_worker._private_jobs job set attempts = max_attempts, run_at = now()

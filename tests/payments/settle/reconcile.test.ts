@@ -37,7 +37,7 @@ beforeEach(async () => {
   begun = later(day);
   ann = await shop.signUp();
 });
-/** What a test leaves wrong is not the next one's. */
+/** Cleans up, so that the next test starts without differences. */
 afterEach(async () => {
   endSubscriptions(shop);
   await shop.stripe.deliverAll({ drop: () => true });
@@ -57,7 +57,7 @@ function later(ms: number = hour): number {
 
 type Found = { kind: DifferenceKind; object: string };
 
-/** What the books of this test differ in. */
+/** The differences of this test. */
 async function found(): Promise<Found[]> {
   const { differences } = await reconcile(shop.payments, begun - minute);
   return differences.map(({ kind, object }) => ({ kind, object }));
@@ -90,7 +90,7 @@ async function invoiceOf(intentId: string): Promise<string> {
   return rows[0]?.id ?? '';
 }
 
-/** One at a time: what was bought last is known by its time. */
+/** One at a time, because the latest purchase is found by its time. */
 async function buy(packageId: string): Promise<Bought> {
   later(minute);
   return bought(shop, packageId, ann);
@@ -421,7 +421,7 @@ describe('a refund', () => {
     ]);
     await shop.deliver();
     expect(await found()).toEqual([]);
-    // A clawback that no refund stands behind.
+    // A clawback without a refund.
     const bob = await shop.signUp();
     const other = await bought(shop, 'boost-20', bob);
     const { lotId } = await lotOf(shop, other);
@@ -577,7 +577,7 @@ describe('once a day', () => {
 });
 
 describe('the command', () => {
-  /** In this process, as the command line runs it: what it printed, and what it ends with. */
+  /** Runs the command in this process; returns its output and exit code. */
   async function ran(args: readonly string[], source: EnvSource) {
     const [command] = reconcileCommands;
     if (command === undefined) throw new Error('There is no credits reconcile');
@@ -640,7 +640,7 @@ describe('the command', () => {
     },
   );
 
-  test('the command ends with 2 for a time that has not come, since nothing would be compared', () => {
+  test('the command ends with 2 for a time in the future, because nothing would be compared', () => {
     expect(sinceOf(new Date(now).toISOString(), now)).toBe(now);
     for (const ahead of [new Date(now + 1).toISOString(), '9999-01-01'])
       expect(() => sinceOf(ahead, now)).toThrow('--since must not be in the future');

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(async () => shop.close());
 
-/** Each reading of the disputes is answered late: `meanwhile` happens before the answer is used. */
+/** Delays each reading of the disputes: `meanwhile` runs before the response is used. */
 function slow(meanwhile: () => Promise<unknown>): {
   payments: PaymentDependencies;
   listed: ReturnType<typeof vi.fn>;

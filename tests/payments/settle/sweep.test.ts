@@ -11,7 +11,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** What is repaired without a person when an event is lost, or a process is killed on the way. */
+/** Automatic repairs after a lost webhook event or a killed process. */
 let shop: TestShop;
 let now = Date.now();
 
@@ -263,7 +263,7 @@ describe('killed between the provider’s answer and ours', () => {
     expect(await row(purchaseId)).toMatchObject({ status: 'expired' });
   });
 
-  /** The process is gone once `step` of granting has come. */
+  /** The process dies at this step of granting. */
   function killed(step: 'before the append' | 'after the append'): PaymentDependencies {
     const { ledger } = shop.payments;
     return {

@@ -19,7 +19,7 @@ const day = 24 * 60 * minute;
 /** The sweepers run after minutes, some hours, or a day. */
 const hops = [6 * minute, 45 * minute, 7 * 60 * minute, 25 * 60 * minute, 20 * minute];
 
-/** Nothing goes wrong any more, and time passes until nobody has anything left to do. */
+/** Stops all faults and advances time until no work is left. */
 export async function settle(world: World): Promise<void> {
   world.clearFaults();
   delete world.shop.stripe.faults.refunds;
@@ -86,7 +86,7 @@ export async function audit(world: World): Promise<void> {
   await requireVerified(world);
 }
 
-/** L7: what was paid is what was granted, to whom it belongs. */
+/** L7: every payment is granted, to its own user, and nothing else is. */
 function requirePayments({ truth, watch }: World): void {
   const granted = new Map(
     [...watch.accounts.values()].flatMap(({ userId, lots }) =>
@@ -172,7 +172,7 @@ function requireClaims({ truth, watch }: World): void {
 
 const tiers = ['free', 'pro', 'scale'];
 
-/** One plan a person; what was paid of it brings its tier, and nothing else does. */
+/** One plan per user; only its paid periods give its tier. */
 async function requirePlans(world: World): Promise<void> {
   const { shop, truth, people, now } = world;
   const { rows } = await shop.database.pool.query<{ id: string; revoked: boolean }>(
@@ -186,7 +186,7 @@ async function requirePlans(world: World): Promise<void> {
   for (const { userId, name, hasLeft } of people) {
     const plans = truth.subscriptions().filter(({ metadata }) => metadata['user_id'] === userId);
     const live = plans.filter(isLive);
-    requireThat(live.length <= (hasLeft ? 0 : 1), 'Somebody has more plans than one', {
+    requireThat(live.length <= (hasLeft ? 0 : 1), 'A user has more than one plan', {
       name,
       hasLeft,
       live: live.map(({ id }) => id),
@@ -221,7 +221,7 @@ async function requirePlans(world: World): Promise<void> {
   }
 }
 
-/** A plan whose present period was asked back, or taken back in full, has ended. */
+/** A plan whose present period was refunded or clawed back in full has ended. */
 function requirePaidPeriod(world: World, subscriptionId: string): void {
   const { truth, watch, now } = world;
   const own = truth.payments().filter((payment) => payment.subscriptionId === subscriptionId);
@@ -245,7 +245,7 @@ function requirePaidPeriod(world: World, subscriptionId: string): void {
   });
 }
 
-/** A purchase says what the provider says of its checkout. */
+/** A purchase has the state of its checkout at the provider. */
 async function requirePurchases({ shop, truth }: World): Promise<void> {
   const { rows } = await shop.database.pool.query<{ id: string; status: string; kind: string }>(
     'select id, status, kind from purchase',
@@ -278,9 +278,9 @@ async function requireGone({ shop, truth, watch, people }: World): Promise<void>
      union all select customer_id from stripe_customer where user_id = any ($1)`,
     [left],
   );
-  requireThat(rows.length === 0, 'Somebody who left is still here', rows);
+  requireThat(rows.length === 0, 'An erased user is still stored', rows);
   for (const account of watch.accounts.values())
-    requireThat(watch.stuck(account).length === 0, 'Money of somebody who left is kept', [
+    requireThat(watch.stuck(account).length === 0, 'Money of an erased user is kept', [
       account.userId,
       ...watch.stuck(account).map(({ lotId }) => lotId),
     ]);
@@ -294,7 +294,7 @@ async function requireGone({ shop, truth, watch, people }: World): Promise<void>
   );
 }
 
-/** L10: every run has long come to its end. */
+/** L10: every run has ended. */
 function requireNoHolds({ watch }: World): void {
   for (const { userId, holds } of watch.accounts.values())
     requireThat(holds.size === 0, 'L10: credits are still held', [userId, ...holds.keys()]);
@@ -318,7 +318,7 @@ async function requireReconciled(world: World): Promise<void> {
   world.count('reconciliations');
 }
 
-/** What no worker can repair is reported for as long as it is true. */
+/** A difference that no worker can repair is reported as long as it lasts. */
 function isForSomebody(world: World, { kind, object, userId }: Difference): boolean {
   const account = world.watch.accounts.get(userId ?? '');
   if (account === undefined) return false;
@@ -395,7 +395,7 @@ async function requireVerified(world: World): Promise<void> {
   world.count('audits');
 }
 
-/** What the double entry says of a person is what the watch's own books say. */
+/** The double entry of a user equals the watch's own books. */
 async function requireLedger({ shop, watch }: World, account: WatchedAccount): Promise<void> {
   const lots = [...account.lots.values()];
   const sum = (of: (lot: WatchedLot) => number) => lots.reduce((all, lot) => all + of(lot), 0);
@@ -411,7 +411,7 @@ async function requireLedger({ shop, watch }: World, account: WatchedAccount): P
     consumed: of('sys:consumed') + of('sys:refunded_job'),
     pending: of('sys:cash_pending'),
     refunded: of('sys:cash_refunded'),
-    // What is owed has been taken back, too; only nobody has paid for it yet.
+    // Debt has been clawed back too; it is only unpaid.
     revoked: of('sys:revoked') - debt,
     purchased: -of('sys:issued_paid'),
     bonus: -of('sys:issued_bonus'),

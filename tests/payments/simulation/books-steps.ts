@@ -10,7 +10,7 @@ export const booksSteps: readonly Step[] = [
   { name: 'an operator compares the books', weight: 4, run: async (world) => compare(world) },
 ];
 
-/** What has no webhook event yet when the books are compared right after it. */
+/** Changes that have no webhook event yet when the books are compared right after them. */
 const bankSteps = returningSteps.filter(({ name }) =>
   [
     'a refund moves at the bank',
@@ -35,7 +35,7 @@ async function compare(world: World): Promise<string | null> {
   ] satisfies { kinds: DifferenceKind[]; objects: string[] }[];
   for (const { kinds, objects } of expected)
     requireSame(namedAs(all, kinds), objects, `The books differ otherwise: ${kinds.join(', ')}`);
-  // A row may be behind where the clawback stands right, so here more may be named.
+  // A row may be behind its clawback, so more differences may be reported here.
   const named = namedAs(all, ['dispute-missing', 'dispute-stage', 'dispute-clawback']);
   const missed = notClawedBackDisputes(world).filter((id) => !named.includes(id));
   requireThat(missed.length === 0, 'The books do not show a dispute that is not booked', missed);
@@ -95,7 +95,7 @@ function unsent({ truth, watch }: World): string[] {
     .map(({ refundId }) => refundId);
 }
 
-/** Payments of which a bank has sent back what no clawback stands for, or of which one stands for more. */
+/** Payments whose bank refunds and clawbacks differ. */
 function notClawedBackOfBanks(world: World): string[] {
   return lotsOf(world).flatMap(({ account, lot }) => {
     const payment = lot.paymentKey === null ? null : world.truth.paymentByKey(lot.paymentKey);
@@ -106,7 +106,7 @@ function notClawedBackOfBanks(world: World): string[] {
   });
 }
 
-/** Disputes of what was granted whose clawback is not where it should stand. */
+/** Disputes of granted payments whose clawback has a wrong amount. */
 function notClawedBackDisputes(world: World): string[] {
   const { truth, watch } = world;
   return lotsOf(world).flatMap(({ account, lot }) => {

@@ -16,7 +16,7 @@ const packs = packages.filter(({ kind }) => kind === 'one_time').map(({ id }) =>
 const plans = packages.filter(({ kind }) => kind === 'monthly').map(({ id }) => id);
 const minute = 60_000;
 
-/** What people do to buy: packs, plans, the provider's page, and the page that they come back to. */
+/** The steps of buying: packs, plans, the provider's page and the page after it. */
 export const buyingSteps: readonly Step[] = [
   {
     name: 'buy a pack',
@@ -157,7 +157,11 @@ async function buy(world: World, someone: Someone, packageId: string): Promise<s
   }
   world.count('checkouts');
   const session = world.truth.session((data as CheckoutReply).session_id);
-  requireThat(session?.metadata?.['user_id'] === someone.userId, 'A checkout is of nobody', data);
+  requireThat(
+    session?.metadata?.['user_id'] === someone.userId,
+    'A checkout belongs to no user',
+    data,
+  );
   const done = chance.of(0.7) ? await payAt(world, session) : 'later';
   return `${someone.name} ${packageId} ${done}`;
 }
@@ -197,7 +201,7 @@ function buyerOf(world: World, session: Stripe.Checkout.Session): Someone | unde
   return world.livingPeople().find(({ userId }) => session.metadata?.['user_id'] === userId);
 }
 
-/** A buyer who returns sees at once what became of it, and has the credits. */
+/** A returning buyer sees the outcome at once and has the credits. */
 async function comeBack(world: World): Promise<string | null> {
   const recent = world.truth.sessions().slice(-20);
   const session = world.chance.pick(recent.filter(({ status }) => status !== 'expired'));

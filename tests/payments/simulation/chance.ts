@@ -1,4 +1,4 @@
-/** What a simulation draws from: mulberry32, the same for the same seed on every machine. */
+/** The random numbers of a simulation: mulberry32, the same for one seed on every machine. */
 export type Chance = {
   /** A whole number from 0 up to, and without, `bound`. */
   below(bound: number): number;

@@ -12,8 +12,8 @@ import type {
 } from '#services/credits/account/events.ts';
 
 /**
- * Reads each event of the ledger as it appears and keeps books of its own: what every credit of every
- * lot has become, by arithmetic that shares nothing with the application's. Each event must be one that
+ * Reads each event of the ledger as it appears and keeps its own books: the state of every credit of every
+ * lot, by arithmetic that shares no code with the application. Each event must be one that
  * the provider, the runs and the clock allow at that moment.
  */
 export type WatchedLot = {
@@ -30,7 +30,7 @@ export type WatchedLot = {
   pending: number;
   refunded: number;
   revoked: number;
-  /** Of what was consumed, what is owed. */
+  /** The owed part of the consumed credits. */
   owed: number;
   refundableUntil: string | null;
   clawbacks: Map<string, { wanted: number; taken: number; owes: boolean }>;
@@ -57,7 +57,7 @@ export type WatchedAccount = {
   freezes: number;
   /** Runs that bonus credits paid for, by month. */
   bonusRuns: Map<string, number>;
-  /** When it was, and what was available then. */
+  /** Its time, and the credits available then. */
   closed: { at: number; available: Map<string, number> } | null;
   balance: AccountBalance | null;
   version: number;
@@ -80,7 +80,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
   const settledRuns = new Set<string>();
   const paymentKeys = new Set<string>();
   const counts = new Map<string, number>();
-  /** While several things happen at once, what an event says may be a moment old. */
+  /** During concurrent steps an event's data may be slightly old. */
   let several = false;
 
   function accountOf(userId: string): WatchedAccount {
@@ -128,7 +128,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     return shares.reduce((sum, { credits }) => sum + credits, 0);
   }
 
-  // --- what an event does ---
+  // --- effects of events ---
 
   function apply(account: WatchedAccount, event: CreditEvent): void {
     switch (event.type) {
@@ -237,7 +237,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     );
   }
 
-  /** What of a refunded payment went back beyond what was paid, through lost disputes. */
+  /** The money of a refunded payment that lost disputes returned beyond what was paid. */
   function overpaidOf({ paymentKey }: WatchedLot): number {
     const payment = paymentKey === null ? null : truth.paymentByKey(paymentKey);
     if (payment === null) return 0;
@@ -268,7 +268,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       );
       paymentKeys.add(paymentKey);
       const payment = truth.paymentByKey(paymentKey);
-      requireThat(payment !== null, 'L7: credits were granted that nobody has paid for', data);
+      requireThat(payment !== null, 'L7: credits were granted without a payment', data);
       requireThat(
         payment.userId === account.userId &&
           payment.credits === credits &&
@@ -414,7 +414,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     if (clawback.taken === 0 && clawback.wanted === 0) clawbacks.delete(ref);
   }
 
-  /** Where a clawback should stand now; null for one that nobody makes. */
+  /** The amount that a clawback should have now; null if there should be none. */
   function expectedClawback(
     account: WatchedAccount,
     lot: WatchedLot,
@@ -440,13 +440,13 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     return { wanted: refund.status === 'confirmed' ? refund.credits : 0, owes: true };
   }
 
-  /** Of somebody who is gone: an operator has paid out what no bank took. */
+  /** For an erased user: an operator has paid out what no bank would. */
   function clawbackOfPaidOtherwise(account: WatchedAccount, lot: WatchedLot, ref: string) {
     const wanted = (lot.clawbacks.get(ref)?.taken ?? 0) + lot.available;
     return account.closed === null ? null : { wanted, owes: false };
   }
 
-  /** What was paid back of a payment without us. */
+  /** The part of a payment that was refunded without us. */
   function byBanks(account: WatchedAccount, lot: WatchedLot): number {
     const payment = lot.paymentKey === null ? null : truth.paymentByKey(lot.paymentKey);
     if (payment === null) return 0;
@@ -494,7 +494,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
 
   // --- refunds ---
 
-  /** What of a lot could be asked back now by its person; null when nothing can. */
+  /** The part of a lot that its user could get refunded now; null if none. */
   function refundable(
     account: WatchedAccount,
     lot: WatchedLot,
@@ -528,7 +528,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
       const isOwed = hasComeBack
         ? refundable(account, lot, now(), 'erasure')
         : refundable(account, lot, closed.at, 'customer');
-      // What a bank has refused is asked for again after days, and reported meanwhile.
+      // A refund that a bank refused is retried after days and reported until then.
       const isRefused = [...account.refunds.values()].some(
         ({ lotId, status }) => lotId === lot.lotId && status === 'failed',
       );
@@ -713,7 +713,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     }
   }
 
-  /** Nobody who owes keeps anything of what they have just bought. */
+  /** A user in debt keeps nothing of a new purchase. */
   function requireDebtsSettled(
     bought: Map<WatchedAccount, WatchedLot>,
     account: WatchedAccount,
@@ -741,7 +741,7 @@ export function createWatch({ truth, now, limitOf }: WatchOptions) {
     expectSeveral(isSo: boolean): void {
       several = isSo;
     },
-    /** Reads what was appended, in its order. Returns whose accounts have changed. */
+    /** Reads the appended events in order. Returns the users whose accounts changed. */
     take(events: readonly RecordedEvent[]): WatchedAccount[] {
       const changed = new Set<WatchedAccount>();
       const bought = new Map<WatchedAccount, WatchedLot>();

@@ -74,7 +74,7 @@ function mortal<Target extends object>(
       const call = (given: unknown[]): unknown => Reflect.apply(value, object, given);
       if (names !== undefined && !names.includes(key)) return (...given: unknown[]) => call(given);
       const point = place === '' ? key : `${place}.${key}`;
-      // Lists of the provider are read one by one, and what answers at once is no call of anybody.
+      // Provider lists are read item by item, and synchronous functions are not calls.
       if (names === undefined && value.constructor.name !== 'AsyncFunction')
         return (...given: unknown[]) => {
           life.pass(`before ${point}`);
@@ -103,7 +103,7 @@ function mortalPool(life: Life, pool: Core['pool']): Core['pool'] {
   });
 }
 
-/** What was said of something that went wrong. */
+/** A logged fault. */
 export type Said = { level: 'warn' | 'error'; message: string; error: unknown };
 
 function listeningLog(said: Said[]): Log {
@@ -199,7 +199,7 @@ export type Worker = Process & {
   sweepTheRest(): Promise<void>;
 };
 
-/** Models are not asked: their answers are written by the steps. */
+/** No models are called: the steps write their answers. */
 export async function openWorker(shop: TestShop): Promise<Worker> {
   const resources = new AsyncDisposableStack();
   const said: Said[] = [];

@@ -96,7 +96,7 @@ export const returningSteps: readonly Step[] = [
         .charges()
         .filter(({ id }) => !disputed.has(id) || world.chance.of(0.05))
         .slice(-30);
-      // Often one of which something was used: that is what is owed then.
+      // Often a partly used one, because its used part becomes debt.
       const used = usedPayments(world);
       const ofUsed = charges.filter(({ id }) => used.has(id));
       const charge = world.chance.pick(
@@ -203,7 +203,7 @@ function paidLots(world: World): Found[] {
     );
 }
 
-/** The charges of what was bought and used in part. */
+/** The charges of partly used purchases. */
 function usedPayments(world: World): ReadonlySet<string> {
   const used = paidLots(world).filter(({ lot }) => lot.consumed > lot.owed);
   const keys = new Set(used.map(({ lot }) => lot.paymentKey));
@@ -318,7 +318,7 @@ function endOf({ grantedAt, refundableUntil }: WatchedLot): number {
 
 async function answerWarnings(world: World): Promise<string | null> {
   const { core } = world.shop;
-  // What was never granted here is compared with the provider, not here.
+  // Payments that were never granted are compared with the provider elsewhere.
   const warning = (await openWarnings(core)).find((one) => one.purchase_id !== null);
   if (warning === undefined) return null;
   const { purchase_id: purchaseId, user_id: userId } = warning;
@@ -340,7 +340,7 @@ async function answerWarnings(world: World): Promise<string | null> {
   return `${purchaseId} ${isDone ? 'refunded' : 'kept'}`;
 }
 
-/** What the list offers is what would be paid. */
+/** The list offers exactly what would be refunded. */
 async function lookAtPurchases(world: World): Promise<string | null> {
   const someone = world.chance.pick(world.livingPeople());
   if (someone === undefined) return null;

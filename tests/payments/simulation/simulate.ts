@@ -69,7 +69,7 @@ export async function simulate({
   }
 }
 
-/** Of a fault its words are enough; of anything else it matters where it came from. */
+/** A fault is shown by its message; any other error with its stack. */
 function described(error: unknown): string {
   if (error instanceof SimulationFault) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -121,7 +121,7 @@ export function createTruth({ world }: TestStripe) {
   };
 }
 
-/** What a dispute means: whether it takes, and whether what was used of it is owed. */
+/** The effect of a dispute: whether it claws back, and whether used credits become debt. */
 export function clawbackOf(dispute: Stripe.Dispute): { takes: boolean; owes: boolean } {
   switch (dispute.status) {
     case 'warning_needs_response':
@@ -153,7 +153,7 @@ export function creditsBought(
   return Math.min(granted, Number(whole * BigInt(paidMinor) < exact ? whole + 1n : whole));
 }
 
-/** What is paid back for credits, rounded down. */
+/** The refund for credits, rounded down. */
 export function amountFor(
   { granted, paidMinor }: { granted: number; paidMinor: number },
   credits: number,

@@ -13,7 +13,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** What happens to everybody: time, webhook events, workers, faults, deaths, people who come and go. */
+/** Steps that affect all users: time, webhook events, workers, faults, kills, sign-ups and erasures. */
 export const worldSteps: readonly Step[] = [
   { name: 'webhook events', weight: 22, run: async (world) => deliver(world) },
   {
@@ -70,7 +70,7 @@ export const worldSteps: readonly Step[] = [
   { name: 'a process will die', weight: 7, run: async (world) => armCrash(world) },
   { name: 'ask the same again', weight: 4, run: async (world) => repeat(world) },
   { name: 'another command under a known id', weight: 2, run: async (world) => tamper(world) },
-  { name: 'somebody leaves', weight: 2, run: async (world) => leave(world) },
+  { name: 'a user is erased', weight: 2, run: async (world) => leave(world) },
 ];
 
 async function wait(world: World, ms: number): Promise<string> {
@@ -181,7 +181,7 @@ async function repeat(world: World): Promise<string | null> {
       'L9: the same asked again is answered otherwise',
       { answer, again },
     );
-  // What was refused leaves nothing behind, and what nobody knows of may still be under way.
+  // A refused call leaves nothing behind; one with an unknown outcome may still be in progress.
   else if (answer.status !== 201) {
     asked.splice(asked.indexOf(one), 1);
     return `${path} ${status}, first ${answer.status}`;
@@ -198,7 +198,7 @@ async function repeat(world: World): Promise<string | null> {
   return `${path} ${isSame ? 'the same' : 'another'} ${status}`;
 }
 
-/** A command's id stands for what was asked with it. */
+/** A command's id identifies its request. */
 async function tamper(world: World): Promise<string | null> {
   const someone = world.chance.pick(world.livingPeople());
   if (someone === undefined) return null;
@@ -244,7 +244,7 @@ function isWaiting({ status, payment_status: paid }: Stripe.Checkout.Session): b
 async function leave(world: World): Promise<string | null> {
   const { truth, chance } = world;
   const living = world.livingPeople();
-  // Mostly somebody of whom something is under way: a bank that still has to confirm, or a plan.
+  // Mostly a user with something in progress: a payment that a bank must confirm, or a plan.
   const busy = living.filter(
     ({ userId }) =>
       truth.sessions().some((one) => one.metadata?.['user_id'] === userId && isWaiting(one)) ||
@@ -256,7 +256,7 @@ async function leave(world: World): Promise<string | null> {
     method: 'DELETE',
     body: { password: testPassword },
   });
-  requireThat([0, 200].includes(answer.status), 'Nobody may leave', answer);
+  requireThat([0, 200].includes(answer.status), 'An erasure was refused', answer);
   // A killed process may have committed it or not.
   const { rowCount } = await world.shop.core.pool.query(
     'select from users where id = $1 and erasing_at is null',

@@ -27,7 +27,7 @@ import type { EventRow } from '#db/recorded-event.ts';
 export type Someone = Person & {
   name: string;
   signedInAt: number;
-  /** Has asked to be erased; no longer a customer. */
+  /** Has requested erasure and is no longer a customer. */
   hasLeft: boolean;
 };
 
@@ -42,7 +42,7 @@ export type World = {
   watch: Watch;
   people: Someone[];
   runs: Run[];
-  /** What was asked with a key and answered, to be asked again. */
+  /** Answered requests with a key, to be repeated. */
   asked: Asked[];
   service: { secret: string };
   figures: Map<string, number>;
@@ -51,11 +51,11 @@ export type World = {
   now: () => number;
   /** When its life began, in milliseconds since 1970. */
   begun: number;
-  /** Time passes for everybody: what falls due at the provider, and jobs that wait. */
+  /** Advances time: due changes at the provider, and waiting jobs. */
   pass: (ms: number) => Promise<void>;
   count: (name: string, by?: number) => void;
   signUp: () => Promise<Someone>;
-  /** Calls the API as somebody, who signs in again when that is needed. */
+  /** Calls the API as a user, who signs in again when needed. */
   ask: (someone: Someone, path: string, options?: CallOptions) => Promise<Answer>;
   /** Something of the provider that may be impossible by now. False when it was. */
   atProvider(work: () => unknown): boolean;
@@ -63,14 +63,14 @@ export type World = {
   sweep: () => Promise<void>;
   /** Work of the worker's that is no job; false when it refused or died. */
   byWorker(work: (worker: Worker) => Promise<unknown>): Promise<boolean>;
-  /** Opens processes again that have died, and complains about whatever went wrong otherwise. */
+  /** Restarts dead processes, and reports all other faults. */
   tidy: () => Promise<void>;
   /** Whether a call of the provider may be refused, lost or doubted in this step. */
   isFaulty: () => boolean;
   clearFaults: () => void;
   /** At the end of a step: whether the provider is still about to fail. */
   noteFaults: () => void;
-  /** Reads what was appended, and compares it with what is shown. */
+  /** Reads the appended events and compares them with the displayed figures. */
   look: () => Promise<void>;
   events: () => number;
   livingPeople: () => Someone[];
@@ -90,7 +90,7 @@ export type Asked = {
 /** Far from the database's own time, so that the two clocks cannot be confused. */
 const beginning = Date.parse('2031-03-01T08:00:00.000Z');
 const tokenMs = 9 * 60_000;
-/** So long a checkout is asked for again under the same key. */
+/** How long a checkout is retried under the same key. */
 const resumableMs = 26 * 60_000;
 
 export async function createWorld(seed: number): Promise<World> {
@@ -129,7 +129,7 @@ export async function createWorld(seed: number): Promise<World> {
 
   // --- time ---
 
-  /** Jobs wait by the database's clock: either until a time of ours, or for so long from now on. */
+  /** Jobs wait by the database's clock: until a time of ours, or for a duration from now. */
   async function moveJobs(): Promise<void> {
     await pool.query(
       `update graphile_worker._private_jobs set run_at = now()
@@ -159,7 +159,7 @@ export async function createWorld(seed: number): Promise<World> {
       died('worker', worker);
       await worker.close();
       worker = await openWorker(shop);
-      // What it had not begun was never its own; what it had begun is given to another after a moment.
+      // Jobs that it had begun are given to another process after a moment.
       await pool.query(
         `update graphile_worker._private_jobs
          set run_at = now(), attempts = greatest(0, attempts - 1)
@@ -173,11 +173,11 @@ export async function createWorld(seed: number): Promise<World> {
     count(`crash: ${name} ${life.diedAt()}`);
   }
 
-  /** What may be said of something that went wrong, in a world where such things go wrong. */
+  /** Log messages that the simulated faults may cause. */
   function isExpected({ error }: Said, process: Process): boolean {
     if (error === undefined) return true;
     if (error instanceof Killed) return process.life.isDead();
-    // The queue wraps what a job has thrown.
+    // The queue wraps the error of a job.
     if (error instanceof NotGrantedYet) return true;
     if (error instanceof Problem && error.status === 503)
       return wasFaulty || hearsOldFaults(Number.POSITIVE_INFINITY);
@@ -226,7 +226,7 @@ export async function createWorld(seed: number): Promise<World> {
 
   const ask: World['ask'] = async (someone, path, options = {}) => {
     if (!(await signIn(someone))) {
-      requireThat(someone.hasLeft || api.life.isDead(), 'Nobody can sign in', { path });
+      requireThat(someone.hasLeft || api.life.isDead(), 'A user cannot sign in', { path });
       return { status: api.life.isDead() ? 0 : 401, data: null, code: null, reason: null };
     }
     const response = await api.call(path, { ...options, token: someone.token });

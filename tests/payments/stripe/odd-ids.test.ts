@@ -3,7 +3,7 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import type { Person } from '#tests/support/app.ts';
 
-/** What stands in an address and can be no id is refused before the provider is asked about it. */
+/** An invalid id in an address is refused before the provider is asked. */
 let shop: TestShop;
 let ann: Person;
 

@@ -223,7 +223,7 @@ describe('a fault that the provider keeps for its key', () => {
       expect(await ask()).toBe(made);
       expect(fake.world.store.all(kind)).toHaveLength(before + 1);
 
-      // And one that was not made, for all that anybody can see, is made under the next key.
+      // One that apparently was not made is made under the next key.
       fake.world.store.drop(kind, made);
       const second = await ask();
       expect(second).not.toBe(made);
@@ -239,7 +239,7 @@ describe('a fault that the provider keeps for its key', () => {
     const { sessionId: first } = await provider.createCheckout(of);
     fake.world.store.drop('session', first);
     Object.assign(fake.faults, making);
-    // The first key has its fault in memory; the second has one of its own, which was done.
+    // The provider keeps a fault for the first key; the second key's fault came after the work was done.
     const { sessionId: second } = await provider.createCheckout(of);
     expect(second).not.toBe(first);
     expect((await provider.createCheckout(of)).sessionId).toBe(second);

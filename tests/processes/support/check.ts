@@ -53,7 +53,7 @@ function openCalls(run: RunView): string[] {
 }
 
 /**
- * What must hold of a run that ended, whatever happened on its way: completed, charged once by the
+ * Checks a run that ended, whatever happened during it: completed, charged once by the
  * command line's replay, equal to what its events give, and the same to the client that watched it
  * as to one that asks now.
  */
@@ -65,7 +65,7 @@ export async function expectWhole(
 ): Promise<void> {
   const { token, email } = person;
   await follower.until('the end of the run', (run) => run.stage === 'closed', 180_000);
-  // What a lost call cost may still come in after the end: both are read when they are equally far.
+  // The cost of a lost call may arrive after the end, so both are read at the same position.
   const { run, heard } = await eventually('the same version read and heard', async () => {
     const read = await client.data<Optimization>(`/optimizations/${runId}`, { token });
     const view = follower.run();
@@ -76,7 +76,7 @@ export async function expectWhole(
     credits: { price, charged: price, refunded: 0, settlement: 'settled' },
   });
   expect(describeRun(heard, 0)).toEqual(describeRun(run.council, 0));
-  // The client has heard every event of the run once and in order.
+  // The client got every event of the run once and in order.
   expectEachOnce(follower, (fact) => fact.entity.id === run.id && fact.entity.kind === 'run');
   expect(await client.data<Balance>('/credits/balance', { token })).toMatchObject({
     reserved_credits: 0,
@@ -104,7 +104,7 @@ export async function expectVerified(settings: Settings, run = operate): Promise
   await Promise.all(commands.map(async (args) => expectEnd(await run(settings, ...args), args)));
 }
 
-/** The command exits with 0; otherwise what it said is shown. */
+/** The command must exit with 0; otherwise its output is shown. */
 export async function expectEndsWell(settings: Settings, ...args: string[]): Promise<void> {
   expectEnd(await operate(settings, ...args), args);
 }

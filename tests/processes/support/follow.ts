@@ -7,29 +7,29 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
 import { eventually } from '#tests/support/processes/processes.ts';
 
 /**
- * A client of the stream as a browser has one: it merges what it hears, and when the connection
- * breaks it comes back with the id that it heard last.
+ * A client of the stream like a browser's: it merges the facts, and after a broken connection it resumes
+ * from its last id.
  */
 export type Follower = AsyncDisposable & {
   /** The watched run according to the facts; null before the first snapshot. */
   run(): RunView | null;
-  /** In the order heard. */
+  /** In the order received. */
   facts(): readonly Fact[];
   ids(): readonly string[];
   snapshots(): number;
   /** How often it has connected. */
   connections(): number;
-  /** @throws when the run does not come to look so in time */
+  /** @throws when the run does not reach this state in time */
   until(what: string, found: (run: RunView) => boolean, timeoutMs?: number): Promise<RunView>;
 };
 
 export type FollowOptions = {
-  /** Where to connect next; asked at each connection. */
+  /** The server of the next connection; called at each connection. */
   url: () => string;
-  /** Asked at each connection. */
+  /** Called at each connection. */
   token: () => string;
   watching?: string;
-  /** Drops the connection after so many facts; asked at each connection. */
+  /** Drops the connection after so many facts; called at each connection. */
   patience?: () => number;
 };
 
@@ -91,7 +91,7 @@ export function follow(options: FollowOptions): Follower {
 
   const following = (async () => {
     while (!closing.signal.aborted) {
-      // A broken connection is what this client is for: it comes back until it is closed.
+      // Broken connections are expected: it reconnects until it is closed.
       await connect().catch(() => undefined);
       if (!closing.signal.aborted) await sleep(100);
     }

@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * Stands before the sandbox and holds back whole answers, so that a test says when they arrive: many
- * at the same moment, or after the process that asked has been stopped.
+ * A proxy before the sandbox that holds back whole answers, so that a test decides when they arrive: many at
+ * the same moment, or after the requesting process has stopped.
  */
 export type Gate = AsyncDisposable & {
   url: string;
@@ -18,8 +18,8 @@ export type Gate = AsyncDisposable & {
 };
 
 /**
- * Answers come in the groups of `together`: each group is handed over when its last one is there,
- * or, when its size is `hold`, by `release`. What comes after the last group passes at once.
+ * Answers are released in the groups of `together`: each group when its last answer is there, or, if its
+ * size is `hold`, by `release`. Answers after the last group pass at once.
  */
 export async function startGate(
   sandboxUrl: string,
