@@ -4,16 +4,16 @@ import { creditLimits } from '#services/credits/contract.ts';
 import { gapOf } from './lots.ts';
 import type { Clawback, Lot } from './lots.ts';
 
-/** Why nothing of a lot can be asked back in money. */
+/** Why no credits of a lot can be refunded in cash. */
 export type RefundRefusal = 'nothing_left' | 'too_old' | 'pending' | 'taken_back' | 'debt' | 'free';
 
 export type RefundOffer =
   | {
       /** Every available credit of the lot. */
       credits: number;
-      /** What was paid for them, rounded down. */
+      /** The amount paid for them, rounded down. */
       amountMinor: number;
-      /** ISO 8601: the last moment in which a customer can ask. */
+      /** ISO 8601: the last moment for a customer's request. */
       until: string;
     }
   | { refusal: RefundRefusal };
@@ -26,7 +26,7 @@ export function refundDaysAfter(time: string): string {
 }
 
 /**
- * What can be asked back of a lot at this moment, or why nothing can. The list of purchases and the
+ * The possible refund of a lot at this moment, or why there is none. The list of purchases and the
  * decision both use it.
  */
 export function refundOffer(

@@ -4,19 +4,19 @@ import type { Clawback, Lot } from './lots.ts';
 import type { CreditFact } from './events.ts';
 
 /**
- * What clawbacks on lots take and give back. A clawback says where it should stand, not by how much it
- * moves, so that webhook events about it may arrive twice and in any order. The facts computed here bring
- * it nearer; when there are none, it is consistent.
+ * How clawbacks on lots take and give back credits. A clawback has a target amount, not a change, so that
+ * webhook events about it may arrive twice and in any order. The facts computed here move it towards the
+ * target; when there are none, it is consistent.
  *
- * Taking: what is available is revoked, what is held is waited for, and what was consumed becomes debt.
- * Giving back goes the other way, newest first: open debts are cancelled, settled ones are undone in
- * the very lots that had settled them, and only then what was revoked becomes available again.
+ * Taking: available credits are revoked, held ones are awaited, and consumed ones become debt. Giving back
+ * is the reverse, newest first: open debts are cancelled, settled ones are undone in the lots that had
+ * settled them, and only then do revoked credits become available again.
  */
 
 /** A longer chain of settlements is undone from its far end, in several commands. */
 const longestChain = 8;
 
-/** What clawbacks could take or make a debt and have not; nothing is due between two commands. */
+/** Outstanding revocations and debts of clawbacks; there are none between two commands. */
 export function clawbacksDue(state: AccountState): CreditFact[] {
   return state.lots.flatMap((lot) => dueIn(lot, debtsOf(state, lot.lotId)));
 }
@@ -27,9 +27,9 @@ export function unpaidClawbacks(state: AccountState): string[] {
 }
 
 /**
- * What is available goes first to debts whose credits are no longer consumed, then to what clawbacks
- * want, then to the other debts, and last to inquiries, which only freeze. The oldest clawbacks wait for
- * what a hold may still bring: a user should not owe credits and get them back minutes later.
+ * Available credits go first to debts whose credits are no longer consumed, then to clawbacks, then to the
+ * other debts, and last to inquiries, which only freeze. The oldest clawbacks wait for credits that a hold
+ * may return: a user should not owe credits and get them back minutes later.
  */
 function dueIn(lot: Lot, debts: readonly Debt[]): CreditFact[] {
   const { lotId, available, held, consumed } = lot;
@@ -104,8 +104,8 @@ function namedDebts(
 }
 
 /**
- * The next step of giving back what a clawback has beyond what it wants, and the debts of one that no
- * longer owes. Usually one fact, more when lots that settled debts have been clawed back since.
+ * The next step of giving back a clawback's excess, and the debts of one that no longer owes. Usually one
+ * fact, more when lots that settled debts have been clawed back since.
  */
 export function nextGivenBack(state: AccountState, lotId: string, ref: string): CreditFact[] {
   const clawback = state.lots

@@ -36,7 +36,7 @@ export type AccountBalance = {
   other: number;
   /** Net of what was returned for runs. */
   consumed: number;
-  /** Asked back in money that is on its way. */
+  /** Credits of cash refunds in progress. */
   refundPending: number;
   /** Given back in money. */
   refunded: number;
@@ -57,17 +57,17 @@ export type CreditEvent =
         lotId: string;
         credits: number;
         source: LotSource;
-        /** Null for what was not bought. */
+        /** Null for credits that were not bought. */
         paidMinor: number | null;
         currency: string | null;
-        /** `pi:<id>` or `invoice:<id>`; null for what was not bought. */
+        /** `pi:<id>` or `invoice:<id>`; null for credits that were not bought. */
         paymentKey: string | null;
         /** Our own record of the purchase, `pur_…`. */
         purchaseId?: string;
         grantedAt: string;
         /** Why, as a code: `demo`, `trial`, `operator`, `onboarding`, a package id. */
         reason: string;
-        /** What an operator wrote, sealed under the account's key. */
+        /** The operator's note, sealed under the account's key. */
         sealed?: { note: string };
       }
     >
@@ -87,7 +87,7 @@ export type CreditEvent =
       { runId: string; credits: number; byLot: readonly LotShare[]; cause: string }
     >
   | Event<'CreditsReleased', { runId: string; credits: number; byLot: readonly LotShare[] }>
-  /** A clawback says where it should stand; moves nothing. What it takes and gives back follows. */
+  /** Sets a clawback's amount; moves nothing. The events that take or give back credits follow. */
   | Event<
       'ClawbackSet',
       {
@@ -107,13 +107,13 @@ export type CreditEvent =
       { debt: string; lotId: string; credits: number; cause: RevocationCause; ref: string }
     >
   | Event<'DebtSettled', { debt: string; lotId: string; credits: number }>
-  /** A clawback wants less, and what is still owed because of it is owed no more. */
+  /** A clawback has shrunk, and this part of its debt is no longer owed. */
   | Event<'DebtCancelled', { debt: string; lotId: string; credits: number; ref: string }>
-  /** The same for what had been settled: available again in the lot that had settled, `lotId`. */
+  /** The same for a settled part: available again in the lot that had settled it, `lotId`. */
   | Event<'DebtSettlementReversed', { debt: string; lotId: string; credits: number; ref: string }>
-  /** The same for what had been revoked: available again. */
+  /** The same for a revoked part: available again. */
   | Event<'LotReinstated', { lotId: string; credits: number; cause: RevocationCause; ref: string }>
-  /** The money of these credits is asked back of the provider once this is stored, not before. */
+  /** The provider is asked to refund these credits once this is stored, not before. */
   | Event<
       'CashRefundRequested',
       {
@@ -175,7 +175,7 @@ export type CreditEvent =
   | Event<'SpendingFrozen', { ref: string; lotId: string; overpaidMinor: number; currency: string }>
   /** An operator ended all freezes that stood. */
   | Event<'SpendingUnfrozen', { freezes: number }>
-  /** Moves nothing. What is still here stays where it is; what is held settles as it would have. */
+  /** Moves nothing. Credits stay in place, and held ones settle as usual. */
   | Event<'AccountClosed', { reason: ClosingReason }>;
 
 export type CreditEventType = CreditEvent['type'];

@@ -1,8 +1,8 @@
 import type { CreditFact, LotShare, LotSource, RevocationCause } from './events.ts';
 
 /**
- * What a bank or a refund takes back of a lot. `wanted` is kept as asked, even if the lot cannot give as
- * much now: what flows back into it later is taken then.
+ * The credits that a bank or a refund takes back from a lot. `wanted` is kept even if the lot has fewer
+ * now: credits that return to it later are taken then.
  */
 export type Clawback = {
   /** A dispute `dp_…`, a charge `ch_…`, or our own refund `ref_…`. */
@@ -11,7 +11,7 @@ export type Clawback = {
   wanted: number;
   /** Revoked because of it, and owed because of it, settled or not. */
   taken: number;
-  /** What was consumed becomes debt. An inquiry, before any money is gone, only freezes. */
+  /** Consumed credits become debt. An inquiry, before any money is withdrawn, only freezes. */
   owes: boolean;
 };
 
@@ -22,14 +22,14 @@ export type Lot = {
   grantedAt: string;
   paymentKey: string | null;
   purchaseId: string | null;
-  /** Null for what was not bought, like its currency. */
+  /** Null for credits that were not bought, like their currency. */
   paidMinor: number | null;
   currency: string | null;
   granted: number;
   available: number;
   held: number;
   consumed: number;
-  /** Asked back, while the money is on its way. */
+  /** Credits of a cash refund in progress. */
   cashPending: number;
   cashRefunded: number;
   revoked: number;
@@ -86,7 +86,7 @@ export function freshLot(data: Extract<CreditFact, { type: 'CreditsGranted' }>['
   };
 }
 
-/** What the clawback wants from now on; it is new when there was none of this `ref`. */
+/** Sets a clawback's amount; creates it when there is none with this `ref`. */
 export function withClawback(lot: Lot, asked: Omit<Clawback, 'taken'>): Lot {
   const known = lot.clawbacks.some(({ ref }) => ref === asked.ref)
     ? lot.clawbacks
@@ -97,7 +97,7 @@ export function withClawback(lot: Lot, asked: Omit<Clawback, 'taken'>): Lot {
   );
 }
 
-/** What the clawback has taken grows by so much, or shrinks. */
+/** Adds to the credits that a clawback has taken; may be negative. */
 export function taking(lot: Lot, ref: string, credits: number): Lot {
   return withClawbacks(
     lot,
@@ -112,7 +112,7 @@ function withClawbacks(lot: Lot, clawbacks: readonly Clawback[]): Lot {
   return { ...lot, clawbacks: clawbacks.filter(({ wanted, taken }) => wanted > 0 || taken > 0) };
 }
 
-/** What a clawback still wants; below 0 what it has to give back. */
+/** The credits that a clawback still has to take; negative if it must give some back. */
 export function gapOf({ wanted, taken }: Clawback): number {
   return wanted - taken;
 }

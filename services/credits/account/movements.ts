@@ -1,7 +1,7 @@
 import type { AccountBalance, CreditEventType, CreditFact } from './events.ts';
 
 /**
- * What each event moves, said once: the account that its `credits` leave and the one that they enter.
+ * The only list of what each event moves: the account that its `credits` leave and the one they enter.
  * The balance, the double entry and the read models' SQL follow from this record. The lots' `evolve`
  * does not: it is the independent check.
  */
@@ -176,8 +176,8 @@ export function postings(event: CreditFact): Posting[] {
 
 /**
  * granted = available + held + consumed − refunded + cash_pending + cash_refunded + revoked, all from
- * the accounts' sums; `refunded` is what came back of runs.
- * `revoked` is what has really been taken back; what is still owed stands in `debt` beside it.
+ * the accounts' sums; `refunded` are credits returned for runs. `revoked` counts only credits that were
+ * really taken back; the unpaid rest is in `debt`.
  */
 export type TrialBalance = {
   granted: number;

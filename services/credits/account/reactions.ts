@@ -5,8 +5,8 @@ import { userOf } from './events.ts';
 
 /**
  * Event to jobs, enqueued in the transaction that appends the event and never replayed. So a reserved
- * run starts even if the request that reserved it dies, and money is asked of the provider only after
- * the credits were set aside.
+ * run starts even if the request that reserved it dies, and the provider is asked for a refund only
+ * after the credits were set aside.
  */
 export function reactions(event: CreditEvent, streamId: string): JobSpec[] {
   const userId = userOf(streamId);

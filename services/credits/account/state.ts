@@ -10,10 +10,10 @@ export type Hold = {
   bonusMonth: string | null;
 };
 
-/** Oldest first in the account; `credits` is what is still owed. */
+/** Oldest first in the account; `credits` is the unpaid rest. */
 export type Debt = { debt: string; lotId: string; credits: number; cause: string; ref: string };
 
-/** What a lot has paid of another lot's debt; oldest first in the account. */
+/** The part of another lot's debt that a lot has settled; oldest first in the account. */
 export type Settled = {
   debt: string;
   debtLotId: string;

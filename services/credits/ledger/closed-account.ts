@@ -6,8 +6,7 @@ import { stateOf } from '#services/credits/audit/replay.ts';
 import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 
 /**
- * A closed account. Its credits cannot be used any more, so what can be paid back is paid back
- * automatically.
+ * A closed account. Its credits cannot be used any more, so every possible refund is made automatically.
  */
 export type ClosedAccount = { state: AccountState; owed: readonly OwedLot[] };
 

@@ -70,8 +70,8 @@ export type Ledger = {
   // --- payments ---
 
   /**
-   * Grants what was paid for, once for each payment key, and settles debts from it. Into a closed
-   * account it is granted and asked back in the same commit.
+   * Grants a purchase, once for each payment key, and settles debts from it. In a closed account it is
+   * granted and refunded in the same commit.
    * @throws Problem 409 when the key was granted with other figures
    */
   grantPurchase(purchase: {
@@ -88,9 +88,9 @@ export type Ledger = {
     actor: string;
   }): Promise<{ lotId: string; isNew: boolean; state: AccountState }>;
   /**
-   * Brings a clawback to where it should stand: of `wanted` credits of the lot, what is available is
-   * revoked, what is held is taken when it comes back, and, if it `owes`, what is consumed becomes
-   * debt. A smaller `wanted` gives back, newest first: debts, what settled them, what was revoked.
+   * Sets a clawback to `wanted` credits of the lot: available ones are revoked, held ones are taken when
+   * they return, and, if it `owes`, consumed ones become debt. A smaller `wanted` gives back, newest first:
+   * debts, settled debts, revoked credits.
    */
   setClawback(clawback: {
     userId: string;
@@ -142,9 +142,9 @@ export type Ledger = {
     currency: string;
     actor: string;
   }): Promise<void>;
-  /** Lifts every freeze that stands; how many there were. */
+  /** Lifts every freeze; returns their number. */
   unfreezeSpending(lift: { userId: string; actor: string }): Promise<number>;
-  /** What could be asked back of a lot at a moment, or why nothing could. */
+  /** The possible refund of a lot at a moment, or why there is none. */
   refundOffer: typeof refundOffer;
 
   // --- accounts ---
@@ -382,7 +382,7 @@ export function createLedger({ bus, pool, sealer, readStream, clock }: LedgerDep
   };
 }
 
-/** Each turn gives back some of what a clawback has beyond what it wants. */
+/** Each turn gives back part of a clawback's excess. */
 const mostTurns = 1_000;
 
 function creditsIn(
@@ -392,7 +392,7 @@ function creditsIn(
   return events.reduce((sum, event) => (event.type === type ? sum + event.data.credits : sum), 0);
 }
 
-/** An account whose key is gone is being erased at this moment; the service may not know of it. */
+/** An account without a key is being erased, which the service may not know yet. */
 async function sealNote(sealer: Sealer, userId: string, reason: string): Promise<string> {
   try {
     await sealer.createDataKey('account', userId, userId);
