@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
-import { fulfilForPage } from '#services/payments/settle/fulfil.ts';
+import { fulfil, fulfilForPage } from '#services/payments/settle/fulfil.ts';
 import { settle } from '#services/payments/settle/settle.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
@@ -52,6 +52,49 @@ test('a reading from before the payment moved is not applied', async () => {
   await settle(payments, { purchaseId: one.purchaseId });
   expect(listed).toHaveBeenCalledTimes(2);
   expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+test('a later reading is applied after an earlier one that is being applied', async () => {
+  const one = await bought(shop, 'boost-20');
+  const { id } = shop.stripe.openDispute(one.intentId);
+  await shop.stripe.deliverAll({ drop: () => true });
+  const { ledger } = shop.payments;
+  let later: Promise<unknown> | undefined;
+  const setClawback: typeof ledger.setClawback = async (command) => {
+    shop.stripe.moveDispute(id, 'won');
+    later = settle(shop.payments, { purchaseId: one.purchaseId });
+    await expect.poll(waitingForLock).toBe(1);
+    return ledger.setClawback(command);
+  };
+  const payments = { ...shop.payments, ledger: { ...ledger, setClawback } };
+  await settle(payments, { purchaseId: one.purchaseId });
+  await later;
+  expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+async function waitingForLock(): Promise<number | null> {
+  const { rowCount } = await shop.database.ownerPool.query(
+    `select from pg_locks where locktype = 'advisory' and not granted
+       and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return rowCount;
+}
+
+test('a stale answer that a payment is open leaves the next check of a paid one', async () => {
+  const { purchase_id: purchaseId, session_id: session } = await shop.checkout(
+    await shop.signUp(),
+    'boost-20',
+  );
+  const { provider } = shop.payments;
+  const retrieveCheckout: typeof provider.retrieveCheckout = async (sessionId) => {
+    const open = await provider.retrieveCheckout(sessionId);
+    shop.stripe.pay(session, 'pay');
+    await fulfil(shop.payments, { purchaseId });
+    return open;
+  };
+  const payments = { ...shop.payments, provider: { ...provider, retrieveCheckout } };
+  const { purchase } = await fulfil(payments, { purchaseId });
+  expect(purchase).toMatchObject({ status: 'paid', next_check_at: expect.any(Date) });
 });
 
 test('a payment that keeps moving is left to a job after three readings', async () => {
