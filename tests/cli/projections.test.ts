@@ -27,7 +27,7 @@ test('every command names a stream that is set aside and ends with 1, until a re
   const { streamId, messageId } = await appendBadCall(database);
   const advance = createAdvance({ projection: modelCosts, pool: database.pool, limit: 50 });
   // A transaction that is open in another database of the cluster hides the event for a while.
-  const setAside = async () => {
+  const streamsSetAside = async () => {
     await advance();
     const { rows } = await database.pool.query<{ stream_id: string }>(
       'select stream_id from projection_set_aside',
