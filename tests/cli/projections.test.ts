@@ -34,7 +34,7 @@ test('every command names a stream that is set aside and ends with 1, until a re
     );
     return rows;
   };
-  await expect.poll(setAside).toEqual([{ stream_id: streamId }]);
+  await expect.poll(streamsSetAside).toEqual([{ stream_id: streamId }]);
 
   const line = `model_costs: ${streamId} is set aside since CallSucceeded ${messageId} (position 1): 22P02 invalid input syntax`;
   for (const args of [['status'], ['verify', 'model_costs'], ['retry', 'model_costs']]) {
