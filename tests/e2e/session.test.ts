@@ -157,7 +157,7 @@ test('a person takes everything along, deletes the account, and is nobody afterw
 
   await page.getByRole('button', { name: 'Delete my account' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
-  await dialog.getByLabel(`Type ${person.email} to go on`).fill(person.email);
+  await dialog.getByLabel(`Type ${person.email} to continue`).fill(person.email);
   await dialog.getByLabel('Your password', { exact: true }).fill(person.password);
   await dialog.getByRole('button', { name: 'Delete my account' }).click();
   await page.waitForURL('**/account-deleted');
