@@ -85,7 +85,7 @@ async function followMagic(dependencies: FollowDependencies, use: Use): Promise<
     const { token } = await issueExchange(use, 'magic');
     return `/?code=${token}${redirect}`;
   }
-  // It stays good for the browser that asked.
+  // The link stays unused, so the browser that asked can still open it.
   if (!askedHere(use)) throw identityProblem('link-other-browser');
   return pairFor(use, 'magic', (pair) => `/#${pair}${redirect}`);
 }
