@@ -119,7 +119,7 @@ test('new rows delete old ones, and the counts of the days stay', async () => {
   now += 3 * 86_400_000;
   await within()({ serviceId, commandId: randomUUID(), credits: 5 }, spent);
   now += 3 * 86_400_000;
-  // Claims of the other tests go as well, ten at a time.
+  // Rows of the other tests are deleted as well, ten at a time.
   for (let credit = 0; credit < 6; credit += 1)
     await within()({ serviceId, commandId: randomUUID(), credits: 1 }, spent);
   const { rows } = await database.pool.query(

@@ -361,7 +361,7 @@ function mortal(lives: number): { erasure: ErasureDependencies; calls: () => num
   return { erasure: erasureOf({ ...shop.core, provider }), calls: () => calls };
 }
 
-test('a job that is killed after each step ends the same as one with a concurrent second job', async () => {
+test('an erasure whose steps are repeated, also by two jobs at once, has the same result', async () => {
   const person = await newPerson();
   const plan = await bought(shop, 'side-gig-builder', person);
   now += 1_000;

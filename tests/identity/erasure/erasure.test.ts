@@ -157,7 +157,7 @@ describe('the erasure of a user with data everywhere', () => {
   });
   afterAll(async () => council.close());
 
-  test('leaves nothing readable but what the account itself is made of', async () => {
+  test('before an erasure, a user is readable only in the account and the picture', async () => {
     const { ownerPool } = council.database;
     const own = [canaries.name, canaries.email];
     const found = await tracesOf(ownerPool, own);

@@ -98,7 +98,7 @@ describe('a login', () => {
       expect(written).not.toContain(secret);
   });
 
-  test('a login begins a session of its own', async () => {
+  test('a login begins a session with its method, lifetime and browser', async () => {
     const person = await app.signUp();
     const browser = openBrowser(app);
     const { status, data } = await browser.post<SessionReply>('/auth/login', {

@@ -196,7 +196,7 @@ describe('an access token', () => {
 });
 
 describe('access tokens whose signature was verified', () => {
-  test('a verified access token is recognised again until it expires or is displaced', async () => {
+  test('a remembered access token is accepted only word for word, and only until it expires', async () => {
     const own = createTokens({ keys: [key], publicUrl, clock: () => now, remember: 2 });
     const issued = await Promise.all(['1', '2', '3'].map(async (id) => own.sign('usr_a', id)));
     for (const { token } of [...issued, ...issued]) {
@@ -259,7 +259,7 @@ describe('a token of another kind', () => {
     expect(await clocked.verifyPending(pending)).toBeNull();
   });
 
-  test('only a pending token names an address', async () => {
+  test('a pending token is accepted only if our key signed it as one', async () => {
     expect(await tokens.verifyPending(ann.token)).toBeNull();
     expect(await tokens.verifyPending('a.b.c')).toBeNull();
     const elsewhere = createTokens({ keys: [foreignKey], publicUrl, clock: () => now });
