@@ -67,7 +67,7 @@ export async function openLiveView(
     projections: [creditAnalytics, runUsage],
     ownerOf: async (stream) =>
       stream.startsWith(runPrefix) ? ownerOfRun(pool, runIdOf(stream)) : userOf(stream),
-    tell: (userId, bytes) => hub.tell(userId, bytes),
+    notify: (userId, bytes) => hub.notify(userId, bytes),
     log,
   });
   resources.defer(async () => hints.close());
