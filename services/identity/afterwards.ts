@@ -3,14 +3,13 @@ import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /**
- * Work that is done after the answer, so that neither its result nor the time it takes can be read
- * from the answer: it must not reveal whether an address has an account. What is lost when the
- * process dies in between is a mail that was asked for, and that can be asked for again.
+ * Work that runs after the response, so that neither its result nor its time reveals whether an address
+ * has an account. If the process dies in between, an email is lost that the user can request again.
  */
 export type Afterwards = {
-  /** @throws Problem 503 `busy` when too much waits already */
+  /** @throws Problem 503 `busy` when too much work is waiting */
   begin(work: () => Promise<void>): void;
-  /** Resolves once everything that was begun so far has ended. */
+  /** Resolves once all work that was begun so far has ended. */
   settled(): Promise<void>;
 };
 

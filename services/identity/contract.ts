@@ -3,9 +3,8 @@ import { Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
- * What a person sends to sign up and sign in, and what comes back. The forms in the browser and the
- * routes on the server parse with the same schemas, so the sentences a person reads beside a field
- * are written once, here.
+ * Requests and responses of authentication. The forms in the browser and the routes on the server parse
+ * with the same schemas, so the sentences beside a field are written once, here.
  */
 
 /** Characters. A password is never cut short, trimmed or changed in case. */
@@ -19,12 +18,12 @@ const identityLengths = {
 } as const;
 
 /**
- * Date of the terms and the privacy policy that are current. The pages show it, the form sends it,
- * sign-up accepts no other, and what was accepted is stored with the account.
+ * Date of the current terms and privacy policy. The pages show it, the form sends it, sign-up accepts no
+ * other, and it is stored with the account.
  */
 export const policyVersion = '2026-11-20' as const;
 
-/** The sentences beside a field that have a refusal of their own in `identityProblems`. */
+/** Sentences beside a field that also have a refusal of their own in `identityProblems`. */
 export const fieldSentences = {
   'invalid-email': 'Please enter a valid email address',
   'password-too-short': 'Password must be at least 8 characters',
@@ -40,16 +39,16 @@ const Email = v.pipe(
   v.email(fieldSentences['invalid-email']),
 );
 
-/** "a•••@example.com": enough to recognise one's own address, too little to read it over a shoulder. */
+/** "a•••@example.com": the owner recognises it, and no one else can read it. */
 export function maskedEmail(email: string): string {
   const at = email.lastIndexOf('@');
   return at < 1 ? '•••' : `${email.slice(0, 1)}•••${email.slice(at)}`;
 }
 
 /**
- * Control characters, line breaks and marks that turn the direction of text would break a line
- * wherever the name is shown. The joiners of emoji and of some scripts are allowed. Written as code
- * points, since not every reader of the description knows `\p{…}`.
+ * Control characters, line breaks and direction marks would break a line that shows the name. The
+ * joiners of emoji and of some scripts are allowed. Written as code points, because not every reader of
+ * the description supports `\p{…}`.
  */
 // oxlint-disable-next-line no-control-regex
 const plainName = /^[^\u0000-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]*$/u;
@@ -75,9 +74,8 @@ const NewPassword = v.pipe(
 );
 
 /**
- * The rules of a new password one by one, for a checklist that ticks itself off while a person
- * types. Together they accept exactly what `SignupRequest` accepts for `password`, but for the upper
- * length.
+ * The rules of a new password one by one, for a checklist that follows the user's typing. Together they
+ * accept exactly what `SignupRequest` accepts for `password`, except for the maximum length.
  */
 export const passwordRules = [
   { id: 'length', words: 'At least 8 characters', met: (password: string) => password.length >= 8 },
@@ -95,8 +93,8 @@ const RememberMe = v.optional(
 );
 
 /**
- * `POST /auth/login`. The server does not apply the six characters of the form: any wrong pair gets
- * the same answer, however short the password.
+ * `POST /auth/login`. The server does not apply the form's minimum of six characters: any wrong pair gets
+ * the same response.
  */
 export const LoginRequest = v.strictObject({
   email: Email,
@@ -171,7 +169,7 @@ export const SignupForm = v.pipe(
   ),
 );
 
-/** The person, as `GET /users/me` and every session reply carry them. */
+/** The user, in `GET /users/me` and every session reply. */
 export const User = v.object({
   id: v.pipe(v.string(), v.description('Of the person: `usr_` and 26 characters')),
   email: v.string(),
@@ -191,7 +189,7 @@ export const User = v.object({
 });
 export type User = v.InferOutput<typeof User>;
 
-/** The person as `GET` and `PATCH /users/me` carry them: `User` and what only they themselves see. */
+/** The user in `GET` and `PATCH /users/me`: `User` and what only the user sees. */
 export const Profile = v.object({
   ...User.entries,
   email_confirmed: v.boolean(),
@@ -221,7 +219,7 @@ export type ProfileChange = v.InferOutput<typeof ProfileChange>;
 
 const pictureTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
 
-/** What `PUT /users/me/avatar` takes: the picture itself as the body, at most so many bytes. */
+/** `PUT /users/me/avatar` takes the picture itself as the body. */
 export const avatarLimits = {
   bytes: 256 * 1024,
   mediaTypes: pictureTypes,
@@ -229,8 +227,7 @@ export const avatarLimits = {
 
 /**
  * `data` of login, refresh, exchange and session: `token` and `access_token` are the same string.
- * `GET /auth/session` answers null when the request carries no session: asking is no error, and a
- * visitor's console stays clean.
+ * `GET /auth/session` answers null without a session, so that a visitor's console shows no error.
  */
 export const SessionReply = v.object({
   token: v.pipe(
@@ -252,8 +249,8 @@ const PendingToken = v.pipe(
 );
 
 /**
- * `data` of sign-up. With `needsEmailVerification` there is no session yet; `pending_token` then
- * stands for the address in `POST /auth/resend-confirmation` and gives no right to anything else.
+ * `data` of sign-up. With `needsEmailVerification` there is no session yet; `pending_token` then names
+ * the address in `POST /auth/resend-confirmation` and grants nothing else.
  */
 export const SignupReply = v.union([
   v.object({ needsEmailVerification: v.literal(true), pending_token: PendingToken }),
@@ -261,33 +258,33 @@ export const SignupReply = v.union([
 ]);
 export type SignupReply = v.InferOutput<typeof SignupReply>;
 
-/** `data` of calls that return nothing: logout, a mail that is on its way, a change that is done. */
+/** `data` of calls that return nothing, such as logout. */
 export const DoneReply = v.object({ ok: v.literal(true) });
 export type DoneReply = v.InferOutput<typeof DoneReply>;
 
 // --- links in mails ---
 
-/** `POST /auth/resend-confirmation`: the address, or what sign-up answered in its place. */
+/** `POST /auth/resend-confirmation`: the address, or the `pending_token` of sign-up. */
 export const ResendRequest = v.union([
   v.strictObject({ email: Email, redirect: Redirect }),
   v.strictObject({ pending_token: v.pipe(PendingToken, v.maxLength(2_000)), redirect: Redirect }),
 ]);
 
 /**
- * The path when it is one of this site, else null: no scheme, no host, no backslash or control
- * character that a browser would read as one. Anyone can write a path into a link or a request.
+ * The path if it is one of this site, else null: without a scheme, a host, or a backslash or control
+ * character that a browser would read as one. Anyone can put a path into a link or a request.
  */
 export function ownPath(candidate: string | undefined, origin: string): string | null {
   if (!candidate || !candidate.startsWith('/') || /^\/[/\\]|[\\\p{Cc}]/u.test(candidate))
     return null;
   if (!URL.canParse(candidate, origin)) return null;
   const url = new URL(candidate, origin);
-  // `/.//host` resolves to a path that begins with two slashes, which the next reader takes for a host.
+  // `/.//host` resolves to a path with two leading slashes, which is then read as a host.
   if (url.origin !== new URL(origin).origin || url.pathname.startsWith('//')) return null;
   return `${url.pathname}${url.search}${url.hash}`;
 }
 
-/** `POST /auth/magic-link`. With a PKCE challenge the link answers a code for the verifier's holder. */
+/** `POST /auth/magic-link`. With a PKCE challenge the link yields a code for the holder of the verifier. */
 export const MagicLinkRequest = v.strictObject({
   email: Email,
   redirect: Redirect,
@@ -306,7 +303,7 @@ export type MagicLinkRequest = v.InferOutput<typeof MagicLinkRequest>;
 /** `POST /auth/password/reset-request`. */
 export const ResetLinkRequest = v.strictObject({ email: Email });
 
-/** The kinds of link that a mail carries, as in `/auth/link/{kind}#{token}` and `POST /auth/links/{kind}`. */
+/** The kinds of emailed link, as in `/auth/link/{kind}#{token}` and `POST /auth/links/{kind}`. */
 export const linkKinds = ['confirm', 'magic', 'reset', 'email', 'undo'] as const;
 export type LinkKind = (typeof linkKinds)[number];
 
@@ -323,9 +320,8 @@ export const LinkRequest = v.strictObject({ token: OpaqueToken });
 export const LinkReply = v.object({
   redirect: v.pipe(v.string(), v.description('The page to go to, a path of this site')),
   /**
-   * Whose account the link leads into: anyone can send a link of their own account to somebody else,
-   * who has to be able to see that it is not theirs. Whole, because a masked one can be imitated, and
-   * the owner of the link could read it in the mail.
+   * The account that the link opens: anyone can send their own link to another user, who must see that
+   * it is not theirs. Unmasked, because a masked address can be imitated.
    */
   email: v.optional(v.string()),
 });
@@ -370,10 +366,10 @@ export const PasswordChangeRequest = v.strictObject({
 /** `POST /auth/email/change`. */
 export const EmailChangeRequest = v.strictObject({ email: Email, password: CurrentPassword });
 
-/** `POST /auth/reauthenticate`: proves again who is there, for five minutes. */
+/** `POST /auth/reauthenticate`: proof of who is there, for five minutes. */
 export const ReauthenticateRequest = v.strictObject({ password: CurrentPassword });
 
-/** `DELETE /users/me`: the password, unless the person has proved who they are in the last five minutes. */
+/** `DELETE /users/me`: the password, unless the session was proved in the last five minutes. */
 export const DeleteAccountRequest = v.strictObject({ password: v.optional(CurrentPassword) });
 
 /** The form of a new password that is typed twice. */
@@ -430,7 +426,7 @@ export const DeletedReply = v.object({
 
 // --- export ---
 
-/** `data` of `GET /users/me/export`: everything kept about the person, as tables of rows and as CSV. */
+/** `data` of `GET /users/me/export`: everything stored about the user, as tables of rows and as CSV. */
 export const ExportReply = v.object({
   exported_at: Time,
   tables: v.pipe(
@@ -444,7 +440,7 @@ export const ExportReply = v.object({
 });
 export type ExportReply = v.InferOutput<typeof ExportReply>;
 
-/** Ways in, sessions, and a person's own account. */
+/** Authentication, sessions, and a user's own account. */
 export const identityEndpoints = {
   'POST /auth/signup': {
     summary: 'Sign up',

@@ -3,17 +3,17 @@ import { inTransaction } from '#db/transaction.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /**
- * What a service may consume in a UTC day, counted exactly however many calls come at once.
+ * What a service may consume in a UTC day, counted exactly under concurrent calls.
  *
- * A consumption is a command of one person's stream, and the cap spans everybody's, so it cannot be
- * decided there. It is counted before, in one row for each token and day: `on conflict do update …
- * where` locks that row and looks at it as the call before left it, so calls follow one another for
- * the length of a short transaction and never pass the cap together. What is then refused for another
- * reason is given back; until it is, a call that comes beside it may be told that the cap is reached.
+ * A consumption is a command of one user's stream, and the cap spans all users, so no stream can decide
+ * it. It is counted beforehand, in one row per token and day. `on conflict do update … where` locks that
+ * row and reads what the previous call left, so concurrent calls never pass the cap together. A
+ * consumption that is then refused for another reason is subtracted again. Until then, a concurrent call
+ * may be refused although the cap is not reached.
  *
- * A claim for each consumption makes its repeats count once. Whoever tries it adds an attempt, whoever
- * is refused takes one away, and the count goes back when none is left. So after a crash, or when one
- * attempt overtakes another, the count may be too high until midnight and is never too low.
+ * A row per consumption makes its repeats count once. Each try adds an attempt to it and each refusal
+ * removes one; when none is left, the count goes down. So after a crash, or when one attempt overtakes
+ * another, the count may be too high until midnight and is never too low.
  */
 export type Spending = {
   serviceId: string;
@@ -38,7 +38,7 @@ export function createDailyCap(pool: pg.Pool, clock: () => number): WithinDailyC
     if (!(await claim(pool, spending, today))) throw await capReached(pool, spending, today);
     try {
       const outcome = await spend();
-      // It was taken earlier, and is counted since then.
+      // An earlier attempt took it, and it has been counted since.
       if (outcome.repeated) await release(pool, spending);
       return outcome;
     } catch (error) {
@@ -49,7 +49,7 @@ export function createDailyCap(pool: pg.Pool, clock: () => number): WithinDailyC
   };
 }
 
-/** False when the cap does not allow it, and then nothing is counted. */
+/** False, and nothing is counted, when the cap does not allow it. */
 async function claim(
   pool: pg.Pool,
   { serviceId, commandId, credits }: Spending,
@@ -63,7 +63,7 @@ async function claim(
        returning attempts, credits`,
       [serviceId, commandId, today, credits],
     );
-    // A key that is used again after its day, for more than what was counted under it.
+    // A key that is reused after its day, for more than was counted under it.
     if (rows[0]?.credits !== credits) throw anotherConsumption();
     const isCounted = rows[0]?.attempts !== 1;
     if (isCounted || (await count(client, { serviceId, credits, today }))) return true;
@@ -99,7 +99,7 @@ async function count(
   return true;
 }
 
-/** Each new claim takes a few old ones away, which nobody repeats any more. The counts stay. */
+/** Each new row deletes a few old ones that are no longer repeated. The counts stay. */
 async function forgetOld(client: pg.ClientBase, today: string): Promise<void> {
   await client.query(
     `delete from service_token_claim where ctid = any (array(
@@ -109,7 +109,7 @@ async function forgetOld(client: pg.ClientBase, today: string): Promise<void> {
   );
 }
 
-/** Longer than an Idempotency-Key is known. */
+/** Longer than an Idempotency-Key is kept. */
 const claimsKeptDays = 2;
 const claimsForgottenAtOnce = 10;
 

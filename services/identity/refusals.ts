@@ -1,9 +1,8 @@
 import type { ProblemCode } from '#services/platform/problems.ts';
 
 /**
- * The refusals of these calls: problem code, title and sentence. Where the specification
- * names a title and a sentence, the sentence is `detail`, and `message` holds the key words that
- * clients look for: 'already registered', 'invalid email', 'too short', 'weak', 'rate limit'.
+ * The refusals of these calls: problem code, title and sentence. Where the specification names a title
+ * and a sentence, the sentence is `detail`, and `message` holds the keywords that clients search for: 'already registered', 'invalid email', 'too short', 'weak', 'rate limit'.
  */
 export const identityProblems = {
   'email-in-use': {
@@ -44,14 +43,14 @@ export const identityProblems = {
     title: 'Confirm your e-mail address',
     message: 'Please confirm your e-mail address first. We can send you the link again.',
   },
-  /** A password given to change, delete or export something; the session goes on. */
+  /** A password given to change, delete or export something; the session does not end. */
   'wrong-password': {
     title: 'Wrong password',
     message: 'That is not your current password.',
   },
   'reauthentication-required': {
     title: 'Please confirm it is you',
-    message: 'Enter your password to go on.',
+    message: 'Enter your password to continue.',
   },
   /** The account signs in by links and has no password to compare with. */
   'no-password': {

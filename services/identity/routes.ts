@@ -38,7 +38,7 @@ export type IdentityDependencies = LinkDependencies &
     sealer: Sealer;
     slowDown: SlowDown;
     requireEmailConfirmation: boolean;
-    /** Whether sign-up says that an address has an account, as the specification has it. */
+    /** Whether sign-up says that an address has an account, as the specification asks. */
     signupDisclosesAccounts: boolean;
   };
 
@@ -123,9 +123,9 @@ async function signUp(
 }
 
 /**
- * Whether nobody signs in before the address is proved. Where it is not demanded, an address counts as
- * proved no sooner either: the first proof still takes the account from whoever signed up with a
- * stranger's address. A neutral sign-up demands it always, since a session at once would tell.
+ * Whether an address must be proved before its user can sign in. Even where it need not be, the address
+ * stays unproved: its owner's first proof still removes what another user set up. A neutral sign-up
+ * always demands proof, because a session would reveal that the address was free.
  */
 function demandsProof({
   requireEmailConfirmation,
@@ -134,7 +134,7 @@ function demandsProof({
   return requireEmailConfirmation || !signupDisclosesAccounts;
 }
 
-/** After an answer that is the same whether or not the address had an account already. */
+/** Runs after the response, which is the same whether or not the address had an account. */
 async function signUpQuietly(
   dependencies: IdentityDependencies,
   account: NewAccount,
@@ -161,10 +161,10 @@ async function noteCreated(
 // --- signing in ---
 
 /**
- * Every limit comes before the hash, and nothing that is answered or that takes time tells whether
- * there is an account before the password was right. Where sign-up does not tell it, that the address
- * waits to be confirmed is not told either: whoever signs up with a stranger's address and then in
- * with the same password would learn whether there was an account before.
+ * Every limit is checked before the hash. Until the password is right, neither the response nor its
+ * time reveals whether there is an account. Where sign-up does not reveal it, login does not say that an
+ * address is unconfirmed. Otherwise a stranger could sign up, log in with the same password, and learn
+ * whether the account had existed before.
  */
 async function logIn(
   dependencies: IdentityDependencies,
@@ -215,9 +215,9 @@ async function limitLogin(
 }
 
 /**
- * Whether this browser has had a session of the account since its password was last changed. Others'
- * tries then do not count against it; its own do, and beyond them it is like any other browser. An
- * account is looked up for holders of such a cookie only, who know that there is one.
+ * Whether this browser has had a session of the account since its password was last changed. Then only
+ * its own tries count against it; beyond its limit it is treated like any other browser. The account is
+ * read only for holders of the cookie, who know that it exists.
  */
 async function isKnownHere(
   dependencies: IdentityDependencies,
@@ -230,12 +230,12 @@ async function isKnownHere(
   const account = await findUserByEmail(dependencies.pool, email);
   if (account?.id !== device.userId || (changedAt(account) ?? 0) !== device.passwordAt)
     return false;
-  // Of the account: each sign-in brings a new cookie, which must not bring new turns.
+  // Keyed by account: a new sign-in brings a new cookie, which must not bring new turns.
   const about = { userId: account.id, address: context.get('address') };
   return (await dependencies.rateLimits.count(limit, account.id, about)) === 0;
 }
 
-/** Parameters are raised over time; the password is at hand only now. */
+/** Parameters are raised over time, and only a login has the password. */
 async function renewHash(
   { pool }: IdentityDependencies,
   { id, password_hash: stored }: Account,
@@ -267,9 +267,8 @@ async function noteRefused(
 // --- asking for a link ---
 
 /**
- * The same for every address: limits, a nonce for the browser, an answer. Whether there is an account
- * to write to, and whether a mail of this kind is out already, is looked up after the answer, so that
- * the time it takes tells nothing.
+ * The same for every address: limits, a nonce for the browser, a response. The account and its earlier
+ * emails are read after the response, so that its time reveals nothing.
  */
 async function askForLink(
   dependencies: IdentityDependencies,
@@ -287,7 +286,7 @@ async function askForLink(
     if (email !== null) await rateLimits.takeFrom(limit, address, { of: normalizedEmail(email) });
   }
   const nonce = browserNonce(context, publicUrl);
-  // The holder of a verifier needs no nonce: the link then gives nothing to anybody else.
+  // With a verifier no nonce is needed: the link is of no use to anyone else.
   const browser = typeof ask.code_challenge === 'string' ? null : nonce;
   afterwards.begin(async () => {
     const account = email === null ? null : await findUserByEmail(pool, email);

@@ -10,28 +10,26 @@ import { Problem } from '#services/platform/problem.ts';
 import { identityProblem } from './problems.ts';
 
 /**
- * Tokens by which other services call. They are opaque and stored as hashes, so a reader of the
- * table can use none of them, and shown once, when they are issued.
+ * Tokens of other services. They are opaque, stored as hashes, so that a reader of the table can use
+ * none of them, and shown once, when they are issued.
  *
- * A service's token and a person's have audiences of their own. A person's is a signed token that
- * names its audience, and a service's is none: everywhere a person is asked for it is no token at
- * all (401). Where a service is asked for, a person's valid token is known for what it is and refused
- * (403).
+ * Where an endpoint needs a user, a service's token is not a signed token and gets 401. Where it needs a
+ * service, a user's valid token is recognised and gets 403.
  */
 export const serviceScopes = ['credits:consume'] as const;
 export type ServiceScope = (typeof serviceScopes)[number];
 
-/** 256 bits of chance need no slow hash, and no salt: there is nothing to guess. */
+/** 256 random bits cannot be guessed, so they need neither a slow hash nor a salt. */
 const tokenPattern = /^svct_[A-Za-z0-9_-]{43}$/;
 
-/** A token's last use is known to so many seconds, which spares a write for each call. */
+/** The resolution of a token's last use, which saves a write for most calls. */
 const lastUseSeconds = 60;
 
 export type ServiceToken = {
   id: string;
   name: string;
   scope: ServiceScope;
-  /** Credits that it may consume a UTC day. */
+  /** Credits that it may consume per UTC day. */
   dailyCap: number;
   createdBy: string;
   createdAt: Date;
@@ -57,7 +55,7 @@ export async function issueServiceToken(
   return { id, secret };
 }
 
-/** All of them, the revoked ones too, newest first. */
+/** All tokens, revoked ones included, newest first. */
 export async function listServiceTokens(
   client: Queryable,
   now: Date,
@@ -74,7 +72,7 @@ export async function listServiceTokens(
   return rows;
 }
 
-/** 'revoked' now, 'already' before, null for an id that is none. */
+/** 'already' if it was revoked before; null for an unknown id. */
 export async function revokeServiceToken(
   client: Queryable,
   id: string,
@@ -96,11 +94,11 @@ export type ServiceDependencies = {
 };
 
 /**
- * The id of the calling service, which has to have this scope. A refused caller who is known is
- * written to the audit table.
+ * The id of the calling service, which must have this scope. A refused caller with a valid token is
+ * recorded in the audit table.
  *
- * @throws Problem 401 without a token that is valid now, 403 `service-token-required` for a person's,
- * 403 `scope-missing` for a service that may do other things
+ * @throws Problem 401 without a valid token, 403 `service-token-required` for a user's, 403
+ * `scope-missing` for a service with other scopes
  */
 export function serviceAuthenticator(
   dependencies: ServiceDependencies,

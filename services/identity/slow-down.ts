@@ -10,7 +10,7 @@ import { keptKey, tooMany } from '#services/platform/http/rate-limits.ts';
  */
 export type SlowDown = {
   /**
-   * `over`: guesses beyond the limit, this one included; 0 waits for nothing.
+   * `over`: guesses beyond the limit, this one included; 0 does not wait.
    * @throws Problem 429 `rate-limited` with Retry-After
    */
   wait: (account: string, over: number) => Promise<void>;
@@ -48,8 +48,8 @@ export function createSlowDown(
 }
 
 /**
- * Milliseconds until the turn that is reserved. `expire` is when the turn after it may begin; the row is
- * thrown away with the other counters once that is past.
+ * Milliseconds until the reserved turn. `expire` is when the next turn may begin; after that the row is
+ * deleted with the other counters.
  */
 async function reserveTurn(
   pool: Queryable,

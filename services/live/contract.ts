@@ -12,7 +12,7 @@ import type { EndpointList } from '#services/platform/contract.ts';
 export const Snapshot = v.object({
   balance: Balance,
   runs: v.pipe(v.array(OptimizationSummary), v.description('The 20 newest')),
-  /** The one that is watched. */
+  /** The watched run. */
   run: v.optional(Optimization),
 });
 export type Snapshot = v.InferOutput<typeof Snapshot>;
@@ -44,8 +44,8 @@ const factTypes = [
 
 /**
  * `account`: the patch is a Balance. `run`: it merges into the `council` of the watched run.
- * `run_row`: what moved in that run's row; the list itself is read again. `hidden` takes the row out,
- * or brings it back.
+ * `run_row`: what changed in that run's row; the list itself is read again. `hidden` removes the row or
+ * restores it.
  */
 export const Fact = v.object({
   type: v.picklist(factTypes),
@@ -71,7 +71,7 @@ export const Fact = v.object({
 export type Fact = v.InferOutput<typeof Fact>;
 export type FactType = Fact['type'];
 
-/** Text as it streams: `text` begins at character `offset` of what the call has said so far. */
+/** Streaming text: `text` begins at character `offset` of the call's text. */
 export const Delta = v.object({
   run: v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters')),
   seat: v.pipe(v.nullable(v.string()), v.description('Null for calls that belong to no seat')),
@@ -109,14 +109,14 @@ export const StreamQuery = v.strictObject({
 });
 
 /**
- * Figures of the person that follow the events by a moment have moved: `run_usage` or
- * `credit_analytics`. At most once a second each; it has no id, and is not repeated.
+ * Figures of the user that lag behind the events have changed: `run_usage` or `credit_analytics`. At most
+ * once a second each; the message has no id and is not repeated.
  */
 export const Stale = v.object({
   name: v.pipe(v.string(), v.description('`run_usage` or `credit_analytics`: ask for it again')),
 });
 
-/** What happens, as it happens. */
+/** The live stream. */
 export const liveEndpoints = {
   'GET /stream': {
     summary: 'Changes as server-sent events',

@@ -12,13 +12,13 @@ import type { StreamIds } from './stream-ids.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
- * One reader per process turns events into facts and sends them to those who may see them. It reads
- * without locks and keeps nothing but its place in the log; a subscriber that falls behind loses its
- * queue and gets a snapshot instead.
+ * One reader per process turns events into facts and sends them to the users who may see them. It reads
+ * without locks and keeps only its place in the log. A subscriber that falls behind loses its queue and
+ * gets a snapshot instead.
  */
 export type FactBody = { entity: Fact['entity']; patch: Record<string, unknown> };
 
-/** What one event tells: its owner in general, and those who watch one thing in particular. */
+/** The facts of one event: for all of its owner's streams, and for those that watch one object. */
 export type StreamFacts = {
   type: FactType;
   at: string;
@@ -33,11 +33,11 @@ export type FactSource = {
   factsOf: (recorded: RecordedEvent) => Promise<StreamFacts> | StreamFacts;
 };
 
-/** One encoded message of the stream; the same buffer for all who get it. */
+/** One encoded message of the stream; all subscribers share the buffer. */
 export type Message = {
   bytes: Uint8Array;
   cursor: Cursor | null;
-  /** What it tells, for whoever puts it into other words; null of a delta, a ping and a bye. */
+  /** The unencoded fact, for the socket; null for a delta, a ping and a bye. */
   fact: Fact | null;
 };
 
@@ -61,12 +61,12 @@ export type Hub = {
     from: Cursor,
     to: Cursor,
   ): AsyncIterable<Message>;
-  /** The things that are watched now. */
+  /** Ids that are watched now. */
   watched(): string[];
   /** To everyone who watches `id`. */
   broadcast(id: string, bytes: Uint8Array): void;
-  /** To every stream of one person. */
-  tell(userId: string, bytes: Uint8Array): void;
+  /** To every stream of one user. */
+  notify(userId: string, bytes: Uint8Array): void;
   drain(): void;
   /** Milliseconds since the oldest event that was not yet read was written; 0 when there is none. */
   lagMs(): Promise<number>;
@@ -111,15 +111,15 @@ export async function createHub(options: {
       place = page.cursor;
     },
   }).catch((error: unknown) => {
-    // Without its reader a hub would show a frozen picture: everyone is sent to another process.
+    // Without its reader a hub would show stale data, so every stream is sent to another process.
     log.error({ err: error }, 'The live reader has stopped');
     drain();
   });
 
-  /** Never rejects: the hub reads on, whatever one event or one lost connection does. */
+  /** Never rejects: one bad event or lost connection must not stop the hub. */
   async function deliver(event: RecordedEvent): Promise<void> {
     if (subscribers.isEmpty()) return;
-    // Until it is known whose it is, it may be everyone's.
+    // Until the owner is known, it may concern every subscriber.
     let theirs = subscribers.all();
     try {
       const found = await owners.of(event.streamId);
@@ -141,7 +141,7 @@ export async function createHub(options: {
     }
   }
 
-  /** Whoever comes while the process ends is sent on, too: a connection that is kept may still ask. */
+  /** Later subscribers are sent to another process, too: a kept-alive connection may still ask. */
   function drain(): void {
     isDraining = true;
     for (const subscriber of subscribers.all()) endWith(subscriber, drained());
@@ -185,7 +185,7 @@ export async function createHub(options: {
       for (const subscriber of subscribers.watching(id))
         offer(subscriber, { bytes, cursor: null, fact: null });
     },
-    tell(userId, bytes) {
+    notify(userId, bytes) {
       for (const subscriber of subscribers.of(userId))
         offer(subscriber, { bytes, cursor: null, fact: null });
     },
@@ -199,7 +199,7 @@ export async function createHub(options: {
   };
 }
 
-/** By person and by what they watch, so that an event costs what those whom it concerns cost. */
+/** Indexed by user and by watched id, so that an event costs only the streams it concerns. */
 function createSubscribers() {
   const all = new Set<Subscriber>();
   const byUser = new Map<string, Set<Subscriber>>();
@@ -270,7 +270,7 @@ function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription
   };
 }
 
-/** What lies at or before `start` is known to the subscriber from its snapshot or its last id. */
+/** The subscriber knows everything up to `start` from its snapshot or its last id. */
 function isNew(start: Cursor | null): (message: Message) => boolean {
   return ({ cursor }) => cursor === null || start === null || compareCursors(cursor, start) > 0;
 }
@@ -355,7 +355,7 @@ async function readEpoch(pool: pg.Pool): Promise<string> {
   return value;
 }
 
-/** Who owns a stream never changes, so it is asked once. */
+/** The owner of a stream never changes, so each is read once. */
 function createOwners(sources: readonly FactSource[]) {
   const known = new LRUCache<string, string>({ max: liveLimits.knownOwners });
   return {

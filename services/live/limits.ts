@@ -3,24 +3,23 @@ export const liveLimits = {
   /** A subscriber's queue; beyond it the queue is dropped and a snapshot sent. */
   queueBytes: 256_000,
   queueMessages: 500,
-  /** A connection that takes nothing for so long is closed. */
+  /** A connection that takes nothing for this long is closed. */
   drainedWithinMs: 30_000,
-  /** So much of what waits is written in one piece. */
+  /** Bytes of the queue that are written at once. */
   chunkBytes: 65_536,
   pingEveryMs: 25_000,
-  /** Streams say it in so many groups, one after the other, and not all in one turn. */
+  /** Groups of streams that ping one after another, not all in one turn. */
   pingGroups: 25,
   /**
-   * Streams that are open at a time; one more is refused, and none is closed for it. Each API process
-   * allows its part.
+   * Open streams; the next one is refused, and none is closed for it. Each API process allows its part.
    */
   openPerPerson: 20,
   openPerAddress: 200,
-  /** When there are as many, one has to be closed first: after so long it may be tried again. */
+  /** When to try again after a refusal. */
   openRetrySeconds: 10,
-  /** How often it is asked whether the sessions of open streams have ended. */
+  /** How often the sessions of open streams are checked. */
   sessionsEveryMs: 500,
-  /** How often it is asked how far the read models are that open streams wait for. */
+  /** How often the progress of the awaited read models is checked. */
   staleEveryMs: 1_000,
   /** A stream ends up to this long before its token does, so that not all end at once. */
   tokenSpreadMs: 60_000,
@@ -29,7 +28,7 @@ export const liveLimits = {
   resumePage: 1_000,
   /** Ids older than this get a snapshot. */
   resumeHours: 24,
-  /** Events of all users since the id: beyond so many a snapshot is cheaper than reading them. */
+  /** Events of all users since the id, beyond which a snapshot is cheaper. */
   resumeEvents: 2_000,
   knownOwners: 10_000,
   /** How often streaming text is read, while a run is watched. */

@@ -4,9 +4,9 @@ import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 
 /**
- * Text that is being written right now. It is shown and forgotten: an unlogged table holds the sealed
- * end of each open call, each worker writes all of its calls in one statement, and a row goes when
- * its call ends. It is never an event and never part of what a stream resumes.
+ * Text that a model is writing. An unlogged table holds the sealed end of each open call, and a row is
+ * deleted when its call ends. Each worker writes all of its calls in one statement. The text is never an
+ * event, and a resumed stream does not repeat it.
  */
 export type LiveCall = { runId: string; slot: string; attempt: number; userId: string };
 
@@ -55,7 +55,7 @@ export function createLiveTextWriter(options: {
         gone,
       );
     } catch (error) {
-      // The next flush writes it, with what has come until then.
+      // The next flush writes it, with any later text.
       for (const call of changed) call.changed = true;
       ended.push(...gone);
       throw error;
@@ -104,7 +104,7 @@ export type LiveTextRow = {
   tail: string;
 };
 
-/** Null when the run's key was erased: its text is kept nowhere any more. */
+/** Null when the run's key was erased: its text must not be stored. */
 async function rowOf(sealer: Sealer, call: Open): Promise<LiveTextRow | null> {
   const tail = await sealedTail(sealer, call);
   if (tail === null) return null;

@@ -3,12 +3,12 @@ import { Problem } from '#services/platform/problem.ts';
 import { liveLimits } from './limits.ts';
 
 /**
- * How many streams a person and an address have open in this process. Beyond its part of the limit the
- * next one is refused, and the caller keeps those that are open: closing the oldest would let pages that
- * reconnect automatically throw each other out for ever.
+ * How many streams a user and an address have open in this process. Beyond its part of the limit the
+ * next one is refused. Closing the oldest instead would let pages that reconnect automatically evict each
+ * other for ever.
  */
 export type OpenStreams = {
-  /** Returns how to give the place back. @throws Problem 429 `too-many-streams` with Retry-After */
+  /** Returns how to free the place. @throws Problem 429 `too-many-streams` with Retry-After */
   open(who: { userId: string; address: string }): () => void;
 };
 

@@ -20,7 +20,7 @@ export function createPulse(everyMs: number, groups: number): Pulse {
   };
   return {
     join(beat) {
-      // The group whose turn has just been: its next one is a whole round away.
+      // The group that has just beaten: its next turn is a whole round away.
       const group = members[turn];
       group?.add(beat);
       joined += 1;

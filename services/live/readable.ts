@@ -1,8 +1,8 @@
 import { visibleText } from '#services/platform/visible-text.ts';
 
 /**
- * The words of a JSON reply as it streams in: keys, ids and punctuation are left out, text values
- * come one per line. A value is shown from its first space on, so that labels and ids never are.
+ * The text values of a JSON reply as it streams in, one per line, without keys and punctuation. A value
+ * is shown once it has a space, so that labels and ids never are.
  */
 export function createReadable(): { push: (chunk: string) => string } {
   let inText = false;

@@ -18,9 +18,9 @@ import type { Pulse } from './pulse.ts';
 import type { SessionWatch } from './session-watch.ts';
 
 /**
- * `GET /stream`: a snapshot and then facts, or, with a usable `Last-Event-ID`, only the facts after
- * it. Subscribing comes first and the snapshot or the gap is read afterwards, so nothing falls
- * between; what comes twice is recognised by its place in the log.
+ * `GET /stream`: a snapshot and then facts, or, with a usable `Last-Event-ID`, only the facts after it.
+ * The subscription begins before the snapshot or the gap is read, so that nothing is missed. Duplicates
+ * are recognised by their place in the log.
  */
 export type StreamDependencies = {
   pool: pg.Pool;
@@ -30,7 +30,7 @@ export type StreamDependencies = {
   rateLimits: RateLimits;
   /** A connection that takes nothing for so long is closed. */
   drainedWithinMs: number;
-  /** Read together with its place in the log. `watching` is the caller's own. */
+  /** Read together with its place in the log. The caller owns `watching`. */
   snapshot: (
     userId: string,
     watching: string | null,
@@ -59,7 +59,7 @@ export function streamRoutes(dependencies: StreamDependencies & ServeDependencie
           'Cache-Control': 'no-cache, no-transform',
           'X-Accel-Buffering': 'no',
         };
-        // The answer to HEAD has no body that could be read or cancelled: nothing is opened for it.
+        // A response to HEAD has no body, so no stream is opened for it.
         if (context.req.method === 'HEAD') return context.body(null, 200, headers);
         const leave = openStreams.open({ userId, address: context.get('address') });
         const body = streamBody(
@@ -118,8 +118,8 @@ async function* messagesOf(
 }
 
 /**
- * What waits, in pieces of a bounded size. A message that is alone, as nearly all are, goes out as the
- * buffer that everybody else is sent, too.
+ * The queue in chunks of a bounded size. A single message, the usual case, is sent as the buffer that
+ * all streams share.
  */
 function* chunksOf(messages: readonly Message[]): Generator<Uint8Array> {
   let waiting: Uint8Array[] = [];
@@ -171,13 +171,13 @@ type Bounds = {
   drainedWithinMs: number;
   /** Gives the stream's place back. */
   leave: () => void;
-  /** Ends the connection at once, whatever waits to be sent. */
+  /** Ends the connection at once and drops its queue. */
   cut: () => void;
 };
 
 /**
- * The messages as a response body, with heartbeats, an end, and a bound on how long it may stall. One
- * that is not read at all is given up after the same time.
+ * The messages as a response body, with heartbeats, an end, and a bound on how long it may stall. A body
+ * that is never read ends after the same time.
  */
 function streamBody(
   open: () => Opened,
@@ -205,7 +205,7 @@ function streamBody(
     opened?.close();
     leave();
   };
-  /** Nobody asks for more until the last is taken; a connection that takes nothing is let go. */
+  /** The next chunk waits until the last is taken; a connection that takes nothing is closed. */
   const untilTaken = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     stalled = setTimeout(() => {
       cancelled = true;
@@ -232,7 +232,7 @@ function streamBody(
           untilTaken(controller);
         } catch (error) {
           if (cancelled) return;
-          // To the client it is an end like any other, after which it connects again.
+          // The client sees an ordinary end and connects again.
           opened.onFailure(error);
           end();
           controller.close();
@@ -247,7 +247,7 @@ function streamBody(
   );
 }
 
-/** A call that was made inside this process has no connection. */
+/** A call from inside this process has no connection. */
 function cutOf(context: HttpContext): () => void {
   const bindings: unknown = context.env;
   const isOverSocket = typeof bindings === 'object' && bindings !== null && 'outgoing' in bindings;

@@ -10,13 +10,12 @@ import { liveLimits } from './limits.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
- * Notifies people whose stream is open that figures of theirs have moved. Asynchronous read models follow
- * the events, so a fact comes too early to read them again: what an event will change is remembered,
- * and once a second it is asked how far the read models have come. While nothing is remembered, which
- * is always so no stream is open, nothing is asked.
+ * Notifies users with an open stream that their figures have changed. Asynchronous read models lag behind
+ * the events, so a fact arrives too early to read them again. Events are remembered instead, and once a
+ * second the progress of the read models is checked, but only while events are remembered.
  */
 export type StaleHints = {
-  /** An event of somebody whose stream is open, in the order of the log. */
+  /** An event of a user whose stream is open, in the order of the log. */
   noticed(event: RecordedEvent): void;
   close(): Promise<void>;
 };
@@ -26,15 +25,15 @@ type Awaited = { first: Cursor; last: Cursor };
 
 export function startStaleHints(options: {
   pool: pg.Pool;
-  /** Asynchronous ones that hold figures of single people. */
+  /** Asynchronous ones that hold figures of single users. */
   projections: readonly Projection[];
   /** Null for a stream without an owner. */
   ownerOf: (streamId: string) => Promise<string | null>;
-  /** To every open stream of the person. */
-  tell: (userId: string, bytes: Uint8Array) => void;
+  /** Sends to every open stream of the user. */
+  notify: (userId: string, bytes: Uint8Array) => void;
   log: Log;
 }): StaleHints {
-  const { pool, projections, ownerOf, tell, log } = options;
+  const { pool, projections, ownerOf, notify, log } = options;
   const namesOf = namesByType(projections);
   /** By read model and stream. */
   const awaited = new Map<string, Map<string, Awaited>>();
@@ -60,7 +59,7 @@ export function startStaleHints(options: {
     if (awaited.size > 0) pollLater();
   }
 
-  /** A person is notified once, however many of their streams of events have moved. */
+  /** Notifies a user once, however many of their event streams have moved. */
   async function notifyOwners(name: string, reached: Cursor): Promise<void> {
     const streams = awaited.get(name) ?? new Map<string, Awaited>();
     const owners = new Set<string>();
@@ -68,14 +67,14 @@ export function startStaleHints(options: {
       if (compareCursors(reached, first) < 0) continue;
       const owner = await ownerOf(streamId);
       if (owner !== null) owners.add(owner);
-      // Another event may have come while the owner was asked for.
+      // Another event may have arrived while the owner was read.
       const newest = streams.get(streamId)?.last ?? last;
       if (compareCursors(reached, newest) < 0)
         streams.set(streamId, { first: newest, last: newest });
       else streams.delete(streamId);
     }
     if (streams.size === 0) awaited.delete(name);
-    for (const owner of owners) tell(owner, encode('stale', { name }));
+    for (const owner of owners) notify(owner, encode('stale', { name }));
   }
 
   return {

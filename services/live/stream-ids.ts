@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Cursor } from '#db/reader.ts';
 
 /**
- * The ids of stream messages: a place in the log, signed for one user. Resuming reads everybody's events
- * from that place on, so only a place that was issued to this user is accepted. The keys are those of
- * all processes, so an id holds at any of them and after a restart.
+ * The ids of stream messages: a place in the log, signed for one user. Resuming reads the events of all
+ * users from there, so only a place that was issued to this user is accepted. All processes share the
+ * keys, so an id works in any of them and after a restart.
  */
 export type StreamIds = {
   idOf(userId: string, cursor: Cursor): string;
@@ -18,7 +18,7 @@ export function createStreamIds({
 }: {
   /** The first signs, any verifies. */
   keys: readonly Buffer[];
-  /** Another one after each restore, which gives places in the log another meaning. */
+  /** Changes with each restore, which changes the meaning of places in the log. */
   epoch: string;
 }): StreamIds {
   const [signing] = keys;

@@ -8,7 +8,7 @@ import { liveLimits } from './limits.ts';
 import { tailPlace } from './live-text.ts';
 import type { LiveTextRow } from './live-text.ts';
 
-/** Sends the text that is being written to those who watch; reads only runs that are watched. */
+/** Sends text that is being written to the streams that watch its run. */
 export type TextFeed = { close(): Promise<void> };
 
 export function startTextFeed(options: {
@@ -18,7 +18,7 @@ export function startTextFeed(options: {
   log: Log;
 }): TextFeed {
   const { pool, sealer, hub, log } = options;
-  /** By run and call: characters handed out so far. */
+  /** By run and call: characters sent so far. */
   const sent = new Map<string, Map<string, number>>();
   let since = new Date(0);
   let reading: Promise<void> | null = null;
@@ -42,7 +42,7 @@ export function startTextFeed(options: {
       const delta = deltaOf(row, opened.text, ofRun);
       if (delta) hub.broadcast(row.run_id, encode('delta', delta));
     }
-    // A row that was committed late may carry an earlier time; what was sent is known by its length.
+    // A row that was committed late may carry an earlier time, so its length shows what was sent.
     const latest = rows.reduce((last, row) => (row.changed > last ? row.changed : last), since);
     since = new Date(Math.max(since.getTime(), latest.getTime() - overlapMs));
   };

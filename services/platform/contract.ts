@@ -23,8 +23,8 @@ export const Pagination = v.object({
 });
 
 /**
- * Takes out what turns the direction of reading. It is not refused, as it comes along unseen when a
- * text is pasted. Behind the checks of a schema, because a description ends at a transformation.
+ * Removes direction marks. They are not refused, because they come unseen with pasted text. Stands after
+ * the checks of a schema, because a description ends at a transformation.
  */
 export const inReadingOrder = v.transform((text: string) =>
   text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '').trim(),
@@ -136,7 +136,7 @@ export type Endpoint = {
   refuses?: readonly (401 | 402 | 403 | 404 | 409 | 413 | 415 | 503)[];
   /** A response carries an `ETag`; the same tag as `If-None-Match` is answered 304 while it holds. */
   isConditional?: true;
-  /** So long anybody may keep a response that is the same for everybody; without it nobody keeps one. */
+  /** How long any cache may keep a response that is the same for all callers; without it none may. */
   cacheSeconds?: number;
   /** Whether an `Idempotency-Key` can or must be sent, with which a repeat changes nothing. */
   idempotencyKey?: 'optional' | 'required';

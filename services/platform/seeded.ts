@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 /**
  * Everything random in a run is drawn from the run's seed, so that a replay draws the same. Draws are
  * HMAC-SHA256 of a purpose under the seed: different purposes are independent, and knowing one draw
- * tells nothing about another.
+ * reveals nothing about another.
  */
 
 /** A whole number from 0 up to, not including, `bound` (at most 2^32), without modulo bias. */

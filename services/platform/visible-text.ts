@@ -1,7 +1,6 @@
 /**
- * A text from outside without what nobody sees: controls, characters that turn the direction of
- * reading, and those that hide words or smuggle others in. What a reader sees is what is stored,
- * compared with other texts, and shown.
+ * Removes invisible characters from a text from outside: controls, direction marks, and characters that
+ * hide words or smuggle others in. So what is stored and compared is what a reader sees.
  */
 export function visibleText(text: string): string {
   return text
@@ -16,7 +15,7 @@ export function visibleText(text: string): string {
 const unseen =
   /[^\P{Cc}\n\t]|[\ufff9-\ufffb]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** Those that make no emoji of what stands before them. */
+/** Variation selectors that do not follow an emoji. */
 const idleVariations = /(?<!\p{Emoji})(?:\ufe0e|\ufe0f)/gu;
 
 /** Emoji and many scripts are written with joiners; between Latin letters they only hide words. */

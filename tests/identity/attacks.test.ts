@@ -37,8 +37,8 @@ async function member(): Promise<Member> {
   return { email, userId, browser, token: data.token };
 }
 
-describe('whoever moves a stolen account away from its address', () => {
-  test('cannot sign up with that address at the same moment, so that its owner never gets it back', async () => {
+describe('a thief who moves a stolen account to another address', () => {
+  test('a thief cannot sign up with the old address while the account moves away from it', async () => {
     const { userId, email } = await member();
     const account = { email, name: 'Squatter', passwordHash: await hashPassword(testPassword) };
     const client = await app.database.pool.connect();
@@ -69,23 +69,26 @@ async function waitingInserts(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-describe('whoever asks for links of a stranger', () => {
+describe('a stranger who asks for links of an account', () => {
   test.each([
     ['magic', 'magic-link'],
     ['reset', 'password/reset-request'],
-  ])('%s: does not make the one worthless that its owner has asked for', async (kind, path) => {
-    const { email } = await member();
-    const [owner, stranger] = [openBrowser(app), openBrowser(app, '198.51.100.66')];
-    await owner.post(`/auth/${path}`, { email });
-    const token = await mailedToken(app, email, kind);
-    await stranger.post(`/auth/${path}`, { email });
-    expect(await mailsTo(app, email, kind)).toHaveLength(1);
-    const { status, data } = await owner.post<LinkReply>(`/auth/links/${kind}`, { token });
-    expect(status).toBe(200);
-    expect(data.redirect).toMatch(kind === 'magic' ? /^\/#access_token=/ : /^\/reset-password#/);
-  });
+  ])(
+    'a stranger who asks for a %s link does not void the one that the owner asked for',
+    async (kind, path) => {
+      const { email } = await member();
+      const [owner, stranger] = [openBrowser(app), openBrowser(app, '198.51.100.66')];
+      await owner.post(`/auth/${path}`, { email });
+      const token = await mailedToken(app, email, kind);
+      await stranger.post(`/auth/${path}`, { email });
+      expect(await mailsTo(app, email, kind)).toHaveLength(1);
+      const { status, data } = await owner.post<LinkReply>(`/auth/links/${kind}`, { token });
+      expect(status).toBe(200);
+      expect(data.redirect).toMatch(kind === 'magic' ? /^\/#access_token=/ : /^\/reset-password#/);
+    },
+  );
 
-  test('nor the one that confirms an address', async () => {
+  test('a stranger who asks for a confirmation does not void the one that the owner asked for', async () => {
     const open = await createTestApp({ env: { REQUIRE_EMAIL_CONFIRMATION: 'true' } });
     const owner = openBrowser(open);
     const email = fresh();
@@ -98,7 +101,7 @@ describe('whoever asks for links of a stranger', () => {
     await open.close();
   });
 
-  test('cannot fill a mailbox by changing the addresses of many accounts to it', async () => {
+  test('a stranger cannot fill a mailbox by changing the addresses of many accounts to it', async () => {
     const open = await createTestApp({ env: { RATE_LIMITS: 'mail-account=3/h' } });
     const target = fresh();
     const statuses = [];
@@ -113,7 +116,7 @@ describe('whoever asks for links of a stranger', () => {
   });
 });
 
-test('where sign-up does not tell who has an account, a login with what was signed up with does not either', async () => {
+test('where sign-up does not reveal accounts, a login with the same password does not either', async () => {
   const neutral = await createTestApp({ env: { SIGNUP_DISCLOSES_ACCOUNTS: 'false' } });
   const known = fresh();
   const account = { email: known, name: 'Ann Other', termsVersion: null };
@@ -136,7 +139,7 @@ test('where sign-up does not tell who has an account, a login with what was sign
   await neutral.close();
 });
 
-test('a change of address that a change of password overtakes comes to nothing', async () => {
+test('a change of address fails when a change of password overtakes it', async () => {
   const { userId, token } = await member();
   const asked = await findUser(app.core.pool, userId);
   if (!asked) throw new Error('No account');

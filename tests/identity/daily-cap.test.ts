@@ -36,7 +36,7 @@ async function usedToday(id: string): Promise<number | undefined> {
   return tokens.find((one) => one.id === id)?.usedToday;
 }
 
-test('many calls at once share one count and never pass the cap together', async () => {
+test('concurrent calls share one count and never pass the cap together', async () => {
   const serviceId = await token(100);
   let running = 0;
   const outcomes = await Promise.allSettled(
@@ -51,7 +51,7 @@ test('many calls at once share one count and never pass the cap together', async
   expect([running, await usedToday(serviceId)]).toEqual([33, 99]);
 });
 
-test('what was refused is given back, and nothing of it stays', async () => {
+test('a refused consumption is subtracted again and leaves no row', async () => {
   const serviceId = await token(10);
   const spending = { serviceId, commandId: randomUUID(), credits: 10 };
   await expect(within()(spending, refuse)).rejects.toMatchObject({ status: 402 });
@@ -72,7 +72,7 @@ test.each([
   expect(await usedToday(serviceId)).toBe(10);
 });
 
-test('a repeat of what was taken and never answered counts once', async () => {
+test('a repeat of a consumption without a response counts once', async () => {
   const serviceId = await token(10);
   const spending = { serviceId, commandId: randomUUID(), credits: 6 };
   await expect(within()(spending, fail)).rejects.toThrow('gone');
@@ -80,13 +80,13 @@ test('a repeat of what was taken and never answered counts once', async () => {
   expect(await usedToday(serviceId)).toBe(6);
 });
 
-test('a repeat after its claim was forgotten takes nothing and counts nothing', async () => {
+test('a repeat after its row was deleted takes nothing and counts nothing', async () => {
   const serviceId = await token(10);
   await within()({ serviceId, commandId: randomUUID(), credits: 6 }, spentBefore);
   expect(await usedToday(serviceId)).toBe(0);
 });
 
-test('when one attempt overtakes another, one that is refused does not take the other’s count', async () => {
+test('a refused attempt does not remove the count of one that overtook it', async () => {
   const serviceId = await token(10);
   const spending = { serviceId, commandId: randomUUID(), credits: 6 };
   await within()(spending, async () => {
@@ -112,14 +112,14 @@ test('a consumption that midnight overtakes belongs to the day on which it began
   expect(await usedToday(serviceId)).toBe(0);
 });
 
-test('old claims go when new ones come; the counts of the days stay', async () => {
+test('new rows delete old ones, and the counts of the days stay', async () => {
   const noon = now;
   const serviceId = await token(10);
   await within()({ serviceId, commandId: randomUUID(), credits: 4 }, spent);
   now += 3 * 86_400_000;
   await within()({ serviceId, commandId: randomUUID(), credits: 5 }, spent);
   now += 3 * 86_400_000;
-  // Claims of the other tests go as well, ten at a time.
+  // Rows of the other tests are deleted as well, ten at a time.
   for (let credit = 0; credit < 6; credit += 1)
     await within()({ serviceId, commandId: randomUUID(), credits: 1 }, spent);
   const { rows } = await database.pool.query(
@@ -135,7 +135,7 @@ test('old claims go when new ones come; the counts of the days stay', async () =
   now = noon;
 });
 
-test('a key that comes again for more, after a fault has left it counted, takes nothing', async () => {
+test('a key that is reused for more, after an error left it counted, takes nothing', async () => {
   const serviceId = await token(10);
   const spending = { serviceId, commandId: randomUUID(), credits: 1 };
   await expect(within()(spending, busy)).rejects.toMatchObject({ status: 503 });

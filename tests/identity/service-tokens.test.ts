@@ -37,7 +37,7 @@ async function endedSession(): Promise<string> {
   return bob.token;
 }
 
-test('only a service’s valid token consumes credits: a person is 403, everybody else 401', async () => {
+test('only a service’s valid token consumes credits: a user gets 403, any other caller 401', async () => {
   const { secret } = await issueToken(app);
   const revoked = await issueToken(app);
   await revokeServiceToken(app.core.pool, revoked.id, new Date(now));
@@ -80,7 +80,7 @@ function randomSecret(): string {
   return `svct_${randomBytes(32).toString('base64url')}`;
 }
 
-test('who may not call is told so before anything of the request is looked at', async () => {
+test('a caller without the right is refused before the request is parsed', async () => {
   for (const [bearer, status] of [
     [ann.token, 403],
     [randomSecret(), 401],
@@ -90,7 +90,7 @@ test('who may not call is told so before anything of the request is looked at', 
   }
 });
 
-test('a service’s token opens nothing else: everywhere it counts as none', async () => {
+test('a service’s token opens no other endpoint', async () => {
   const { secret } = await issueToken(app);
   const routes = app.app.routes
     .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/'))
@@ -118,7 +118,7 @@ test('a service’s token opens nothing else: everywhere it counts as none', asy
   );
 });
 
-test('a service that may do other things is told which scope it lacks', async () => {
+test('a service with other scopes is refused with the scope that it lacks', async () => {
   const { id, secret } = await issueToken(app);
   await app.database.ownerPool.query(`update service_token set scope = 'runs:read' where id = $1`, [
     id,
@@ -127,17 +127,17 @@ test('a service that may do other things is told which scope it lacks', async ()
   expect(await codeOf(answer)).toEqual([403, 'scope-missing']);
 });
 
-test('a token that is revoked ends with the next call', async () => {
+test('a revoked token is refused from the next call on', async () => {
   const { id, secret } = await issueToken(app);
   expect((await consume(app, secret, { user_id: ann.userId }, 'once')).status).toBe(201);
   expect(await revokeServiceToken(app.core.pool, id, new Date(now))).toBe('revoked');
   expect(await revokeServiceToken(app.core.pool, id, new Date(now))).toBe('already');
   expect(await revokeServiceToken(app.core.pool, 'svc_none', new Date(now))).toBeNull();
-  // Not even what it was told before.
+  // Not even the response to a repeated key.
   expect((await consume(app, secret, { user_id: ann.userId }, 'once')).status).toBe(401);
 });
 
-test('its last use is known to the minute, and a refused one is none', async () => {
+test('the last use of a token is recorded to the minute, and a refused call is not a use', async () => {
   const { id, secret } = await issueToken(app);
   const lastUse = async () => {
     const { rows } = await app.core.pool.query<{ last: Date | null }>(
@@ -162,7 +162,7 @@ test('its last use is known to the minute, and a refused one is none', async () 
   expect(await lastUse()).toBe(now - 120_000);
 });
 
-test('the secret stands nowhere: in no table, no line of the log and no answer', async () => {
+test('the secret is in no table, no line of the log and no response', async () => {
   const { secret } = await issueToken(app, 6);
   const answers = [
     await consume(app, secret, { user_id: ann.userId }),
@@ -170,7 +170,7 @@ test('the secret stands nowhere: in no table, no line of the log and no answer',
     await consume(app, secret, {}),
     await app.call('/credits/balance', { token: secret }),
   ];
-  const told = await Promise.all(answers.map(async (answer) => answer.text()));
+  const bodies = await Promise.all(answers.map(async (answer) => answer.text()));
   expect(answers.map(({ status }) => status)).toEqual([201, 403, 400, 401]);
   // As it is, without its prefix, and as the bytes of either: bytea is shown in hexadecimal.
   const core = secret.slice(5);
@@ -191,5 +191,5 @@ test('the secret stands nowhere: in no table, no line of the log and no answer',
       );
       expect([name, rows[0]?.found]).toEqual([name, 0]);
     }
-  for (const trace of traces) expect([...told, ...app.logged].join('\n')).not.toContain(trace);
+  for (const trace of traces) expect([...bodies, ...app.logged].join('\n')).not.toContain(trace);
 });

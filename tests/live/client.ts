@@ -12,10 +12,7 @@ type Listening = {
   timeoutMs?: number;
 };
 
-/**
- * The same, once its first message is there: whatever happens from then on comes as a message of its
- * own, and not within the snapshot.
- */
+/** Resolves after the first message, so that later events arrive as messages and not in the snapshot. */
 export async function nowListeningTo(
   app: Pick<TestApp, 'call'>,
   options: Listening,
@@ -32,7 +29,7 @@ export async function nowListeningTo(
   return { hearing };
 }
 
-/** Connects, hands over each message, and drops the connection when `enough` says so. */
+/** Connects, collects messages, and drops the connection when `enough` returns true. */
 export async function listenTo(app: Pick<TestApp, 'call'>, options: Listening): Promise<Heard[]> {
   const { token, lastEventId, watching, enough, timeoutMs = 10_000 } = options;
   const stop = new AbortController();

@@ -15,7 +15,7 @@ let app: TestApp;
 let listener: Listener;
 let hub: Hub;
 const logged: string[] = [];
-/** What goes wrong, and with whose events. */
+/** Users for whose events the owner or the facts cannot be read. */
 let broken: { owner?: string; facts?: string } = {};
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ const person = () => {
 };
 const factsIn = async (subscription: Subscription) => (await subscription.take()).length;
 
-test('an event that cannot be told costs its owner a snapshot, and nobody else anything', async () => {
+test('an event without readable facts sends its owner a snapshot, and other users nothing', async () => {
   const [ann, bob] = [person(), person()];
   broken = { facts: ann.userId };
   await giveOne(ann.userId);
@@ -79,7 +79,7 @@ test('an event that cannot be told costs its owner a snapshot, and nobody else a
   for (const { subscription } of [ann, bob]) subscription.end(null);
 });
 
-test('while nobody knows whose an event is, everyone gets a snapshot, and the facts go on', async () => {
+test('an event without a known owner sends every user a snapshot, and later facts follow', async () => {
   const [ann, bob] = [person(), person()];
   broken = { owner: ann.userId };
   await giveOne(ann.userId);
@@ -97,7 +97,7 @@ test.each([
   ['many messages', 501, 10],
   ['large messages', 5, 60_000],
 ])(
-  'a queue of too %s goes whole, and the next message begins a new one',
+  'a queue of too %s is dropped whole, and the next message begins a new one',
   async (_, count, size) => {
     const subscription = hub.subscribe({ userId: newId('usr'), watching: 'opt_watched' });
     const other = hub.subscribe({ userId: newId('usr'), watching: 'opt_other' });
@@ -118,7 +118,7 @@ test.each([
   },
 );
 
-test('all streams of a person are handed the same bytes of an event', async () => {
+test('all streams of a user get the same buffer of an event', async () => {
   const ann = person();
   const again = hub.subscribe({ userId: ann.userId, watching: null });
   await giveOne(ann.userId);
@@ -127,7 +127,7 @@ test('all streams of a person are handed the same bytes of an event', async () =
   for (const subscription of [ann.subscription, again]) subscription.end(null);
 });
 
-test('who comes while the process ends is sent on as well', async () => {
+test('a stream that opens while the process stops is sent to another process', async () => {
   const before = person();
   hub.drain();
   for (const { subscription } of [before, person()]) {

@@ -18,12 +18,12 @@ function namesAfter(words: string, ending: string): string[] {
   return [...part.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
 }
 
-test('the page about live clients lists the messages of the socket, all and no others', () => {
+test('the page about live clients lists exactly the messages of the socket', () => {
   expect(rowsUnder('a client sends')).toEqual(Object.keys(clientEvents));
   expect(rowsUnder('a client hears')).toEqual(serverEvents);
 });
 
-test('the page about live clients lists the facts of the stream and its farewells', () => {
+test('the page about live clients lists the facts of the stream and its reasons to end', () => {
   expect(namesAfter('The types of facts:', '\n')).toEqual(Fact.entries.type.options);
   expect(
     namesAfter('**Ends.** `bye` says', 'or more').filter((name) =>

@@ -36,7 +36,7 @@ async function stored(): Promise<{ run_id: string; tail: string; chars: number }
 
 const callOf = (runId: string) => ({ runId, slot: 'opinion.S1', attempt: 1, userId: 'usr_1' });
 
-test('text is kept sealed while its call is open, the end of it alone, and goes with the call', async () => {
+test('only the end of a text is kept, sealed, until its call ends', async () => {
   const writer = createLiveTextWriter({ pool: database.pool, sealer, log });
   const call = writer.begin(callOf('opt_a'), 'opt_a');
   call.push(`Canary ${'words '.repeat(200)}`, 50);
@@ -50,7 +50,7 @@ test('text is kept sealed while its call is open, the end of it alone, and goes 
   await writer.close();
 });
 
-test('a run whose key was erased takes nothing from the others', async () => {
+test('a run whose key was erased does not affect the text of others', async () => {
   const writer = createLiveTextWriter({ pool: database.pool, sealer, log });
   const [gone, there, done] = ['opt_a', 'opt_b', 'opt_c'].map((run) =>
     writer.begin(callOf(run), run),
@@ -66,7 +66,7 @@ test('a run whose key was erased takes nothing from the others', async () => {
   await writer.close();
 });
 
-test('what a lost connection kept from being written is written by the next look', async () => {
+test('text that a lost connection did not write is written by the next flush', async () => {
   const writer = createLiveTextWriter({ pool: database.pool, sealer, log });
   const call = writer.begin(callOf('opt_c'), 'opt_c');
   await database.ownerPool.query('alter table live_text rename to away');

@@ -4,7 +4,7 @@ import { createPulse } from '#services/live/pulse.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('every member beats once in each round, from one timer, and not all in one turn', () => {
+test('every member beats once in each round, from one timer, spread over several turns', () => {
   const pulse = createPulse(1000, 10);
   const beats: number[] = [];
   const leave: (() => void)[] = [];
@@ -22,7 +22,7 @@ test('every member beats once in each round, from one timer, and not all in one 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('the first beat of a member is a whole round away, and none comes once it has left', () => {
+test('a member beats first a whole round after it joins, and never after it leaves', () => {
   const pulse = createPulse(1000, 10);
   const beat = vi.fn<() => void>();
   const leave = pulse.join(beat);

@@ -18,7 +18,7 @@ afterAll(async () => app.close());
 
 const giveOne = (userId: string) => give(app, userId, 1);
 
-/** Another process over the same database, as it would start with these keys. */
+/** Another process over the same database, with these keys. */
 async function processWith(jwtKeys: readonly Buffer[]): Promise<Calls> {
   const context = { ...app.context, env: { ...app.context.env, jwtKeys } };
   return callsOf((await openHttp(context, app.core)).app);
@@ -31,7 +31,7 @@ async function idFor({ token }: Pick<Person, 'token'>): Promise<string> {
   return first.id;
 }
 
-/** What the stream says first to a client that returns with this id. */
+/** The first message to a client that reconnects with this id. */
 async function returned(
   { token }: Pick<Person, 'token'>,
   lastEventId: string,
@@ -76,7 +76,7 @@ test('a stream resumes only from an id that was issued to this user', async () =
   expect(await returned(ann, id)).toBe('snapshot');
 });
 
-test('an id is good at every process, after a restart, and until its key is removed', async () => {
+test('an id works in every process and after a restart, until its key is removed', async () => {
   const ann = await app.signUp();
   const id = await idFor(ann);
   await giveOne(ann.userId);

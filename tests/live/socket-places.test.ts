@@ -19,8 +19,8 @@ import { connect, openPort, outcomeOf } from './sockets.ts';
 import type { Client, ClientOptions } from './sockets.ts';
 
 /**
- * Connections of sockets take the places that streams take, and give them back however they end.
- * Whoever brings a person's id as a token is that person; where they come from they say themselves.
+ * Socket connections take the same places as streams, and free them however they end. Here a user's id
+ * is the user's token, and a client names its own address.
  */
 let app: TestApp;
 let live: Awaited<ReturnType<typeof openLiveView>>;
@@ -90,15 +90,15 @@ async function connected(...args: Parameters<typeof client>): Promise<Client> {
   return made;
 }
 
-/** What the client is told when it is not let in. */
+/** The error that a refused client receives, or `connected`. */
 async function refusalOf(...args: Parameters<typeof client>): Promise<unknown> {
   const { socket } = client(...args);
-  const told = Promise.withResolvers<unknown>();
+  const outcome = Promise.withResolvers<unknown>();
   socket.once('connect_error', (error) => {
-    told.resolve({ message: error.message, data: 'data' in error ? error.data : null });
+    outcome.resolve({ message: error.message, data: 'data' in error ? error.data : null });
   });
-  socket.once('connect', () => told.resolve('connected'));
-  return told.promise;
+  socket.once('connect', () => outcome.resolve('connected'));
+  return outcome.promise;
 }
 
 function isFree({ places }: Served, who: { userId: string; address?: string }): boolean {
@@ -111,7 +111,7 @@ function isFree({ places }: Served, who: { userId: string; address?: string }): 
   }
 }
 
-test('a person has so many places for streams and sockets together, and hears that they are taken', async () => {
+test('streams and sockets of a user share a limit, and the refusal says that it is reached', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }) });
   const userId = newId('usr');
   const leave = served.places.open({ userId, address: '192.0.2.9' });
@@ -120,7 +120,7 @@ test('a person has so many places for streams and sockets together, and hears th
   expect(await refusalOf(served, userId)).toEqual(tooMany);
   expect(await refusalOf(served, userId, { transports: ['polling'] })).toEqual(tooMany);
   expect(() => served.places.open({ userId, address: '192.0.2.9' })).toThrow(tooMany.message);
-  // Those that are open stay, and nobody else is concerned.
+  // Open ones stay open, and other users are not affected.
   expect(
     await first.send('demo-progress', { optimizationId: 'x', stage: 'y', progress: 1 }),
   ).toEqual({ ok: true });
@@ -130,7 +130,7 @@ test('a person has so many places for streams and sockets together, and hears th
   expect(await refusalOf(served, userId)).toEqual(tooMany);
 });
 
-test('an address has so many places, whoever takes them', async () => {
+test('the limit of an address counts the connections of all users', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 9, perAddress: 3 }) });
   const from = (address: string) => ({ extraHeaders: { 'x-address': address } });
   served.places.open({ userId: newId('usr'), address: '192.0.2.7' });
@@ -144,8 +144,8 @@ test('an address has so many places, whoever takes them', async () => {
     .toBe(true);
 });
 
-describe('a place is free again when its connection', () => {
-  /** Ends of a connection that has its person's one place. */
+describe('the place of a connection', () => {
+  /** How a connection ends that has its user's only place. */
   const ends: [string, string[], (ending: Ending) => Promise<void> | void][] = [
     ['is left by its client', ['websocket'], ({ its }) => void its.socket.disconnect()],
     ['is left by a client that polls', ['polling'], ({ its }) => void its.socket.disconnect()],
@@ -162,25 +162,28 @@ describe('a place is free again when its connection', () => {
   ];
   type Ending = { served: Served; its: Client; cut: () => void; endSession: () => void };
 
-  test.each(ends)('%s', async (_what, transports, endIt) => {
-    let endSession = () => {};
-    const sessions: SessionWatch = {
-      watch: (_sessionId, onEnd) => {
-        endSession = onEnd;
-        return () => {};
-      },
-      close: async () => {},
-    };
-    const served = await serve({ sessions });
-    const userId = newId('usr');
-    const its = await connected(served, userId, { transports });
-    expect(isFree(served, { userId })).toBe(false);
-    const cut = () => its.socket.io.engine.transport.close();
-    await endIt({ served, its, cut, endSession: () => endSession() });
-    await expect.poll(() => isFree(served, { userId })).toBe(true);
-  });
+  test.each(ends)(
+    'a place is free again when its connection %s',
+    async (_what, transports, endIt) => {
+      let endSession = () => {};
+      const sessions: SessionWatch = {
+        watch: (_sessionId, onEnd) => {
+          endSession = onEnd;
+          return () => {};
+        },
+        close: async () => {},
+      };
+      const served = await serve({ sessions });
+      const userId = newId('usr');
+      const its = await connected(served, userId, { transports });
+      expect(isFree(served, { userId })).toBe(false);
+      const cut = () => its.socket.io.engine.transport.close();
+      await endIt({ served, its, cut, endSession: () => endSession() });
+      await expect.poll(() => isFree(served, { userId })).toBe(true);
+    },
+  );
 
-  test('has lost its session in the moment that it is let in', async () => {
+  test('a place is free again when the session ends at the moment of the connection', async () => {
     const taken = Promise.withResolvers<boolean>();
     const userId = newId('usr');
     const served = await serve({
@@ -199,7 +202,7 @@ describe('a place is free again when its connection', () => {
     expect(its.socket.connected).toBe(false);
   });
 
-  test('has a token that ends', async () => {
+  test('a place is free again when the token expires', async () => {
     const served = await serve({ expiresAt: () => new Date(Date.now() + 100) });
     const userId = newId('usr');
     const its = client(served, userId);
@@ -209,7 +212,7 @@ describe('a place is free again when its connection', () => {
     await expect.poll(() => isFree(served, { userId })).toBe(true);
   });
 
-  test('leaves the namespace and keeps the line, which is cut', async () => {
+  test('a place is free again when the client leaves the namespace, and its connection is cut', async () => {
     const served = await serve();
     const userId = newId('usr');
     const raw = new WebSocket(`${served.url}/socket.io/?EIO=4&transport=websocket`);
@@ -227,9 +230,9 @@ describe('a place is free again when its connection', () => {
     await expect.poll(() => isFree(served, { userId })).toBe(true);
   });
 
-  test('polls no more', async () => {
+  test('a place is free again when the client stops polling', async () => {
     const due = new Map<number | undefined, () => void>();
-    // The protocol below takes its clock from here; what it waits for is called when the test says so.
+    // Engine.IO uses this timer; the test calls its callbacks.
     const clock = vi.spyOn(timers, 'setTimeout').mockImplementation((callback, ms) => {
       due.set(ms, callback);
       return setTimeout(callback, ms);
@@ -254,7 +257,7 @@ describe('a place is free again when its connection', () => {
 test.each([
   ['at its last moment', 0, 600_000],
   ['half a minute before', 0.5, 570_000],
-])('a connection lasts until its token ends, by chance %s', async (_what, chance, afterMs) => {
+])('a connection ends with its token, randomly spread: %s', async (_what, chance, afterMs) => {
   const now = Date.parse('2026-11-01T12:00:00Z');
   const timer = vi.spyOn(globalThis, 'setTimeout');
   const random = vi.spyOn(Math, 'random').mockReturnValue(chance);
@@ -271,11 +274,11 @@ test.each([
   const message = { optimizationId: 'x', stage: 'y', progress: 1 };
   expect(await its.send('demo-progress', message)).toEqual({ ok: true });
   due?.[0]();
-  // Not by a farewell, after which it would not come back by itself.
+  // Without a disconnect packet, after which the client would not reconnect automatically.
   expect(await gone.promise).toBe('transport close');
 });
 
-test('whoever is not let in takes no place, and waits to be let in only so often', async () => {
+test('a client that has not authenticated takes no place, and such clients are limited by address', async () => {
   const served = await serve({
     authenticate: async (token) =>
       token === 'nobody'
@@ -309,7 +312,7 @@ test('whoever is not let in takes no place, and waits to be let in only so often
     }),
   });
   expect((await handshake('192.0.2.8')).status).toBe(200);
-  // One that says who it is waits no more.
+  // A client that authenticates no longer counts.
   await fetch(`${served.url}/socket.io/?EIO=4&transport=polling&sid=${ids[0]}`, {
     method: 'POST',
     body: `40/optimization,${JSON.stringify({ token: userId })}`,
@@ -346,12 +349,12 @@ test.each([
         data: { code: 'rate-limited', retry_ms: expect.any(Number) as number },
       });
     expect(isFree(served, { userId })).toBe(true);
-    // Beyond its address' limit nobody is asked who they are.
+    // Beyond the limit of its address no client is authenticated.
     expect(authenticated).toBe(asked);
   },
 );
 
-test('in the application streams and sockets of a person share twenty places', async () => {
+test('in the application streams and sockets of a user share twenty places', async () => {
   const limited = await createTestApp({ env: { RATE_LIMITS: 'streams=1000/m' } });
   resources.defer(async () => limited.close());
   const port = await openPort(limited);
@@ -374,7 +377,7 @@ test('in the application streams and sockets of a person share twenty places', a
   await expect.poll(async () => (await stream()).status).toBe(200);
 });
 
-test('cancelling over a socket takes the turns that cancelling by a call takes', async () => {
+test('cancelling over a socket counts against the same limit as the API call', async () => {
   const limited = await createTestApp({ env: { RATE_LIMITS: 'run-changes=1/h' } });
   resources.defer(async () => limited.close());
   const port = await openPort(limited);
@@ -391,9 +394,9 @@ test('cancelling over a socket takes the turns that cancelling by a call takes',
   one.socket.disconnect();
 });
 
-describe('a connection is cut that', () => {
-  test('is told more and more while it takes nothing', async () => {
-    // Each packet comes in a second of its own.
+describe('a connection that misbehaves', () => {
+  test('a connection is cut that requests responses and reads none', async () => {
+    // One packet a second.
     let now = Date.now();
     const served = await serve({ clock: () => (now += 1_000) });
     const userId = newId('usr');
@@ -406,7 +409,7 @@ describe('a connection is cut that', () => {
     await expect.poll(() => isFree(served, { userId }), { timeout: 60_000 }).toBe(true);
   });
 
-  test('sends packets faster than any client does', async () => {
+  test('a connection is cut that sends packets faster than any client does', async () => {
     const served = await serve({ clock: () => 0 });
     const userId = newId('usr');
     const raw = await rawConnection(served, userId);
@@ -416,7 +419,7 @@ describe('a connection is cut that', () => {
 });
 
 test(
-  'a connection that has not authenticated after 5 seconds is ended, whatever it does meanwhile',
+  'a connection that has not authenticated after 5 seconds is ended, whatever it sends',
   { timeout: 60_000 },
   async () => {
     const refuseAll = { authenticate: async () => null };
@@ -498,7 +501,7 @@ test(
   },
 );
 
-/** Without a client of socket.io, which reads all that it is told and answers when it should. */
+/** Without the socket.io client, which always reads and answers. */
 async function rawConnection({ url }: Pick<Served, 'url'>, userId: string | null, sid?: string) {
   const { port } = new URL(url);
   const socket = connectTo({ port: Number(port), host: '127.0.0.1' });

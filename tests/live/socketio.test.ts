@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const { bias: _bias, ...progressFields } = Evolution.entries;
-/** What is heard has these fields and no others. */
+/** Messages have these fields and no others. */
 const shapes = {
   'optimization-progress': v.strictObject({
     optimizationId: v.string(),
@@ -108,7 +108,7 @@ describe.each([
     });
   });
 
-  test('a run is cancelled, and whoever follows it hears so once', async () => {
+  test('a cancelled run notifies its followers once', async () => {
     const person = await withCredits();
     const run = await draft(person);
     const follower = await connected(person, { transports });
@@ -119,13 +119,13 @@ describe.each([
     expect(follower.heard.at(-1)?.payload).toEqual({ optimizationId, cancelled: true });
     const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
     expect(read.status).toBe('cancelled');
-    // Nothing is left to cancel, and nobody hears of it again.
+    // Nothing is left to cancel, and followers get no second message.
     await follower.send('cancel-optimization', run.id);
     expect(ended(follower)).toHaveLength(1);
   });
 });
 
-test('an ended run is answered with its end at once, as often as it is asked for', async () => {
+test('each subscription to an ended run gets its end at once', async () => {
   const person = await withCredits();
   const run = await app.ask(person, question);
   const follower = await connected(person);
@@ -139,7 +139,7 @@ test('an ended run is answered with its end at once, as often as it is asked for
   ]);
 });
 
-test('whoever has left a run hears no more of it', async () => {
+test('a client that has unsubscribed from a run gets no more messages about it', async () => {
   const person = await withCredits();
   const run = await draft(person);
   const [stays, leaves] = [await connected(person), await connected(person)];
@@ -152,7 +152,7 @@ test('whoever has left a run hears no more of it', async () => {
   expect(ended(leaves)).toEqual([]);
 });
 
-test('messages of one client are acted on in their order, whether or not it waits for the answers', async () => {
+test('messages of one client are handled in order, whether or not it waits for the responses', async () => {
   const person = await withCredits();
   const run = await draft(person);
   const [stays, leaves, returns] = [
@@ -174,25 +174,25 @@ test('messages of one client are acted on in their order, whether or not it wait
   expect(ended(leaves)).toEqual([]);
 });
 
-describe('is let in:', () => {
+describe('a refused client', () => {
   test.each([
     ['without a token', undefined],
-    ['with one that is none', 'abc'],
-    ['with a number', 7],
-    ['with an object', { token: 'x' }],
-    ['with a very long one', 'x'.repeat(5000)],
-    ['with an empty one', ''],
-  ])('nobody %s', async (_what, token) => {
+    ['with a malformed token', 'abc'],
+    ['with a number as its token', 7],
+    ['with an object as its token', { token: 'x' }],
+    ['with a very long token', 'x'.repeat(5000)],
+    ['with an empty token', ''],
+  ])('a client is refused %s', async (_what, token) => {
     expect(await outcomeOf(client(token))).toBe('Authentication required');
   });
 
-  test('nobody whose session has ended', async () => {
+  test('a client is refused when its session has ended', async () => {
     const person = await app.signUp();
     await revoke(person);
     expect(await outcomeOf(client(person.token))).toBe('Authentication required');
   });
 
-  test('nobody at another namespace', async () => {
+  test('a client is refused at another namespace', async () => {
     const person = await app.signUp();
     const elsewhere = client(person.token).socket.io.socket('/', { auth: { token: person.token } });
     const refused = Promise.withResolvers<string>();
@@ -201,7 +201,7 @@ describe('is let in:', () => {
     expect(await refused.promise).toBe('Authentication required');
   });
 
-  test('no page of a foreign origin', async () => {
+  test('a page of a foreign origin is refused', async () => {
     for (const [origin, status] of [
       ['https://foreign.example', 403],
       ['null', 403],
@@ -216,7 +216,7 @@ describe('is let in:', () => {
   });
 });
 
-test('what is no message is answered with a sentence, and the connection goes on', async () => {
+test('a malformed message is answered with a sentence, and the connection stays open', async () => {
   const person = await app.signUp();
   const run = await draft(person);
   const one = await connected(person);
@@ -242,7 +242,7 @@ test('what is no message is answered with a sentence, and the connection goes on
   expect(one.socket.connected).toBe(true);
 });
 
-test('of a thousand messages at once those beyond the limit are refused, and no more', async () => {
+test('of a thousand messages at once, only those beyond the limit are refused', async () => {
   const person = await app.signUp();
   const run = await draft(person);
   const one = await connected(person);
@@ -269,7 +269,7 @@ test.each([['websocket'], ['polling']])(
   },
 );
 
-test('a connection ends before its token does, and its client comes back with a new one', async () => {
+test('a connection ends before its token does, and its client reconnects with a new token', async () => {
   let aheadMs = 0;
   const clocked = await createTestApp({ clock: () => Date.now() + aheadMs });
   const spread = vi.spyOn(Math, 'random').mockReturnValue(0.999);

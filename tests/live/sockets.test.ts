@@ -49,7 +49,7 @@ beforeEach(() => {
 
 type Served = { port: number; server: Server; connections: () => Promise<number> };
 
-/** Whoever brings a person's id as a token is that person, until the token ends. */
+/** Here a user's id is the user's token, until it expires. */
 async function serve(
   changes: Partial<StreamDependencies> = {},
   expiresAt = () => new Date(Date.now() + 3_600_000),
@@ -58,7 +58,7 @@ async function serve(
   const { hub } = { ...live, ...changes };
   const dependencies: StreamDependencies = {
     ...live,
-    // Of sessions that are none.
+    // There are no sessions to watch.
     sessions: { watch: () => () => {}, close: async () => {} },
     rateLimits: createRateLimits({ ...app.core, ...env, overrides: 'off', log }),
     ...changes,
@@ -116,13 +116,13 @@ function ask(socket: Socket, asking: Asking = {}): void {
 function socketTo({ port }: Served): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {
-    // It is cut on purpose; whoever waits for it waits for its end.
+    // The server cuts it on purpose; tests await its `close`.
   });
   resources.defer(() => void socket.destroy());
   return socket;
 }
 
-/** The head of the answer and what of its body came with it. */
+/** The head of the response, with the part of its body that came with it. */
 async function headOf(socket: Socket): Promise<string> {
   let text = '';
   while (!text.includes('\r\n\r\n')) {
@@ -152,7 +152,7 @@ async function statusOf(served: Served, asking: Asking = {}): Promise<string> {
 
 type Listener = { heard: (word: string) => Promise<void>; events: () => readonly string[] };
 
-/** A client that reads as fast as it comes; `heard` waits for a message with this word. */
+/** A client that reads everything at once; `heard` waits for a message with this word. */
 async function listener(served: Served, asking: Asking): Promise<Listener> {
   const query = asking.watching === undefined ? '' : `?optimization=${asking.watching}`;
   const stop = new AbortController();
@@ -210,7 +210,7 @@ test.each([
     }),
   ],
 ])(
-  'a client that %s is let go, and another one hears everything meanwhile',
+  'a client that %s is cut, while another one gets every message',
   { timeout: 300_000 },
   async (_what, onread) => {
     const served = await serve({ drainedWithinMs: 400 });
@@ -222,7 +222,7 @@ test.each([
         : connect({ port: served.port, host: '127.0.0.1', onread: onread(() => slow) });
     resources.defer(() => void slow.destroy());
     slow.on('error', () => {
-      // Being let go is what this is about; the server's side is looked at.
+      // The server cuts this connection; the test checks the server's side.
     });
     ask(slow, { watching: watched });
     if (onread === undefined) slow.pause();
@@ -239,7 +239,7 @@ test.each([
   },
 );
 
-test('a thousand streams of one person: three are open, the rest refused before anything is read', async () => {
+test('of a thousand streams of one user three open, and the rest are refused before anything is read', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }) });
   const first = await opened(served);
   const kept = [first, await opened(served), await opened(served)];
@@ -253,13 +253,13 @@ test('a thousand streams of one person: three are open, the rest refused before 
   }
   expect(subscribed).toBe(3);
   expect(kept.map(({ readyState }) => readyState)).toEqual(['open', 'open', 'open']);
-  // Another person is not concerned.
+  // Another user is not affected.
   await opened(served, { userId: newId('usr') });
   first.destroy();
   await expect.poll(async () => (await statusOf(served)).slice(0, 12)).toBe('HTTP/1.1 200');
 });
 
-test('one address has so many streams, whoever opens them', async () => {
+test('the limit of an address counts the streams of all users', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 9, perAddress: 2 }) });
   const address = '192.0.2.7';
   await opened(served, { userId: newId('usr'), address });
@@ -290,7 +290,7 @@ test.each([
   },
 );
 
-test('a storm of clients that come and go leaves nothing behind, and who stays hears everything', async () => {
+test('a storm of short connections leaves nothing behind, and the client that stays gets every message', async () => {
   const places = createOpenStreams({ perPerson: 400, perAddress: 400 });
   const served = await serve({ openStreams: places });
   const healthy = await listener(served, { watching: watched });
@@ -298,7 +298,7 @@ test('a storm of clients that come and go leaves nothing behind, and who stays h
   for (let wave = 0; wave < 3; wave += 1) {
     const sockets = Array.from({ length: 100 }, () => socketTo(served));
     for (const socket of sockets) ask(socket, { watching: watched });
-    // Some go before they are answered, some after.
+    // Some leave before their response, some after.
     await Promise.all(sockets.slice(0, 50).map(headOf));
     for (const socket of sockets) socket.destroy();
     live.hub.broadcast(watched, encode('delta', { word: `wave-${wave}` }));
@@ -323,7 +323,7 @@ test('a storm of clients that come and go leaves nothing behind, and who stays h
   expect(healthy.events().filter((event) => event === 'delta')).toHaveLength(3);
 });
 
-test('a stream ends with a word before its token does', async () => {
+test('a stream ends with a message before its token expires', async () => {
   const served = await serve({}, () => new Date(Date.now() + 1000));
   const client = await listener(served, {});
   await client.heard('bye');

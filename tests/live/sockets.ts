@@ -24,7 +24,7 @@ export async function openPort(app: Pick<TestApp, 'context' | 'core'>): Promise<
 
 export type Client = {
   socket: Socket;
-  /** What it heard, in order. */
+  /** Its messages, in order. */
   heard: { event: string; payload: Record<string, unknown> }[];
   send(event: string, ...args: unknown[]): Promise<Acknowledgement>;
 };

@@ -54,10 +54,10 @@ async function listening(person: Person, until: (heard: Heard) => boolean) {
   return nowListeningTo(app, { token, enough: until, timeoutMs: 60_000 });
 }
 
-test('a person is told that figures are stale, once they can be read anew, and nobody else is', async () => {
+test('only a user whose figures have changed is notified, once the new figures can be read', async () => {
   const [ann, bob, zoe] = [await app.signUp(), await app.signUp(), await app.signUp()];
   for (const { userId } of [ann, bob, zoe]) await give(app, userId, 10);
-  // So that there is a place up to which was read, before what happens now.
+  // Sets the place up to which the read models have read.
   startReadModels();
   await hold(zoe.userId);
   await expect.poll(() => runsOf(zoe), { timeout: 30_000 }).toBe(1);
@@ -71,7 +71,7 @@ test('a person is told that figures are stale, once they can be read anew, and n
   });
   const { hearing: bobHears } = await listening(bob, ({ data }) => data['version'] === 2);
   await hold(ann.userId);
-  // Longer than it takes to look how far the read models are.
+  // Longer than the interval of the check.
   await sleep(1_500);
   isRead = true;
   startReadModels();

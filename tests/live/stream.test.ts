@@ -29,7 +29,7 @@ async function give(userId: string, times: number, from = 0): Promise<void> {
     });
 }
 
-/** Timers that keep a process alive: those of streams that are open do. */
+/** Timers that keep a process alive, such as those of open streams. */
 function openTimers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }
@@ -51,7 +51,7 @@ const isFact = (heard: Heard) => heard.event === 'fact';
 const versionOf = (heard: Heard) => Number(heard.data['version']);
 
 describe('the stream', () => {
-  test('begins with a snapshot and goes on with absolute facts', async () => {
+  test('the stream begins with a snapshot and continues with absolute facts', async () => {
     const person = await app.signUp();
     await give(person.userId, 2);
     const { hearing } = await nowListeningTo(app, {
@@ -64,9 +64,9 @@ describe('the stream', () => {
       event: 'snapshot',
       data: { balance: { available_credits: 2 }, runs: [] },
     });
-    // Where an open transaction elsewhere hid them from the reader, the first two come once more.
-    const news = facts.filter((fact) => versionOf(fact) > 2);
-    expect(news.map((fact) => fact.data)).toMatchObject([
+    // If an open transaction hid them from the reader, the first two come once more.
+    const later = facts.filter((fact) => versionOf(fact) > 2);
+    expect(later.map((fact) => fact.data)).toMatchObject([
       {
         type: 'CreditsGranted',
         version: 3,
@@ -82,7 +82,7 @@ describe('the stream', () => {
     const others = await Promise.all(Array.from({ length: 7 }, () => app.signUp()));
     const each = 40;
     const total = 4 * each;
-    // An open write transaction of somebody else hides everything that is committed after it.
+    // A foreign open write transaction hides everything that is committed after it.
     const foreign = await app.database.ownerPool.connect();
     await foreign.query('begin; select pg_current_xact_id()');
     const free = async () => {
@@ -135,7 +135,7 @@ describe('the stream', () => {
     ['an id of another epoch', 'ffffffffffff.10.10'],
     ['an id from the future', 'FUTURE'],
     ['no id at all', 'hello'],
-  ])('%s gets a snapshot', async (_what, id) => {
+  ])('%s gets a snapshot from the stream', async (_what, id) => {
     const person = await app.signUp();
     const [first] = await listenTo(app, { token: person.token, enough: () => true });
     const epoch = first?.id?.split('.')[0] ?? '';
@@ -148,7 +148,7 @@ describe('the stream', () => {
     expect(again?.event).toBe('snapshot');
   });
 
-  test('ends with a word when its session ends, and with it all that it held', async () => {
+  test('the stream ends with a message when its session ends, and frees its resources', async () => {
     const { token, cookie } = await signUpWithCookie();
     const { hearing } = await nowListeningTo(app, { token, enough: () => false });
     const timers = openTimers();
@@ -158,7 +158,7 @@ describe('the stream', () => {
     await expect.poll(openTimers).toBeLessThanOrEqual(timers - 2);
   });
 
-  test('a stream that nobody reads, as in an answer to HEAD, holds nothing', async () => {
+  test('a stream without a reader, as in a response to HEAD, holds no resources', async () => {
     const person = await app.signUp();
     const run = await app.data<Optimization>('/optimizations', {
       token: person.token,
@@ -175,7 +175,7 @@ describe('the stream', () => {
     expect(openTimers()).toBeLessThan(timers + 20);
   });
 
-  test('a client that goes away is no fault', async () => {
+  test('a client that disconnects causes no error', async () => {
     const person = await app.signUp();
     const before = app.logged.length;
     for (let time = 0; time < 5; time += 1)
@@ -184,7 +184,7 @@ describe('the stream', () => {
     expect(app.logged.slice(before).join()).not.toContain('A stream failed');
   });
 
-  test('a fault while it goes on is logged, and to the client an end without our words', async () => {
+  test('an error during the stream is logged, and the client sees the stream end without details', async () => {
     const person = await app.signUp();
     await app.database.ownerPool.query('alter table credit_account rename to away');
     try {
@@ -197,7 +197,7 @@ describe('the stream', () => {
     }
   });
 
-  test('says nothing of other people', async () => {
+  test('the stream carries nothing about other users', async () => {
     const [ann, bob] = await Promise.all([app.signUp(), app.signUp()]);
     const { hearing } = await nowListeningTo(app, {
       token: ann.token,
@@ -218,7 +218,7 @@ describe('a watched run', () => {
     });
   }
 
-  test('facts merged into the snapshot are the run as it is read afterwards', async () => {
+  test('facts merged into the snapshot equal the run as it is read afterwards', async () => {
     const person = await app.signUp();
     await give(person.userId, 50);
     const run = await created(person);
@@ -271,7 +271,7 @@ describe('a watched run', () => {
     });
   });
 
-  test('who does not watch it hears of its row only', async () => {
+  test('a stream that does not watch the run gets only its row', async () => {
     const person = await app.signUp();
     const { hearing } = await nowListeningTo(app, { token: person.token, enough: isFact });
     const run = await created(person);

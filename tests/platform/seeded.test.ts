@@ -6,7 +6,7 @@ const upwards = (one: number, other: number) => one - other;
 const seed = fc.string({ minLength: 1 });
 
 describe('a seeded order', () => {
-  it('is a permutation that a replay repeats', () => {
+  it('a seeded order is a permutation that a replay repeats', () => {
     fc.assert(
       fc.property(seed, fc.array(fc.integer()), (drawn, items) => {
         const order = seededOrder(drawn, 'order', items);
@@ -16,7 +16,7 @@ describe('a seeded order', () => {
     );
   });
 
-  it('puts every item into every place about equally often', () => {
+  it('a seeded order puts every item into every place about equally often', () => {
     const firsts = Array.from(
       { length: 2000 },
       (_none, at) => seededOrder(`s${at}`, 'order', ['a', 'b', 'c', 'd'])[0],
@@ -30,7 +30,7 @@ describe('a seeded order', () => {
 });
 
 describe('labels', () => {
-  it('are unique for a reader and reveal nothing by their letters', () => {
+  it('labels are unique for a reader and reveal nothing by their letters', () => {
     const seats = Array.from({ length: 12 }, (_none, at) => `S${at}`);
     fc.assert(
       fc.property(seed, seed, (drawn, reader) => {
@@ -44,13 +44,13 @@ describe('labels', () => {
     );
   });
 
-  it('differ between readers', () => {
+  it('labels differ between readers', () => {
     expect(labelsFor('s', 'S1', ['S2', 'S3'])).not.toEqual(labelsFor('s', 'R1', ['S2', 'S3']));
   });
 });
 
 describe('a seeded integer', () => {
-  it('stays below its bound', () => {
+  it('a seeded integer stays below its bound', () => {
     fc.assert(
       fc.property(seed, fc.integer({ min: 1, max: 1_000_000 }), (drawn, bound) => {
         const value = seededInteger(drawn, 'x', bound);

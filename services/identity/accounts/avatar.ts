@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { avatarLimits } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 
-// Of the library's many decoders, only those of the three formats may read an upload.
+// Only the decoders of the three formats may read an upload.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'],
@@ -13,14 +13,14 @@ sharp.cache(false);
 // One picture occupies one core.
 sharp.concurrency(1);
 
-/** A small file can unfold to a picture that fills the memory. */
+/** A small file can decode to a picture that fills the memory. */
 const maxInputPixels = 4_096 * 4_096;
 const maxSidePx = 512;
 const maxSeconds = 5;
 
 /**
- * Encodes a picture again as WebP. The result holds the pixels and nothing else: no metadata, such as
- * the place a camera wrote, and no second file hidden between, before or after the parts of the first.
+ * Encodes a picture again as WebP. The result holds only the pixels: no metadata, such as a camera's
+ * location, and no second file hidden in the first.
  *
  * @throws Problem 415 `avatar-not-an-image`, 413 `avatar-too-large`
  */
@@ -33,7 +33,7 @@ export async function encodeAvatar(declaredType: string, bytes: Buffer): Promise
   return encoded;
 }
 
-/** Null for a file that is no picture of this type. */
+/** Null for a file that is not a picture of this type. */
 async function encode(bytes: Buffer, mediaType: string | undefined): Promise<Buffer | null> {
   try {
     const image = sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'warning' });
@@ -46,14 +46,14 @@ async function encode(bytes: Buffer, mediaType: string | undefined): Promise<Buf
       .webp()
       .toBuffer();
   } catch {
-    // The library has no error class; whatever it refuses is a file we cannot show.
+    // The library has no error class; any error means a file that cannot be shown.
     return null;
   }
 }
 
 /**
- * Replaces the picture of an account. An `img` cannot send a bearer token, so the address itself is
- * the right to see the picture: 128 random bits, new with each picture.
+ * Replaces the picture of an account. An `img` cannot send a bearer token, so the address itself grants
+ * access: 128 random bits, new with each picture.
  */
 export async function storeAvatar(pool: pg.Pool, userId: string, bytes: Buffer): Promise<void> {
   const id = randomBytes(16).toString('base64url');
@@ -79,7 +79,7 @@ export async function removeAvatar(pool: pg.Pool, userId: string): Promise<void>
   );
 }
 
-/** Null when no picture has this id, or no longer. */
+/** Null when no picture has this id. */
 export async function readAvatar(pool: pg.Pool, id: string): Promise<Buffer | null> {
   if (!/^[\w-]{22}$/.test(id)) return null;
   const { rows } = await pool.query<{ bytes: Buffer }>('select bytes from avatar where id = $1', [

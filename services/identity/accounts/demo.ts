@@ -10,9 +10,9 @@ import { hashPassword, verifyPassword } from '#services/identity/passwords/passw
 import { createUser, findUserByEmail } from './users.ts';
 
 /**
- * The account that local mode comes with, so that a fresh clone can be tried at once: tier pro, a
- * confirmed address and 100 credits of type other. Its password is drawn once and kept in the data
- * folder, readable by its owner alone.
+ * The account of local mode, for trying a fresh clone at once: tier pro, a confirmed address and 100
+ * credits of type other. Its password is drawn once and kept in the data folder, readable by its owner
+ * alone.
  */
 export const demoEmail = 'demo@sevenfold.local';
 const demoCredits = 100;
@@ -51,7 +51,7 @@ export async function prepareDemoAccount(options: {
   return { email: demoEmail, password };
 }
 
-/** Several API processes may start at once: the second one finds the account. */
+/** Several API processes may start at once; the second finds the account. */
 async function createDemo({ pool }: { pool: pg.Pool }, password: string) {
   const passwordHash = await hashPassword(password);
   await createUser(pool, {
@@ -77,7 +77,7 @@ function keptPassword(dataDir: string): string {
     try {
       writeFileSync(path, `${drawn}\n`, { mode: 0o600, flag: 'wx' });
     } catch (error) {
-      // Another process drew it a moment ago; theirs counts.
+      // Another process drew one a moment ago, and that one counts.
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     }
   }

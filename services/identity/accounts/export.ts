@@ -3,16 +3,16 @@ import type pg from 'pg';
 import { collectExport, exportDocument } from '#services/platform/export.ts';
 import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 
-/** What the plain tables hold of a person, and the call that puts all parts of an export together. */
+/** A user's rows in the plain tables, and the export that joins the parts of all slices. */
 type PlainTable = {
   /** Its name in the export. */
   as: string;
   columns: readonly string[];
   /** Columns that are never exported, and why. */
   without: Readonly<Record<string, string>>;
-  /** Which of its rows are the person's, $1. */
+  /** Selects the rows of the user $1. */
   where?: string;
-  /** In place of a column of this name. */
+  /** SQL that replaces the column of this name. */
   expressions?: Readonly<Record<string, string>>;
   order: string;
 };
@@ -20,7 +20,7 @@ type PlainTable = {
 const secret = 'A hash by which a secret is recognised';
 const whose = 'The person themselves';
 
-/** Each of its columns is exported or named here; a test compares that with the database. */
+/** Each column is exported or listed as left out; a test compares this with the database. */
 export const plainTables: Readonly<Record<string, PlainTable>> = {
   users: {
     as: 'account',
@@ -44,7 +44,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     without: {
       password_hash: secret,
       signup_browser: secret,
-      erasing_at: 'Whoever has asked for erasure can export nothing any more',
+      erasing_at: 'A user who has asked for erasure can no longer export',
     },
     where: 'id = $1',
     order: 'id',
@@ -120,7 +120,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     columns: ['entry_id', 'at', 'actor', 'action', 'subject', 'detail'],
     without: { user_id: whose },
     where: 'user_id = $1 or subject = $1',
-    // Who works here is not the person's data.
+    // Operators' names are not the user's data.
     expressions: {
       entry_id: 'entry_id::float8',
       actor: `regexp_replace(actor, '^operator:.*', 'operator')`,
@@ -290,8 +290,8 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
 };
 
 /**
- * Every other table, and where what it holds of a person is found in the export, or why it is not. A
- * table that is missing here fails a test.
+ * Every other table: where the export has its data about a user, or why it is left out. A test fails
+ * when a table is missing here.
  */
 export const otherTables: Readonly<
   Record<string, { exportedAs: readonly string[] } | { leftOut: string }>
@@ -314,15 +314,19 @@ export const otherTables: Readonly<
   },
   rate_limit: { leftOut: 'Counters under hashes, for an hour at most' },
   service_token: { leftOut: 'Tokens of other services' },
-  service_token_day: { leftOut: 'What other services consumed a day, of all people together' },
-  service_token_claim: { leftOut: 'Ids of what is being counted for them; no person is named' },
-  stripe_event: { leftOut: 'Ids of what the payment provider told; what came of it is exported' },
-  webhook_poll: { leftOut: 'How far lost deliveries were looked for' },
-  customer_introduction: { leftOut: 'That the payment provider is being told of somebody' },
-  model_costs: { leftOut: 'What answers of models cost, of all people together' },
-  closed_account_check: { leftOut: 'How far closed accounts were looked at; theirs is open' },
-  balance_transaction: { leftOut: 'The provider’s own books of all payments; no person is named' },
-  cash_ledger: { leftOut: 'The money of all people together, computed; no person is named' },
+  service_token_day: { leftOut: 'What other services consumed per day, for all users together' },
+  service_token_claim: { leftOut: 'Ids of counted consumptions; no user is named' },
+  stripe_event: {
+    leftOut: 'Ids of the payment provider’s webhook events; their effects are exported',
+  },
+  webhook_poll: { leftOut: 'How far missed webhook events were fetched' },
+  customer_introduction: {
+    leftOut: 'Requests in progress to create a customer at the payment provider',
+  },
+  model_costs: { leftOut: 'Costs of model answers, for all users together' },
+  closed_account_check: { leftOut: 'How far closed accounts were checked; the user’s is open' },
+  balance_transaction: { leftOut: 'The provider’s own books of all payments; no user is named' },
+  cash_ledger: { leftOut: 'Computed sums for all users together; no user is named' },
   reconciliation: { leftOut: 'How often the books of ledger and provider were compared' },
   chain_anchor: { leftOut: 'Hashes over the events of everybody' },
   chain_anchor_head: { leftOut: 'Hashes of the streams that an anchor covers' },
@@ -363,7 +367,7 @@ function selectOf(table: string, { columns, where, expressions, order }: PlainTa
 /** `ExportReply` as the bytes of its JSON. */
 export type ExportPerson = (userId: string) => Promise<Iterable<Buffer>>;
 
-/** Exports of many people at once would hold all of their texts in memory. */
+/** Each export in progress holds all of its user's texts in memory. */
 const exportsAtOnce = 2;
 
 /** `parts` are those of the other slices. */

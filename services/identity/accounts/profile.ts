@@ -4,10 +4,10 @@ import { identityProblem } from '#services/identity/problems.ts';
 import { describeUser } from './users.ts';
 import type { ShownAccount } from './users.ts';
 
-/** What a person sees and changes of their own account. */
+/** What a user sees and changes of their own account. */
 export type ProfileDependencies = {
   pool: pg.Pool;
-  /** Runs of a person that count in this month. */
+  /** Runs of a user that count this month. */
   runsThisMonth: (userId: string) => Promise<number>;
   monthlyLimits: Readonly<Record<string, number>>;
   clock: () => number;
@@ -24,7 +24,7 @@ type Row = ShownAccount &
     | 'notify_low_balance'
   > & { onboarding_completed_at: Date | null };
 
-/** @throws Problem 401 for an account that has gone since the call was let in */
+/** @throws Problem 401 for an account that was removed during the call */
 export async function readProfile(
   { pool, runsThisMonth, monthlyLimits, clock }: ProfileDependencies,
   userId: string,
@@ -57,7 +57,7 @@ export async function readProfile(
   };
 }
 
-/** Changes what is named and leaves the rest; `null` is a value of its own. */
+/** Changes only the named fields; `null` is a value. */
 export async function changeProfile(
   { pool }: ProfileDependencies,
   userId: string,

@@ -3,16 +3,15 @@ import { inTransaction } from '#db/transaction.ts';
 import { beginErasure } from '#services/identity/erasure/erasure.ts';
 import type { AskDependencies } from '#services/identity/erasure/erasure.ts';
 
-/** So long an account may wait for its address to be confirmed, and so many go at a time. */
+/** How long an account may stay unconfirmed, and how many are erased at a time. */
 const unconfirmedKeeping = { days: 30, erasedAtOnce: 100 } as const;
 
 /**
- * Asks for the erasure of accounts that nobody ever confirmed or used: each holds an address that may
- * be a stranger's. Whoever has credits, a run or a session has used theirs, and keeps it. Resolves
- * with how many there were.
+ * Asks for the erasure of accounts that were never confirmed or used, because the address may be a
+ * stranger's. An account with credits, a run or a session counts as used. Returns how many it found.
  *
- * The rows are locked as they are found, so that one whose address is confirmed at that very moment
- * is either left alone or gone before. Only where signing in demands a confirmed address.
+ * The rows are locked as they are found, so a confirmation at the same moment comes wholly before or
+ * wholly after. Runs only where signing in requires a confirmed address.
  */
 export async function sweepUnconfirmed(
   dependencies: AskDependencies & { pool: pg.Pool },

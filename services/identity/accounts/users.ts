@@ -15,19 +15,19 @@ export type Account = {
   subscription_tier: 'free' | 'pro' | 'scale';
   avatar: string | null;
   preferred_dashboard: string | null;
-  /** Null until its person has shown that they read mail there, whatever is allowed before. */
+  /** Null until the user has proved that they read mail there, even where they may sign in before. */
   email_confirmed_at: Date | null;
   onboarding_completed_at: Date | null;
   terms_version: string | null;
   terms_accepted_at: Date | null;
   /** SHA-256 of the nonce of the browser that signed up. */
   signup_browser: Buffer | null;
-  /** A mail when a run has ended. */
+  /** An email when a run has ended. */
   notify_run_finished: boolean;
-  /** A mail when few credits are left. */
+  /** An email when few credits are left. */
   notify_low_balance: boolean;
   password_changed_at: Date | null;
-  /** Set once the person has asked for erasure: from then on the account takes nothing. */
+  /** Set once the user has asked for erasure; from then on the account refuses every command. */
   erasing_at: Date | null;
   created_at: Date;
   updated_at: Date;
@@ -37,12 +37,12 @@ export const accountColumns = `id, email, name, password_hash, subscription_tier
   preferred_dashboard, email_confirmed_at, onboarding_completed_at, terms_version, terms_accepted_at,
   signup_browser, notify_run_finished, notify_low_balance, password_changed_at, erasing_at, created_at, updated_at`;
 
-/** One spelling for each mailbox: without space around it and in small letters, otherwise as it is. */
+/** One spelling per mailbox: trimmed and in lower case, otherwise unchanged. */
 export function normalizedEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** When the password was changed or removed, to tell whether it still is the one that was proved. */
+/** Compared to see whether the password was changed or removed since it was proved. */
 export function changedAt({
   password_changed_at: at,
 }: Pick<Account, 'password_changed_at'>): number | null {
@@ -73,31 +73,30 @@ export async function listUsers(pool: Queryable, limit: number): Promise<Account
   return rows;
 }
 
-/** By id or e-mail address, as operators name people. */
+/** By id or email address. */
 export async function findUserNamed(pool: Queryable, named: string): Promise<Account | null> {
   return named.includes('@') ? findUserByEmail(pool, named) : findUser(pool, named);
 }
 
 export type NewAccount = {
-  /** A fresh one when left out. */
+  /** New when left out. */
   id?: string;
   email: string;
   name: string;
   passwordHash: string;
   termsVersion: string | null;
   tier?: Account['subscription_tier'];
-  /** Of the browser that signs up: the first proof of the address counts as a sign-in from there only. */
+  /** Only in the browser that signed up does the first proof of the address also sign in. */
   signupBrowser?: Buffer | null;
 };
 
 /**
- * The new account, or null when the address is taken: by an account, or by one that left it within
- * the last week and may still come back to it.
+ * The new account, or null when the address is taken: by an account, or by one that changed it within
+ * the last week and can still undo that.
  *
- * Whether one may come back is asked after the row is there. An insert that met an account which was
- * leaving the address waits for that to be committed, and still sees what was before; asked in the
- * same statement, whoever moves a stolen account could sign up with its old address at that very
- * moment, and its owner would never get it back.
+ * The undo is checked in a second statement, after the insert. An insert that meets an account which is
+ * leaving the address waits for that commit but keeps its older view of the data. In one statement, a
+ * thief who moves a stolen account could sign up with its old address, and the owner would lose it.
  */
 export async function insertUser(pool: pg.Pool, account: NewAccount): Promise<Account | null> {
   const email = normalizedEmail(account.email);
@@ -140,13 +139,13 @@ export async function createUser(pool: pg.Pool, account: NewAccount): Promise<Ac
   });
 }
 
-/** What everyone who is shown an account reads of it. */
+/** The columns that every view of an account needs. */
 export type ShownAccount = Pick<
   Account,
   'id' | 'email' | 'name' | 'subscription_tier' | 'avatar' | 'created_at' | 'updated_at'
 >;
 
-/** The person as the API tells them. `used` counts the runs of this month. */
+/** The user as the API returns them. `used` counts the runs of this month. */
 export function describeUser(account: ShownAccount, used: number, limit: number): User {
   return {
     id: account.id,

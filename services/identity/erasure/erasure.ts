@@ -20,18 +20,17 @@ import type { Account } from '#services/identity/accounts/users.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /**
- * Erasing a person.
+ * Erasing a user.
  *
- * It begins with a mark: from `erasing_at` on the account takes nothing, its sessions have ended, its
- * links are void, and a job does the rest. The job goes through `erasureSteps` in order. Each step
- * may have been done before, wholly or in part, and comes to the same end, so a job that was killed
- * anywhere starts again at the first. A step that has to wait for something, such as a run whose
- * recommendation is being written, puts the job off.
+ * It begins with a mark: once `erasing_at` is set, the account refuses every command, its sessions have
+ * ended and its links are void. A job does the rest, in the order of `erasureSteps`. Each step can be
+ * repeated, also after it was done in part, so a job that was killed starts again at the first. A step
+ * that has to wait, such as for a run whose recommendation is being written, postpones the job.
  *
- * The order is what money and evidence demand: whatever still moves credits ends and settles first,
- * what was bought and not used is paid back, then the account is closed for good, and only then the
- * keys go, without which no text of this person can be read any more, in events, read models or
- * backups. What then remains is the ledger under an id that leads to nobody.
+ * Money and evidence require this order. Whatever still moves credits ends and settles first. Unused
+ * purchases are refunded, then the account is closed for good. Only then are the keys deleted, without
+ * which no text of this user can be read in events, read models or backups. The ledger remains, under
+ * an id that identifies no one.
  */
 export type ErasureDependencies = EmailHead & {
   pool: pg.Pool;
@@ -39,12 +38,12 @@ export type ErasureDependencies = EmailHead & {
   sealer: Sealer;
   audit: Audit;
   clock: () => number;
-  /** True when every run of the person has ended and settled. */
+  /** True when every run of the user has ended and settled. */
   endRuns: (userId: string) => Promise<boolean>;
   hideRuns: (userId: string) => Promise<void>;
   ledger: Pick<Ledger, 'close'>;
   leavePayments: LeavePayments;
-  /** Names what is paid back of each purchase because of this; null when nothing is. */
+  /** Names the refund of each purchase; null when nothing is refunded. */
   refundsEmail: (userId: string) => Promise<EmailContent | null>;
 };
 
@@ -59,35 +58,35 @@ export type LeavePayments = Readonly<
   >
 >;
 
-/** Where an erasure stands: at its end, or before a step that has to wait. */
+/** Complete, or the step that has to wait. */
 export type Progress = 'erased' | { waitsFor: ErasureStep['name'] };
 
 export type ErasureStep = {
   name: string;
-  /** 'wait': it could not be finished now and is asked again later. */
+  /** 'wait': it cannot finish now and runs again later. */
   run: (dependencies: ErasureDependencies, userId: string) => Promise<'done' | 'wait'>;
 };
 
 export const erasureSteps: readonly ErasureStep[] = [
   { name: 'end-sessions', run: endSessions },
   { name: 'end-runs', run: endRuns },
-  // First what could charge the person again, then what is owed to them, then what the payment
-  // provider knows of them.
+  // First what could charge the user again, then what is owed to them, then the payment provider's
+  // customer.
   { name: 'end-checkouts', run: payments('endCheckouts') },
   { name: 'end-plans', run: payments('endPlans') },
   { name: 'refund-unused', run: payments('refundUnused') },
   { name: 'forget-customer', run: payments('forgetCustomer') },
   { name: 'close-account', run: closeAccount },
   { name: 'hide-runs', run: hideRuns },
-  // Not before what costs money has ended, and not after the keys: mails are sealed under them.
-  { name: 'tell', run: tell },
+  // After everything that moves money has ended, and before the keys are deleted: emails are sealed under them.
+  { name: 'notify', run: notify },
   { name: 'erase-keys', run: eraseKeys },
   { name: 'remove-person', run: removePerson },
 ];
 
 const actor = 'system:erasure';
 
-/** Goes through the steps as far as it can now. Nothing is done for a person who is not to be erased. */
+/** Runs the steps as far as possible. Does nothing for a user who has not asked for erasure. */
 export async function eraseAccount(
   dependencies: ErasureDependencies,
   userId: string,
@@ -133,10 +132,9 @@ function payments(end: keyof LeavePayments): ErasureStep['run'] {
 }
 
 /**
- * A reservation that was under way when its run was cancelled may still be held; its own job gives it
- * back. And a run that was created in the last moment has not been seen before, so it is looked at
- * once more now that none can be paid for any longer; so is what was bought in the last moment. From
- * here on whatever is still paid is asked back as it is granted.
+ * A reservation that was under way when its run was cancelled may still be held; its own job releases
+ * it. Runs and purchases are checked once more here, because some may have been created at the last
+ * moment. From here on, a payment that still succeeds is refunded as soon as it is granted.
  */
 async function closeAccount(
   dependencies: ErasureDependencies,
@@ -148,25 +146,23 @@ async function closeAccount(
 }
 
 /**
- * The rows of a list are what the events say, and stay so: were they deleted, a list that is rebuilt
- * would differ from the one in use. So every run is hidden by an event, which takes it from all lists
- * the same way in both; what its row holds of text is sealed under a key that is about to go.
+ * An event hides every run, instead of deleting its row: a rebuilt list would otherwise differ from the
+ * one in use. The text in the row is sealed under a key that is about to be deleted.
  */
 async function hideRuns({ hideRuns: hide }: ErasureDependencies, userId: string): Promise<'done'> {
   await hide(userId);
   return 'done';
 }
 
-/** So long after it was written an erasure waits for a mail, which may wait for a mail server. */
+/** How long after it was queued an erasure waits for an email; the mail server may be unavailable. */
 const mailMs = 600_000;
 
 /**
- * Says what is paid back, which is certain by now, and waits until that and whatever else was about to be
- * mailed to this person has left.
+ * Emails the refunds, which are final by now, and waits until all queued emails to this user are sent.
  */
-async function tell(dependencies: ErasureDependencies, userId: string): Promise<'done' | 'wait'> {
+async function notify(dependencies: ErasureDependencies, userId: string): Promise<'done' | 'wait'> {
   const { pool, clock } = dependencies;
-  await tellOfRefunds(dependencies, userId);
+  await notifyOfRefunds(dependencies, userId);
   const { rowCount } = await pool.query(
     `select from users
      where id = $1 and exists (
@@ -177,8 +173,8 @@ async function tell(dependencies: ErasureDependencies, userId: string): Promise<
   return rowCount === 0 ? 'done' : 'wait';
 }
 
-/** One mail, however often this is done; none to an address that was not confirmed. */
-async function tellOfRefunds(
+/** One email, however often this runs; none to an unconfirmed address. */
+async function notifyOfRefunds(
   { pool, clock, queueMail, refundsEmail }: ErasureDependencies,
   userId: string,
 ): Promise<void> {
@@ -199,7 +195,7 @@ async function tellOfRefunds(
       notAfter: new Date(clock() + mailMs),
     });
   } catch (error) {
-    // Somebody was killed after the keys had gone, and before the person had: it was told by then.
+    // An earlier job was killed after it deleted the keys: it had queued the email before.
     if (!(error instanceof ErasedKeyError)) throw error;
   }
 }
@@ -209,7 +205,7 @@ async function eraseKeys({ sealer }: ErasureDependencies, userId: string): Promi
   return 'done';
 }
 
-/** One transaction: there is no moment at which a person is half gone. */
+/** One transaction: a user is never half removed. */
 async function removePerson({ pool, audit }: ErasureDependencies, userId: string): Promise<'done'> {
   await inTransaction(pool, async (client) => {
     if (await purgePerson(client, userId))
@@ -221,8 +217,8 @@ async function removePerson({ pool, audit }: ErasureDependencies, userId: string
 // --- asking for it, and the job ---
 
 /**
- * From this commit on the account takes nothing. Asked again it changes nothing. False when there is
- * no such account. `reason` is an operator's, and names nobody: it stays.
+ * From this commit on the account refuses every command. A repeat changes nothing. False when there is
+ * no such account. `reason` is kept for good, so an operator must name no one in it.
  */
 export async function askForErasure(
   dependencies: AskDependencies & { pool: pg.Pool },
@@ -259,7 +255,7 @@ export async function beginErasure(
   ]);
   await endSessionsOf(client, userId, 'account-erased', undefined, now);
   await voidLinks(client, userId, everyKind, now);
-  // An address that was not confirmed may be a stranger's.
+  // An unconfirmed address may be a stranger's.
   if (account.email_confirmed_at !== null)
     await queueMail(
       {
@@ -298,9 +294,9 @@ async function addErasureJob(
 
 const ErasurePayload = v.object({ userId: v.string() });
 
-/** So long an erasure waits before it looks again for what it waits for. */
+/** How long an erasure that waits is postponed. */
 const waitSeconds = 5;
-/** A mail has usually left in a moment, and the person waits for nothing else. */
+/** An email is usually sent in a moment, and nothing else is left to wait for. */
 const waitSecondsForMail = 1;
 
 export function erasureTasks(dependencies: ErasureDependencies & { log: Log }): TaskList {
@@ -310,7 +306,7 @@ export function erasureTasks(dependencies: ErasureDependencies & { log: Log }): 
     const progress = await eraseAccount(dependencies, userId);
     if (progress !== 'erased') {
       log.info({ user_id: userId, reason: progress.waitsFor }, 'An erasure waits');
-      const seconds = progress.waitsFor === 'tell' ? waitSecondsForMail : waitSeconds;
+      const seconds = progress.waitsFor === 'notify' ? waitSecondsForMail : waitSeconds;
       await addErasureJob(pool, userId, seconds);
     } else log.info({ user_id: userId }, 'A person was erased');
   };
@@ -318,8 +314,8 @@ export function erasureTasks(dependencies: ErasureDependencies & { log: Log }): 
 }
 
 /**
- * Adds the job again for whoever asked and still is there, and for whoever is erased and has got
- * something again: a command that was under way may commit after the last step. Returns how many.
+ * Adds the job again for users who asked and are not yet erased, and for erased users who have data
+ * again: a command that was under way may commit after the last step. Returns how many.
  */
 export async function sweepErasures(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ user_id: string }>(
@@ -338,7 +334,7 @@ export async function sweepErasures(pool: pg.Pool): Promise<number> {
   return rows.length;
 }
 
-/** What an erased person may still have, as a condition on a row of `erasure`. */
+/** SQL: whether the user of a row of `erasure` has data again. */
 function leftBehind(erasure: string): string {
   return `(exists (select from users u where u.id = ${erasure}.user_id)
     or exists (select from data_key k where k.user_id = ${erasure}.user_id)
@@ -359,7 +355,7 @@ const ErasureRecord = v.object({
   erased_at: v.pipe(v.string(), v.isoTimestamp()),
 });
 
-/** What was erased, as it is carried from one database to another. */
+/** What was erased, in the form that one database hands to another. */
 export const ErasureList = v.array(ErasureRecord);
 export type ErasureList = v.InferOutput<typeof ErasureList>;
 
@@ -372,7 +368,7 @@ export async function readErasures(client: Queryable): Promise<ErasureList> {
   return rows;
 }
 
-/** Returns how many of them this database did not know. */
+/** Returns how many were new to this database. */
 export async function addErasures(client: Queryable, list: ErasureList): Promise<number> {
   const { rowCount } = await client.query(
     `insert into erasure (key_id, kind, user_id, erased_at)
@@ -386,9 +382,9 @@ export async function addErasures(client: Queryable, list: ErasureList): Promise
 }
 
 /**
- * Erases again whatever the list of erasures names and a restored backup has brought back. Text and
- * account go here and now, before anything is answered; what takes commands, such as closing the
- * account, is left to the job. Returns who it was.
+ * Erases again the users on the list of erasures that a restored backup brought back. Keys and accounts
+ * are deleted before any request is answered. What needs commands, such as closing the account, is left
+ * to the job. Returns their ids.
  */
 export async function applyErasures(pool: pg.Pool): Promise<string[]> {
   await pool.query('delete from data_key k using erasure e where e.key_id = k.key_id');

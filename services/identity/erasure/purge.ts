@@ -2,12 +2,12 @@ import type { Queryable } from '#db/connect.ts';
 import { forgetTurns } from '#services/platform/http/rate-limits.ts';
 
 /**
- * Deletes a person from every plain table, and last the account itself, whose foreign keys take along
- * sessions with their tokens, links and the picture. Events stay, and with them the ledger, the read
- * models and the audit log, which hold ids, figures and text that no key opens any more.
+ * Deletes a user from every plain table, and last the account itself, which cascades to sessions with
+ * their tokens, links and the picture. Events, ledger, read models and audit log stay: they hold ids,
+ * figures, and text that no key opens.
  *
- * Call it in a transaction, after the person's keys are gone. True when there was an account: only
- * one of several callers gets it.
+ * Call it in a transaction, after the user's keys are deleted. True for the one caller that removed the
+ * account.
  */
 export async function purgePerson(client: Queryable, userId: string): Promise<boolean> {
   await removeJobs(client, userId);

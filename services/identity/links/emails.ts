@@ -2,8 +2,8 @@ import type { LinkKind } from '#services/identity/contract.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /**
- * The mails of the account, in plain words. None holds a name or any other text that somebody typed:
- * whoever signs up with a stranger's address could otherwise make us write to them what they like.
+ * The emails about an account. None holds a name or other text that a user typed: anyone can sign up
+ * with a stranger's address, and could otherwise choose what we send there.
  */
 export type EmailHead = { productName: string; publicUrl: string };
 
@@ -58,7 +58,7 @@ export function passwordChangedEmail(head: EmailHead): EmailContent {
   };
 }
 
-/** To the address that a change would bring, before it counts. */
+/** To the new address, before the change takes effect. */
 export function changeAskedEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: 'Confirm your new e-mail address',
@@ -71,7 +71,7 @@ export function changeAskedEmail(head: EmailHead, token: string): EmailContent {
   };
 }
 
-/** To the address that an account has just left. */
+/** To the previous address of an account that has changed it. */
 export function addressChangedEmail(head: EmailHead, undoToken: string): EmailContent {
   return {
     subject: 'The address of your account was changed',
@@ -84,7 +84,7 @@ export function addressChangedEmail(head: EmailHead, undoToken: string): EmailCo
   };
 }
 
-/** To the address of an account whose erasure was asked for, while there still is an address. */
+/** To the address of an account whose erasure was asked for. */
 export function accountErasingEmail(head: EmailHead): EmailContent {
   return {
     subject: 'Your account is being deleted',
@@ -92,12 +92,12 @@ export function accountErasingEmail(head: EmailHead): EmailContent {
       `You or the operator asked to delete your ${head.productName} account. It is closed, everyone is signed out, and your name, address, questions and answers are being removed. Amounts stay in our books without your name. This cannot be undone.`,
       'Credits that you bought in the last 30 days and have not used are refunded to where you paid from, without your asking; banks usually take 5 to 10 days to show it. Other credits are lost.',
       'If that was you, there is nothing to do. When something is refunded, one more mail names the amounts; there is no other about the account.',
-      'If it was not you, somebody else knew your password or used a device on which you were signed in. Change that password wherever else you use it, and tell the operator.',
+      'If it was not you, somebody else knew your password or used a device on which you were signed in. Change that password wherever else you use it, and inform the operator.',
     ],
   };
 }
 
-/** To the owner of an address that somebody wanted to sign up with or to change to. */
+/** To the owner of an address that another user tried to sign up with or to change to. */
 export function accountExistsEmail(head: EmailHead): EmailContent {
   return {
     subject: `You already have a ${head.productName} account`,
@@ -110,7 +110,7 @@ export function accountExistsEmail(head: EmailHead): EmailContent {
   };
 }
 
-/** The token stands after the number sign, which browsers keep to themselves. */
+/** The token is in the fragment, which browsers do not send to servers. */
 function linkUrl({ publicUrl }: EmailHead, kind: LinkKind, token: string): string {
   return `${publicUrl}/auth/link/${kind}#${token}`;
 }

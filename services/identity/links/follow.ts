@@ -13,7 +13,7 @@ import type { Tokens } from '#services/identity/sessions/tokens.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * What follows from a link that was taken, in the transaction that took it, and the page to go to.
+ * The effects of a used link, in the transaction that used it, and the page to open next.
  */
 export type FollowDependencies = EmailHead & {
   tokens: Tokens;
@@ -21,19 +21,19 @@ export type FollowDependencies = EmailHead & {
   audit: Audit;
 };
 
-/** Everything that the use of one link is decided by. */
+/** Everything that decides what one use of a link does. */
 export type Use = {
   client: pg.ClientBase;
   link: Link;
   account: Account;
-  /** Of this request; null for a browser that never asked for anything. */
+  /** Of this request; null for a browser without a nonce. */
   browser: Buffer | null;
-  /** Makes this browser known, for what is bound to it from now on. */
+  /** Gives this browser a nonce, to which later links are bound. */
   bind: () => Buffer;
   now: Date;
 };
 
-/** Where to go; a function when it can only be told once everything is committed. */
+/** The page to open; a function when it is known only after the commit. */
 export type Destination = string | ((dependencies: FollowDependencies) => Promise<string>);
 
 export async function follow(
@@ -71,7 +71,7 @@ async function followConfirm(
   return pairFor(use, 'confirm', (pair) => `${landing}&${pair}`);
 }
 
-/** Where whoever asked for the link was going, as a further parameter. */
+/** The page that was asked for together with the link, as a further parameter. */
 function redirectOf({ link: { redirect } }: Use): string {
   return redirect === null ? '' : `&redirect=${encodeURIComponent(redirect)}`;
 }
@@ -85,18 +85,18 @@ async function followMagic(dependencies: FollowDependencies, use: Use): Promise<
     const { token } = await issueExchange(use, 'magic');
     return `/?code=${token}${redirect}`;
   }
-  // It stays good for the browser that asked.
+  // The link stays unused, so the browser that asked can still open it.
   if (!askedHere(use)) throw identityProblem('link-other-browser');
   return pairFor(use, 'magic', (pair) => `/#${pair}${redirect}`);
 }
 
-/** Only the browser that asked comes this far. */
+/** Reached only in the browser that asked. */
 async function followReset(dependencies: FollowDependencies, use: Use): Promise<Destination> {
   const ticket = await proveAddress(dependencies, use);
   return ticket === null ? resetPage(await issueTicket(use)) : resetPage(ticket, 'confirmed');
 }
 
-/** Only the browser that asked comes this far. The address that is left gets a week to object. */
+/** Reached only in the browser that asked. The previous address has a week to undo the change. */
 async function followEmail(dependencies: FollowDependencies, use: Use): Promise<Destination> {
   const { client, link, account, now } = use;
   await moveTo(client, account, link.email, now);
@@ -120,7 +120,7 @@ async function followEmail(dependencies: FollowDependencies, use: Use): Promise<
   return confirmed;
 }
 
-/** In any browser: whoever reads the mailbox that was the account's is the person to believe. */
+/** In any browser: the reader of the account's previous mailbox counts as its owner. */
 async function followUndo(dependencies: FollowDependencies, use: Use): Promise<Destination> {
   const { client, link, account, now } = use;
   await moveTo(client, account, link.email, now);
@@ -131,10 +131,9 @@ async function followUndo(dependencies: FollowDependencies, use: Use): Promise<D
 }
 
 /**
- * The first proof that somebody reads mail at the address of an account. Where it comes from another
- * browser than the one that signed up, that one may belong to somebody who signed up with an address
- * that is not theirs: what they set up goes, and a ticket to choose a password comes back. Null when
- * the password stays.
+ * The first proof that a user reads mail at the address of an account. When it comes from another
+ * browser than the one that signed up, the sign-up may have used a stranger's address. Then everything
+ * set up so far is removed, and a ticket to choose a password is returned. Null when the password stays.
  */
 async function proveAddress(dependencies: FollowDependencies, use: Use): Promise<string | null> {
   const { client, account, browser, now } = use;
@@ -150,10 +149,10 @@ async function proveAddress(dependencies: FollowDependencies, use: Use): Promise
   return issueTicket(use);
 }
 
-/** What pages show for nobody in particular; a stranger's words for the person go as well. */
+/** Replaces the name, which a stranger may have chosen. */
 const namelessName = 'User';
 
-/** Password, sessions and links that wait: nothing of what was set up before leads in any more. */
+/** Removes password, sessions and open links: nothing set up before can sign in. */
 async function removeEntrances(
   dependencies: FollowDependencies,
   use: Use,
@@ -170,7 +169,7 @@ async function removeEntrances(
   await noteAccount(dependencies, use, 'password.removed');
 }
 
-/** @throws Problem 409 `email-in-use` when the address has become another's in the meantime */
+/** @throws Problem 409 `email-in-use` when another account has taken the address in the meantime */
 async function moveTo(
   client: pg.ClientBase,
   account: Account,

@@ -8,14 +8,14 @@ import { accountColumns } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * Links that carry tokens. A token is 256 random bits, of which only the SHA-256 is stored, and works
- * once: a single UPDATE takes it, whoever comes second finds it taken.
+ * Links that carry tokens. A token is 256 random bits, of which only the SHA-256 is stored. It works
+ * once: a single UPDATE marks it as used.
  *
- * Beside the kinds that a mail carries there are two that follow from one: the ticket to set a
- * password, and what signs a browser in, either as a pair of signed tokens that name the row, or as a
- * code for the holder of a verifier.
+ * Two kinds are not sent by email but follow from a link: the ticket to set a password, and the exchange
+ * that signs a browser in. An exchange is a pair of signed tokens that name the row, or a code for the
+ * holder of a verifier.
  *
- * Whoever works on a person's links holds the row of the account first, so that they take turns.
+ * Every change to a user's links locks the account's row first, so that changes take turns.
  */
 export type TokenKind = LinkKind | 'set_password' | 'exchange';
 
@@ -29,7 +29,7 @@ export const linkSeconds: Readonly<Record<TokenKind, number>> = {
   exchange: 60,
 };
 
-/** These work only in the browser that they were made for; elsewhere they are not used up. */
+/** These work only in the browser that they were made for; a try elsewhere does not use them up. */
 const boundToBrowser: readonly TokenKind[] = ['reset', 'email', 'set_password'];
 
 export type Link = {
@@ -70,10 +70,10 @@ export async function holdAccount(client: pg.ClientBase, userId: string): Promis
 }
 
 /**
- * A new link, which voids the earlier ones of its kind. Undos stay: were each change of address to
- * void the undo of the last one, two changes would be enough to keep an account that was stolen.
- * What strangers may ask for voids only what the same browser asked for before: otherwise whoever
- * knows somebody's address could make every link worthless that they are about to open.
+ * A new link, which voids the earlier ones of its kind. Undos stay: if each change of address voided
+ * the undo before it, two changes would be enough to keep a stolen account. A kind that strangers can
+ * ask for voids only links that the same browser asked for. Otherwise anyone who knows an address could
+ * void every link that its owner is about to open.
  */
 export async function issueLink(
   client: Queryable,
@@ -107,7 +107,7 @@ export async function issueLink(
   return { id, token, expiresAt };
 }
 
-/** By naming an address and nothing else. */
+/** An address is enough to ask for these. */
 const askedByAnyone: readonly TokenKind[] = ['confirm', 'magic', 'reset'];
 
 async function voidOfSameBrowser(
@@ -123,7 +123,7 @@ async function voidOfSameBrowser(
   );
 }
 
-/** Every kind that a change of password or address makes worthless. */
+/** Every kind that a change of password or address voids. */
 const ordinaryKinds: readonly TokenKind[] = [
   'confirm',
   'magic',
@@ -133,7 +133,7 @@ const ordinaryKinds: readonly TokenKind[] = [
   'exchange',
 ];
 
-/** Makes the unused links of a person worthless: of these kinds, or all but undos. */
+/** Voids a user's unused links: of these kinds, or all but undos. */
 export async function voidLinks(
   client: Queryable,
   userId: string,
@@ -148,8 +148,8 @@ export async function voidLinks(
 }
 
 /**
- * The undos of later changes: whoever takes back the address of an earlier change must not lose it
- * again to the mailbox that came after.
+ * Voids the undos of later changes: an owner who has restored an earlier address must not lose it
+ * again to a later mailbox.
  */
 export async function voidLaterUndos(client: Queryable, undo: Link, now: Date): Promise<void> {
   await client.query(
@@ -161,7 +161,7 @@ export async function voidLaterUndos(client: Queryable, undo: Link, now: Date): 
 }
 
 /**
- * A link as it stands, for whoever has to prepare its use.
+ * Reads a link without using it, for a caller that prepares its use.
  *
  * @throws Problem `link-invalid`, `link-used`, `link-expired`, `link-other-browser`
  */
@@ -183,22 +183,22 @@ export async function findLink(
 }
 
 /**
- * What was mailed to an account lately, and what of it this browser asked for or opened. `quietMs`:
- * for how long another mail is withheld from unknown browsers.
+ * The recent emails to an account, and which of them this browser asked for or opened. `quietMs`: how
+ * long unknown browsers get no further email.
  */
 export type AskedBefore = {
-  /** One that is younger than `quietMs` still works. */
+  /** A link younger than `quietMs` still works. */
   isOut: boolean;
   /** This browser asked for one of those. */
   isOwn: boolean;
-  /** This browser has opened a mailed link of the account. */
+  /** This browser has opened an emailed link of the account. */
   hasOpened: boolean;
   /** Of the last hour: all, and those that this browser asked for. */
   mails: number;
   ownMails: number;
 };
 
-/** The account is held. */
+/** The caller has locked the account. */
 export async function askedBefore(
   client: Queryable,
   { userId, kind, nonce }: { userId: string; kind: TokenKind; nonce: Buffer },
@@ -226,7 +226,7 @@ export async function askedBefore(
   return before;
 }
 
-/** A browser other than the one that asked has the link, so its user reads the mailbox. */
+/** Another browser than the one that asked has the link, so its user reads the mailbox. */
 export async function noteOpened(
   pool: Queryable,
   token: string,
@@ -240,7 +240,7 @@ export async function noteOpened(
   );
 }
 
-/** Whether a change to this address, asked for here, has a link that still works. */
+/** Whether this browser asked for a change to this address whose link still works. */
 export async function changeIsOut(
   client: Queryable,
   { userId, email, browser }: { userId: string; email: string; browser: Buffer },
@@ -256,9 +256,9 @@ export async function changeIsOut(
 }
 
 /**
- * Takes a link, for good once the transaction commits. Its account is held already.
+ * Uses a link, for good once the transaction commits. The caller has locked its account.
  *
- * @throws Problem as `findLink`; then nothing is used up
+ * @throws Problem as `findLink`; then the link stays unused
  */
 export async function takeLink(
   client: pg.ClientBase,
@@ -279,12 +279,12 @@ export async function takeLink(
   throw identityProblem(refusalOf(rows[0], browser, now) ?? 'link-invalid');
 }
 
-/** The exchange that a pair of signed tokens names, or a code and its verifier; taken at once. */
+/** What proves the right to an exchange: a pair of signed tokens, or a code and its verifier. */
 export type ExchangeProof =
   | { id: string; userId: string; browser: Buffer | null }
   | { code: string; verifier: string };
 
-/** @throws Problem as `findLink`, and `CodeReplayed` when a code comes a second time */
+/** @throws Problem as `findLink`, and `CodeReplayed` when a code is presented again */
 export async function takeExchange(
   pool: Queryable,
   proof: ExchangeProof,
@@ -315,7 +315,7 @@ export async function takeExchange(
   throw identityProblem(refusal ?? (found && !isCode ? 'link-other-browser' : 'link-invalid'));
 }
 
-/** A code that was exchanged already: one of the two who had it is not who asked for it. */
+/** A code that was already exchanged: one of its two holders did not ask for it. */
 export class CodeReplayed extends Error {
   override readonly name = 'CodeReplayed';
   readonly link: Link;
@@ -327,8 +327,8 @@ export class CodeReplayed extends Error {
 }
 
 /**
- * Notes which session an exchange began. False when its code has been presented a second time in the
- * meantime: that session has to end at once.
+ * Records which session an exchange began. False when its code was presented again in the meantime;
+ * then that session must end at once.
  */
 export async function noteSession(
   pool: Queryable,
@@ -342,7 +342,7 @@ export async function noteSession(
   return rowCount === 1;
 }
 
-/** Marks a code as replayed. The session that it began, if it has come that far. */
+/** Marks a code as replayed. Returns the session that it began, if there is one. */
 export async function noteReplay(pool: Queryable, link: Link, now: Date): Promise<string | null> {
   const { rows } = await pool.query<{ session_id: string | null }>(
     'update auth_link set voided_at = coalesce(voided_at, $2) where id = $1 returning session_id',
@@ -351,10 +351,10 @@ export async function noteReplay(pool: Queryable, link: Link, now: Date): Promis
   return rows[0]?.session_id ?? null;
 }
 
-/** So long a link that is over can still say why, and so many go at a time. */
+/** How long an expired link can still say why it does not work, and how many are deleted at a time. */
 const linkKeeping = { afterExpirySeconds: 7 * 86_400, purgedAtOnce: 1_000 } as const;
 
-/** Forgets links that expired a week ago. Resolves with how many there were. */
+/** Deletes links that expired a week ago. Returns how many. */
 export async function purgeLinks(pool: Queryable, now: Date): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from auth_link where id in (
@@ -379,7 +379,7 @@ function refusalOf(link: Link | undefined, browser: Buffer | null, now: Date): R
   return refusalOfTime(link, now) ?? (isElsewhere ? 'link-other-browser' : null);
 }
 
-/** One that was voided is told like one that is too old: either way a newer one is needed. */
+/** A voided link is reported as expired: in both cases the user needs a newer one. */
 function refusalOfTime(link: Link, now: Date): Refusal | null {
   if (link.used_at !== null) return 'link-used';
   return link.voided_at !== null || link.expires_at <= now ? 'link-expired' : null;

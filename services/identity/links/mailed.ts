@@ -17,7 +17,7 @@ import { changedAt } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
-/** Links that are asked for: row, mail and audit entry in one transaction. */
+/** Links that users ask for: row, email and audit entry in one transaction. */
 export type MailedLinkDependencies = EmailHead & {
   pool: pg.Pool;
   queueMail: QueueMail;
@@ -25,7 +25,7 @@ export type MailedLinkDependencies = EmailHead & {
   clock: () => number;
 };
 
-/** What a person asks for by naming their address. */
+/** What a user asks for by naming their address. */
 export type AskedLink = Omit<NewLink, 'userId' | 'email' | 'kind'> & {
   kind: 'confirm' | 'magic' | 'reset';
 };
@@ -38,22 +38,22 @@ const emails: Readonly<
   reset: resetEmail,
 };
 
-/** Bounds on what a stranger can have us mail, and on what they can keep an owner from. */
+/** Bounds on the emails that a stranger can cause, and on those they can keep from an owner. */
 const mailedLimits = {
-  /** For so long, unknown browsers get no second mail of a kind while the first one still works. */
+  /** How long unknown browsers get no second email of a kind while the first link still works. */
   quietMs: 600_000,
-  /** Repeats for the browser that asked first end when an hour has seen so many of the kind. */
+  /** Emails of a kind in an hour, after which the browser that asked first gets no repeats. */
   perHour: 10,
-  /** Mails an hour for one browser that has opened a link of the account. */
+  /** Emails an hour for one browser that has opened a link of the account. */
   perReader: 5,
 } as const;
 
-/** Who names the account. A known browser's turns are counted before (`mail-device`). */
+/** The browser that asks. The turns of a known one are counted before (`mail-device`). */
 export type Asker = { nonce: Buffer; isKnown: boolean };
 
 /**
- * Mails a link to an account's own address. Nothing for an account that has no use for it, and for an
- * asker whom nothing distinguishes from a stranger nothing while another mail of the kind is out.
+ * Emails a link to an account's own address, unless the account has no use for it. An asker who may be
+ * a stranger gets none while the link of an earlier email of the kind still works.
  */
 export async function mailLink(
   dependencies: MailedLinkDependencies,
@@ -82,8 +82,8 @@ export async function mailLink(
 }
 
 /**
- * A stranger who asks first keeps others' mails back for `quietMs`, and for no longer. The mailbox's owner
- * need not wait: opening the stranger's mail in their own browser lets that browser ask.
+ * A stranger who asks first delays the emails of others by `quietMs` at most. The mailbox's owner need
+ * not wait: after opening the stranger's link, their own browser may ask.
  */
 async function mayHaveMail(
   client: pg.ClientBase,
@@ -103,10 +103,9 @@ async function mayHaveMail(
 }
 
 /**
- * Mails the link that makes an address a person's own. When it is another's, the link is made all the
- * same and sent to nobody: what the person sees of the change that waits does not tell. There is none
- * at all when the password was changed since it was given, `account` being what it was then: the
- * change would be a thief's last one, and the link needs no session any more.
+ * Emails the link that confirms a new address. When the address is another user's, the link is made but
+ * not sent, so that the pending change looks the same. No link is made when the password was changed
+ * after it was given (`account` is as it was then): a thief may have asked, and the link needs no session.
  */
 export async function mailChange(
   dependencies: MailedLinkDependencies,
@@ -139,7 +138,7 @@ export async function mailChange(
 
 const hourMs = 3_600_000;
 
-/** At most one an hour, however often it is tried: strangers must not fill a mailbox through us. */
+/** At most one an hour: strangers must not fill a mailbox through us. */
 export async function mailAccountExists(
   dependencies: MailedLinkDependencies,
   owner: Account,

@@ -1,8 +1,8 @@
 import type { Queryable } from '#db/connect.ts';
 
 /**
- * Where a notice that a run has ended goes; null when the person has switched it off, has not confirmed
- * the address, or is being erased.
+ * The address for a notice that a run has ended. Null when the user has switched it off, has not
+ * confirmed the address, or is being erased.
  */
 export async function finishedRunAddress(pool: Queryable, userId: string): Promise<string | null> {
   const { rows } = await pool.query<{ email: string }>(
@@ -15,7 +15,7 @@ export async function finishedRunAddress(pool: Queryable, userId: string): Promi
 }
 
 /**
- * Where mails about money go, which cannot be switched off; null until the address is confirmed, and
+ * The address for emails about money, which cannot be switched off. Null until it is confirmed, and
  * while the account is being erased.
  */
 export async function provedAddress(pool: Queryable, userId: string): Promise<string | null> {

@@ -38,8 +38,8 @@ import { signIn } from '#services/identity/sessions/sign-in.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 
 /**
- * Where the links of mails lead. The page of a link only shows a button, so that nothing that merely
- * opens links uses one up; the button posts the token here and goes to where the answer says.
+ * The use of emailed links. A link opens a page that only shows a button, so a scanner that opens links
+ * uses none up. The button posts the token here and opens the page that the response names.
  */
 export type LinkDependencies = SignInDependencies & FollowDependencies & { rateLimits: RateLimits };
 
@@ -82,7 +82,7 @@ async function useLink(
     const link = await findLink(pool, kind, token, browser, now);
     const destination = await inTransaction(pool, async (client) => {
       const account = await holdAccount(client, link.user_id);
-      // One that is for an address that the account no longer has was voided; this is the last wall.
+      // A link to an address that the account has left was voided; this is the second check.
       if (!account || (kind !== 'email' && kind !== 'undo' && link.email !== account.email))
         throw identityProblem('link-invalid');
       await takeLink(client, link, browser, now);
@@ -102,7 +102,7 @@ async function useLink(
     });
     const redirect =
       typeof destination === 'string' ? destination : await destination(dependencies);
-    // The address that the account has now, also after one of the links that change it.
+    // The address that the account has after this use.
     return { redirect, email: link.email };
   } catch (error) {
     if (error instanceof Problem) {
@@ -154,7 +154,7 @@ async function exchange(
   const account = await findUser(pool, link.user_id);
   if (!account || account.email_confirmed_at === null || link.method === null)
     throw identityProblem('link-invalid');
-  // Made worthless between its being taken and this look at the account.
+  // The password may have changed since the exchange was used.
   const isOlder = (account.password_changed_at ?? link.created_at) > link.created_at;
   if (isOlder || account.email !== link.email) throw identityProblem('link-expired');
   const { method, remembered } = link;

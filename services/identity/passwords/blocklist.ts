@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Passwords that are tried first by whoever guesses: some 49,000 common ones, the product's words and
- * the person's own. What people add to satisfy a rule (a capital, a digit at the end, a zero for an o)
- * is taken off again before the comparison, so "P4ssword1!" is as common as "password".
+ * Passwords that an attacker tries first: some 49,000 common ones, the product's words and the user's
+ * own. Additions that only satisfy a rule (a capital, a digit at the end, a zero for an o) are removed
+ * before the comparison, so "P4ssword1!" is as common as "password".
  */
 export function isTooCommon(password: string, own: readonly string[]): boolean {
   const words = [...productWords, ...own.flatMap(wordsOf)];
@@ -13,7 +13,7 @@ export function isTooCommon(password: string, own: readonly string[]): boolean {
   );
 }
 
-/** Letters that must be left of a password beside words that anyone would guess of this person. */
+/** Letters that a password must have beside words that anyone would guess for this user. */
 const lettersOfOnesOwn = 6;
 const shortestWord = 3;
 const shortestListed = 4;
@@ -36,7 +36,7 @@ const productWords = [
 
 let listed: ReadonlySet<string> | null = null;
 
-/** One a line, after a heading of lines that begin with a number sign and an empty one. */
+/** The file has one a line, after lines that begin with a number sign and an empty line. */
 function isListed(word: string): boolean {
   if (listed === null) {
     const text = readFileSync(join(import.meta.dirname, 'common-passwords.txt'), 'utf8');
@@ -54,7 +54,7 @@ function readingsOf(password: string): string[] {
   ];
 }
 
-/** What is added to a word: signs at the end; digits and signs at the end, at the start, on both sides. */
+/** Additions to a word: signs at the end; digits and signs at the end, at the start, on both sides. */
 const edges = [/[^\p{L}\p{N}]+$/u, /[^\p{L}]+$/u, /^[^\p{L}]+/u, /^[^\p{L}]+|[^\p{L}]+$/gu];
 
 const substitutes: Readonly<Record<string, string>> = {
@@ -81,7 +81,7 @@ function isRepetition(reading: string): boolean {
   return unit !== undefined && (unit.length < shortestListed || isListed(unit));
 }
 
-/** Whether it is words that anyone would guess, and next to nothing else. */
+/** Whether it has too few letters beside words that anyone would guess. */
 function isMostly(words: readonly string[], reading: string): boolean {
   const found = words.filter((word) => reading.includes(word));
   if (found.length === 0) return false;
@@ -92,7 +92,7 @@ function isMostly(words: readonly string[], reading: string): boolean {
   return letters.length < lettersOfOnesOwn || isListed(letters);
 }
 
-/** Of a name or an address: its parts, and all of them together. The end of a domain is nobody's own. */
+/** The parts of a name or an address, and all of them joined; without a domain's last part. */
 function wordsOf(text: string): string[] {
   const [head = '', domain = ''] = text.normalize('NFKC').toLowerCase().split('@');
   const parts = [...head.split(/[^\p{L}\p{N}]+/u), ...domain.split('.').slice(0, -1)];

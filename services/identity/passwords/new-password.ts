@@ -12,9 +12,8 @@ const namedRefusals = [
 ] as const;
 
 /**
- * A request that names an address or a new password: an error in one of these is a refusal with a
- * code, a title and a sentence of its own. The first wrong field decides: where a name is missing,
- * the answer is about the name. The sentences of all fields stand in `errors`.
+ * A request with an address or a new password: an error in one of these fields has a code, a title and
+ * a sentence of its own. The first wrong field decides. The sentences of all fields are in `errors`.
  */
 export function namedRefusal(problem: Problem): Problem {
   if (problem.code !== 'validation') return problem;
@@ -26,7 +25,7 @@ export function namedRefusal(problem: Problem): Problem {
   return problem;
 }
 
-/** @throws Problem 400 `password-too-weak` for one that others would try first */
+/** @throws Problem 400 `password-too-weak` for one that attackers try first */
 export function refuseCommonPassword(
   password: string,
   person: Pick<Account, 'name' | 'email'>,

@@ -5,9 +5,8 @@ import { Problem } from '#services/platform/problem.ts';
 
 /**
  * argon2id with the parameters of OWASP's first choice for low memory (19 MiB, 2 passes, 1 lane), as
- * a PHC string that carries its parameters, so that they can be raised: older hashes still verify, and
- * a login replaces them. At most four hashes run at once: each takes a core for tens of milliseconds,
- * and a burst of logins must not take the whole process.
+ * a PHC string that carries them. So they can be raised: older hashes still verify, and a login replaces
+ * them. At most four hashes run at once, because each takes a core for tens of milliseconds.
  */
 const current: Cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 
@@ -19,7 +18,7 @@ let underWay = 0;
 
 type Cost = { memory: number; passes: number; parallelism: number; tagLength: number };
 
-/** @throws Problem 503 `busy` when too many wait for a hash already */
+/** @throws Problem 503 `busy` when too many hashes are waiting */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await argon2id(password, salt, current);
@@ -28,9 +27,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Takes the same work when there is no hash to compare with, so that the time reveals nothing.
+ * Does the same work when there is no hash to compare with, so that the time reveals nothing.
  *
- * @throws Problem 503 `busy` when too many wait for a hash already
+ * @throws Problem 503 `busy` when too many hashes are waiting
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const known = stored === null ? null : parsePhc(stored);
@@ -39,7 +38,7 @@ export async function verifyPassword(password: string, stored: string | null): P
   return timingSafeEqual(expected, hash) && known !== null;
 }
 
-/** Whether a stored hash is cheaper to try passwords against than one made today. */
+/** Whether passwords can be tried against a stored hash more cheaply than against one made today. */
 export function needsRehash(stored: string): boolean {
   const known = parsePhc(stored);
   if (known === null) return true;

@@ -22,8 +22,8 @@ import { findUser, findUserByEmail, normalizedEmail } from '#services/identity/a
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * New passwords and new addresses. Each change of a password ends the other sessions, makes the links
- * that wait worthless and is told by mail, all in the transaction that changes it.
+ * New passwords and new addresses. The transaction that changes a password also ends the other
+ * sessions, voids open links and queues an email.
  */
 export type PasswordDependencies = SignInDependencies &
   EmailHead & {
@@ -85,7 +85,7 @@ async function changePassword(
   await inTransaction(pool, async (client) => {
     const held = await holdAccount(client, account.id);
     if (!held) throw identityProblem('account-erasing');
-    // Somebody may have changed it since it was compared; then it was not the current one.
+    // It may have been changed since it was compared.
     if (held.password_hash !== account.password_hash) throw identityProblem('wrong-password');
     const action = 'password.changed';
     await setPassword(dependencies, client, held, { passwordHash, action, now, except: sessionId });
@@ -95,7 +95,7 @@ async function changePassword(
   return { ok: true };
 }
 
-/** Nothing is changed before the new address has proved itself, and nobody is told whose it is. */
+/** The change waits for proof of the new address. The response does not say whether it is taken. */
 async function changeAddress(
   dependencies: PasswordDependencies,
   { context, userId, sessionId, body }: CallOf<'POST /auth/email/change'>,
@@ -110,7 +110,7 @@ async function changeAddress(
   const address = context.get('address');
   await rateLimits.takeFrom('mail-address', address, { userId });
   await rateLimits.take('link', userId, { address, userId });
-  // Also of the mailbox that is written to: it may be a stranger's, and a person may have many accounts.
+  // Limited by mailbox, too: it may be a stranger's, and a user may have many accounts.
   await rateLimits.take('mail-account', email, { address, userId });
   const browser = browserNonce(context, publicUrl);
   await markAuthenticated(pool, sessionId, new Date(clock()));
@@ -125,7 +125,7 @@ type PasswordSetting = {
   passwordHash: string;
   action: 'password.reset' | 'password.changed';
   now: Date;
-  /** The session that may go on. */
+  /** The session that does not end. */
   except?: string;
 };
 

@@ -12,24 +12,24 @@ import { changedAt, describeUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * What the browser is given: the refresh token, in a cookie that no script can read, and the access
- * token, in the answer's body and nowhere else.
+ * The browser gets the refresh token in a cookie that no script can read, and the access token only in
+ * the response's body.
  */
 export type SignInDependencies = {
   pool: pg.Pool;
   tokens: Tokens;
   audit: Audit;
   publicUrl: string;
-  /** Runs that a person began this month. */
+  /** Runs that a user began this month. */
   runsThisMonth: (userId: string) => Promise<number>;
   monthlyLimits: Readonly<Record<string, number>>;
   clock: () => number;
 };
 
 /**
- * Begins a session, sets its cookie and answers with the first access token; from then on the context
- * knows `userId` and `sessionId`. The session whose cookie this browser held ends, since nobody could
- * reach it any more. Whether the address must be proved before is for the caller to ask.
+ * Begins a session, sets its cookie and answers with the first access token; the context then has
+ * `userId` and `sessionId`. The session of this browser's earlier cookie ends, because it would be
+ * unreachable. The caller checks whether the address must be proved first.
  *
  * @throws Problem 409 `account-erasing`
  */
@@ -65,7 +65,7 @@ export async function answerSignedIn(
   return describeSession(dependencies, account, begun.sessionId);
 }
 
-/** A fresh access token of a session, and whose it is. */
+/** A new access token of a session, and its user. */
 export async function describeSession(
   { tokens, clock, runsThisMonth, monthlyLimits }: SignInDependencies,
   account: Account,
@@ -101,7 +101,7 @@ export function setSessionCookie(
   });
 }
 
-/** Ends the session whose cookie the request carries, if there is one, and leaves the cookie. */
+/** Ends the session of the request's cookie, if there is one, and keeps the cookie. */
 export async function endCookieSession(
   { pool, audit, publicUrl, clock }: SignInDependencies,
   context: HttpContext,
@@ -140,7 +140,7 @@ export async function setDeviceCookie(
   });
 }
 
-/** What the cookie says; whether it is of this account, and of its present password, is yet to be asked. */
+/** The content of the cookie. The caller compares it with the account and its current password. */
 export async function deviceOfCookie(
   { tokens, publicUrl }: Pick<SignInDependencies, 'tokens' | 'publicUrl'>,
   context: HttpContext,
@@ -151,12 +151,12 @@ export async function deviceOfCookie(
 
 // --- the nonce of the browser that asks for a link ---
 
-/** As long as the longest link that is bound to it. */
+/** As long as the longest link that is bound to the nonce. */
 const nonceSeconds = 86_400;
 
 /**
- * Makes this browser known, for a day from now, and answers the SHA-256 of its nonce, which is what a
- * link is bound to. A nonce that is there is kept: links that were asked for before stay usable.
+ * Gives this browser a nonce for a day and returns its SHA-256, to which links are bound. An existing
+ * nonce is kept, so that earlier links stay usable.
  */
 export function browserNonce(context: HttpContext, publicUrl: string): Buffer {
   const nonce = nonceOf(context, publicUrl) ?? randomBytes(32).toString('base64url');
@@ -180,7 +180,7 @@ function nonceOf(context: HttpContext, publicUrl: string): string | null {
 
 // --- names and attributes ---
 
-/** What a cookie is called: `__Host-` needs https; over http, which is loopback only, browsers refuse it. */
+/** The name of a cookie. `__Host-` needs https; over http, which is loopback only, browsers refuse it. */
 export function cookieName(what: 'refresh' | 'nonce' | 'device', publicUrl: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${what}` : `sf_${what}`;
 }
@@ -194,9 +194,9 @@ function attributes(publicUrl: string) {
   } as const;
 }
 
-// --- what a person calls their browser ---
+// --- the name of the user's browser ---
 
-/** Such as 'Firefox on Linux'; empty when the browser does not say. Known names only, never its text. */
+/** Such as 'Firefox on Linux', from known names only; empty for an unknown browser. */
 export function deviceOf(userAgent: string | undefined): string {
   if (userAgent === undefined) return '';
   const start = userAgent.slice(0, userAgentCharacters);
@@ -206,10 +206,10 @@ export function deviceOf(userAgent: string | undefined): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/** No browser's is longer; a header may hold 16 kB. */
+/** No browser sends more; a header may hold 16 kB. */
 const userAgentCharacters = 500;
 
-// Each claims to be the ones below it, too.
+// The user agent of each also names those below it.
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\b(?:OPR|Opera)\//, 'Opera'],

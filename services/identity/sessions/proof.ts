@@ -8,7 +8,7 @@ import { recentlyAuthenticated } from './sessions.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
-/** Whether it is really the person: a session alone may have been stolen, or left open. */
+/** Proof that the caller is the user: a session alone may be stolen or left open. */
 export type ProofDependencies = {
   pool: pg.Pool;
   audit: Audit;
@@ -16,7 +16,7 @@ export type ProofDependencies = {
   clock: () => number;
 };
 
-/** @throws Problem 403 `reauthentication-required` unless the session was proved in the last minutes */
+/** @throws Problem 403 `reauthentication-required` unless the session was proved in the last five minutes */
 export async function requireRecentProof(
   { pool, clock }: ProofDependencies,
   context: HttpContext,
@@ -26,7 +26,7 @@ export async function requireRecentProof(
 }
 
 /**
- * The account of the person who calls and has given its password.
+ * The account of the caller, whose password was given.
  *
  * @throws Problem 403 `wrong-password`, 409 `no-password`, 429
  */

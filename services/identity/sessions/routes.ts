@@ -33,7 +33,7 @@ export type SessionRouteDependencies = SignInDependencies & {
   rateLimits: RateLimits;
 };
 
-/** A valid token whose session is its person's and has not ended, of an account that takes calls. */
+/** Accepts a valid token whose session belongs to its user and lives, of an account not being erased. */
 export function authenticator({
   pool,
   tokens,
@@ -47,7 +47,7 @@ export function authenticator({
   };
 }
 
-/** What keeps a person signed in, and what ends that. */
+/** Refresh, logout, and the list of sessions. */
 export function sessionHandlers(
   dependencies: SessionRouteDependencies & { authenticate: Authenticate },
 ) {
@@ -75,7 +75,7 @@ export function sessionHandlers(
       const token = sessionToken(context, publicUrl);
       const session = token === undefined ? null : await useSession(dependencies, token, now());
       if (session === 'reused') clearSessionCookie(context, publicUrl);
-      // A cookie that is merely old stays: while this was under way, another tab may have signed in.
+      // An old cookie stays: another tab may have signed in meanwhile.
       if (session === null || session === 'reused') return null;
       const account = await findUser(pool, session.userId);
       return account && describeSession(dependencies, account, session.sessionId);
@@ -88,8 +88,8 @@ export function sessionHandlers(
       if (caller) await endOne(dependencies, caller, 'logout', now());
       clearSessionCookie(context, publicUrl);
       // Pages that the back button would show again, and pictures. Not "storage": it holds the
-      // colours and the consent that this browser's person chose, and nothing of the session. Not
-      // "cookies": the nonce of a link that was just asked for has to stay.
+      // colours and the consent that the user chose, and nothing of the session. Not "cookies": the
+      // nonce of a link that was just asked for must stay.
       context.header('Clear-Site-Data', '"cache"');
       return { ok: true as const };
     },

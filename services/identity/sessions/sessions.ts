@@ -9,18 +9,16 @@ import { identityProblem } from '#services/identity/problems.ts';
 
 /**
  * Sessions. A session is a family of refresh tokens: opaque, 256 bits, in an HttpOnly cookie, stored
- * as hashes. Each is exchanged once for the next, so that a copy shows itself: when a token comes a
- * second time, one of two holders is a thief, it is unknown which, and the whole family ends.
+ * as hashes. Each is exchanged once for the next. When a token is used a second time, one of its two
+ * holders is a thief. It is unknown which, so the whole family ends.
  *
- * The successor is the HMAC of the token under a salt that stands in the token's row. So the same
- * question gets the same answer without any token being stored: tabs that refresh at once, or a
- * browser whose answer was lost, get the one successor there is, as long as it has not been used
- * itself and the exchange is not older than `graceSeconds`. With the table alone, or with an old
- * token alone, nobody can compute the next one.
+ * The successor is the HMAC of the token under a salt in the token's row, so a repeat gets the same
+ * successor although no token is stored. Tabs that refresh at once, or a browser that lost the response,
+ * get it as long as it is unused and the exchange is not older than `graceSeconds`. Neither the table
+ * alone nor an old token alone is enough to compute it.
  *
- * Everything hangs on the session's row. A rotation holds its lock, and access tokens are checked
- * against it at each request, so ending that one row ends every descendant, also one that is being
- * made at that moment.
+ * A rotation locks the session's row, and every request checks its access token against that row. So
+ * ending the row ends every descendant, also one that is being made at that moment.
  */
 export type SessionMethod = SessionRow['method'];
 
@@ -31,11 +29,11 @@ export const sessionLimits = {
   brief: { idleSeconds: daySeconds, absoluteSeconds: daySeconds },
   /** Live sessions of one person; the oldest make room. */
   perPerson: 10,
-  /** So long a token that was just exchanged still names its successor. */
+  /** How long an exchanged token still gets its successor. */
   graceSeconds: 10,
-  /** So long the password that was given counts for what asks who is there. */
+  /** How long a given password counts as recent proof of who is there. */
   authenticatedSeconds: 300,
-  /** Sessions whose end is so long ago are forgotten, and so many of them at a time. */
+  /** How long after their end sessions are deleted, and how many at a time. */
   keptSeconds: 7 * daySeconds,
   purgedAtOnce: 1_000,
 } as const;
@@ -50,7 +48,7 @@ export type SessionStart = {
   address: string;
 };
 
-/** What the browser's cookie gets. `cookieSeconds` is null for one that ends with the browser. */
+/** What the browser's cookie holds. `cookieSeconds` is null for one that ends with the browser. */
 export type CookieContent = { token: string; cookieSeconds: number | null };
 
 /**
@@ -97,7 +95,7 @@ export async function beginSession(
   return { sessionId, token, cookieSeconds: start.remembered ? length.absoluteSeconds : null };
 }
 
-/** A statement of its own: the last of several sees every session begun at the same time. */
+/** A statement of its own, so that the last of several sees every session begun at the same time. */
 async function endOldest(pool: Queryable, userId: string, now: Date): Promise<void> {
   await pool.query(
     `update sessions set revoked_at = $2, ended_reason = 'too-many'
@@ -140,13 +138,12 @@ export async function refreshSession(
 }
 
 /**
- * The session of a cookie, its idle end moved on, and nothing rotated: a page that is loaded asks
- * this, and its answer may be lost without harm.
+ * The session of a cookie, with its idle end extended and no token rotated: a page load asks this, and
+ * may lose the response without harm.
  *
- * Only the newest token counts, and its immediate parent during the grace, because a page may be
- * loaded while another tab refreshes. Any other one ends the session here as well. It would be enough
- * to refuse it if only thieves came with old tokens; but when the thief was the first to refresh, it
- * is the person who comes with the old one, and a page that is loaded asks here and nowhere else.
+ * Only the newest token counts, and during the grace its immediate parent, because another tab may be
+ * refreshing. Any other token ends the session here, too. If the thief refreshed first, the user is the
+ * one who presents the old token, and a page load asks nowhere else.
  */
 export async function useSession(
   { pool, audit }: RefreshDependencies,
@@ -347,8 +344,8 @@ export async function endSession(
 }
 
 /**
- * The live session that a cookie's token belongs to, whichever of its family it is: to tell or to end
- * a session, an old token is as good as the newest.
+ * The live session of a cookie's token, also of an old one: it identifies the session as well as the
+ * newest does.
  */
 export async function sessionOfToken(
   pool: Queryable,
@@ -381,7 +378,7 @@ export async function endSessionOfToken(
   return rows[0] ?? null;
 }
 
-/** Ends the live sessions of a person, but for one if it is named. Resolves with how many there were. */
+/** Ends a user's live sessions, except one if it is named. Returns how many. */
 export async function endSessionsOf(
   pool: Queryable,
   userId: string,
@@ -427,9 +424,8 @@ export async function recentlyAuthenticated(
 }
 
 /**
- * Forgets sessions that would have ended a week ago, and their tokens with them. The tokens of a
- * session that lives are all kept: each tells the person from a thief for as long as there is
- * something to steal.
+ * Deletes sessions that expired a week ago, with their tokens. A live session keeps all of its tokens:
+ * each can still expose a thief.
  */
 export async function purgeSessions(pool: Queryable, now: Date = new Date()): Promise<number> {
   const { rowCount } = await pool.query(

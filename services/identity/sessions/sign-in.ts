@@ -9,9 +9,9 @@ import { changedAt, findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
 /**
- * Signs in a person who has proved who they are, as the account stood when they did. A password that is
- * changed ends all sessions; one that was proved by the old password a moment before, and begins a
- * moment after, would be left out. So the account is read once more, and the session ended again.
+ * Signs in a user who has just proved who they are; `account` is as it was then. A change of password
+ * ends all sessions, but would miss one that was proved before it and begins after it. So the account is
+ * read once more, and such a session ended.
  *
  * @throws Problem 401 `wrong-credentials` when the password was changed or removed in between
  */

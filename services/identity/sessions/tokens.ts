@@ -5,9 +5,9 @@ import type { JWK, JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
 
 /**
- * Signed tokens (RFC 8725, RFC 9068): EdDSA only, by keys of our own only, and each kind with a type
- * and an audience of its own, so that none can be used in the place of another. The first key signs
- * and all of them verify, so that keys can be rotated while tokens live.
+ * Signed tokens (RFC 8725, RFC 9068): EdDSA only, with our own keys only. Each kind has its own type and
+ * audience, so that none works in place of another. The first key signs and all of them verify, so that
+ * keys can be rotated while tokens live.
  */
 export type AccessClaims = { userId: string; sessionId: string; expiresAt: Date };
 
@@ -16,11 +16,11 @@ export type Tokens = {
   sign(userId: string, sessionId: string): Promise<{ token: string; expiresAt: Date }>;
   /** Null for anything that is not one of our valid access tokens. */
   verify(token: string): Promise<AccessClaims | null>;
-  /** What a link in a mail hands to the browser; both stand for the ticket, for one minute. */
+  /** What an emailed link hands to the browser; both halves name the ticket, for one minute. */
   signLinkPair(ticket: LinkTicket): Promise<{ access: string; refresh: string }>;
   /** Null unless both are valid and belong together. */
   verifyLinkPair(access: string, refresh: string): Promise<LinkTicket | null>;
-  /** Stands for an address that waits to be confirmed, and gives no right to anything else. */
+  /** Names an unconfirmed address, and grants nothing else. */
   signPending(email: string): Promise<string>;
   verifyPending(token: string): Promise<string | null>;
   /** Makes a browser known to an account that was signed in there, until the password changes. */
@@ -39,7 +39,7 @@ export type KnownDevice = { userId: string; passwordAt: number };
 /** Seconds that a browser stays known to an account. */
 export const deviceSeconds = 180 * 86_400;
 
-/** One kind of token: what its header and its audience say, and how long it lasts. */
+/** One kind of token: its type, its audience and its lifetime. */
 type Kind = { typ: string; path: string; seconds: number; claims: readonly string[] };
 
 const access: Kind = {
@@ -68,7 +68,7 @@ const device: Kind = {
   claims: ['sub', 'pwd'],
 };
 
-/** Machines that sign and verify may differ by so much; a token from further ahead is refused. */
+/** How far the clock of the signing machine may be ahead. */
 const clockSkewSeconds = 5;
 
 export const rememberedTokens = 10_000;
@@ -79,7 +79,7 @@ export function createTokens(options: {
   /** Issuer, and with a path the audience: the public address of this installation. */
   publicUrl: string;
   clock: () => number;
-  /** How many verified access tokens are known without verifying their signature again. */
+  /** How many verified access tokens are remembered. */
   remember?: number;
 }): Tokens {
   const { publicUrl, clock, remember = rememberedTokens } = options;
@@ -87,7 +87,7 @@ export function createTokens(options: {
   const signing = pairs[0];
   if (!signing) throw new Error('JWT_KEYS: at least one key is needed');
   const byId = new Map(pairs.map((pair) => [pair.id, pair.publicKey]));
-  /** What a token says never changes, only the time does. */
+  /** The content of a token never changes, so only its expiry is checked again. */
   const verified = new LRUCache<string, AccessClaims>({ max: remember });
 
   /** Verifying a signature costs more than most requests that carry it. */
@@ -201,7 +201,7 @@ function keyPair(seed: Buffer): KeyPair {
   return { id, privateKey, publicKey };
 }
 
-/** How a signing key is called in the header of its tokens, in the key set and by operators. */
+/** The id of a signing key in the header of its tokens, in the key set and for operators. */
 export function signingKeyId(seed: Buffer): string {
   return keyPair(seed).id;
 }

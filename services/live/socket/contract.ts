@@ -16,7 +16,7 @@ const NamedRun = v.union([
   ),
 ]);
 
-/** What older clients tell of a demonstration that they play themselves. */
+/** What older clients report of a demonstration that they play themselves. */
 const DemoProgress = v.strictObject({
   optimizationId: v.pipe(v.string(), v.maxLength(64)),
   stage: v.pipe(v.string(), v.maxLength(64)),
@@ -40,7 +40,7 @@ export type Acknowledgement = { ok: true } | { error: string };
  */
 export type RefusalData = { code: string; retry_ms?: number };
 
-/** What a client hears. */
+/** What the server sends. */
 export type ServerEvents = {
   /** `stage` is the progress' `current_step`. */
   'optimization-progress': (payload: {

@@ -1,6 +1,6 @@
 import { Problem } from '#services/platform/problem.ts';
 
-/** Who a bearer token speaks for; null for none that is valid now. */
+/** The user of a bearer token; null unless it is valid now. */
 export type Authenticate = (
   bearer: string,
 ) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;

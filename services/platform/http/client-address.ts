@@ -5,8 +5,8 @@ import type { MiddlewareHandler } from 'hono';
 import type { HttpContext, HttpEnv } from './http.ts';
 
 /**
- * Where a call comes from. Anybody can write X-Forwarded-For, so only the entries that our own proxies
- * appended are believed: as many as there are proxies, counted from the right.
+ * The caller's address. Any caller can write X-Forwarded-For, so only the entries of our own proxies
+ * count: as many as there are proxies, from the right.
  */
 const unknownAddress = 'unknown';
 
@@ -58,9 +58,9 @@ function isOverSocket(context: HttpContext): boolean {
 }
 
 /**
- * Whether somebody on this machine calls, and nobody through it: the socket is one of loopback, and no
- * proxy says that it handed the call on. Here every word of a proxy counts against the caller, so it
- * does not matter who wrote it. A call without a socket was made inside this process.
+ * Whether the caller is on this machine: the socket is a loopback one, and no header says that a proxy
+ * forwarded the call. Such a header only counts against the caller, so a forged one does no harm. A call
+ * without a socket was made inside this process.
  */
 export function isFromThisMachine(context: HttpContext): boolean {
   if (forwardingHeaders.some((name) => context.req.header(name) !== undefined)) return false;
@@ -69,7 +69,7 @@ export function isFromThisMachine(context: HttpContext): boolean {
 
 const forwardingHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-/** An address of a socket, in whichever spelling. */
+/** Any spelling of a socket's address. */
 export function isLoopbackAddress(text: string): boolean {
   const address = normalAddress(text);
   return address !== null && (address === '::1' || address.startsWith('127.'));
@@ -83,7 +83,7 @@ function withoutPort(entry: string): string {
   );
 }
 
-/** One spelling for each address; null for what is none. A socket for both kinds maps IPv4 into IPv6. */
+/** One spelling for each address; null for an invalid one. A dual-stack socket maps IPv4 into IPv6. */
 function normalAddress(text: string): string | null {
   const bare = text.replace(/%.*$/, '');
   if (isIP(bare) === 0) return null;

@@ -12,11 +12,11 @@ import { Problem } from '#services/platform/problem.ts';
  * - Browsers name the origin with every unsafe call that `fetch` makes, so one that carries a cookie
  *   needs an own `Origin`. 'null' is what a sandboxed frame has, and none of our pages.
  * - Where it is missing, `Sec-Fetch-Site: same-origin` says the same; no page can write either header.
- *   `none` is an address that was typed, which never changes anything here. A cookie with neither
- *   header comes from no browser that protects its user.
+ *   `none` is a typed address, which never changes anything here. A cookie with neither header comes
+ *   from no browser that protects its user.
  * - A call without a cookie, such as a login, may have no origin, since programs have none. When it
- *   names one, the page has to be listed, so that nobody is signed in by a stranger's page.
- * - A body that comes with a cookie has to be JSON by its type, which a form cannot send.
+ *   names one, the page must be listed, so that a stranger's page cannot sign a user in.
+ * - A body that comes with a cookie must have the type JSON, which a form cannot send.
  */
 export function refuseForeignCalls(origins: Origins): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {

@@ -48,7 +48,7 @@ async function readiness({
     // This call exists to report an unreachable database: it is not an error.
     .catch(() => null);
   const row = found?.rows[0];
-  // The connection may be lost between the two questions: then nobody knows the lag.
+  // The connection may be lost between the two queries; then the lag is unknown.
   const lag = row
     ? await readerLagMs().catch(() => Number.POSITIVE_INFINITY)
     : Number.POSITIVE_INFINITY;
@@ -60,9 +60,9 @@ async function readiness({
   };
 }
 
-/** Anyone may ask, so the error's text, which may hold values of the event, is left out. */
+/** The endpoint is public, so the error's text, which may hold values of the event, is left out. */
 async function setAside({ readSetAside }: HealthDependencies): Promise<ReadyReply['set_aside']> {
-  // Whether the database can be reached is said by the checks.
+  // The checks report an unreachable database.
   const found = await readSetAside(healthLimits.namedStreams).catch(() => null);
   if (found === null) return null;
   const streams = found.streams.map(({ projection, streamId, event, sqlstate }) => ({

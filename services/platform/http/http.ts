@@ -128,7 +128,7 @@ function fieldOf(issue: v.BaseIssue<unknown>): string {
   return issue.expected === 'never' ? '' : (v.getDotPath(issue) ?? '');
 }
 
-/** Our schemas carry their own sentences; the library's would repeat what was sent. */
+/** Our schemas have their own sentences; the library's would repeat the input. */
 function sentenceOf(issue: v.BaseIssue<unknown>): string {
   if (issue.type === 'strict_object')
     return issue.expected === 'never' ? 'This field is not known.' : 'This field is required.';
@@ -155,7 +155,7 @@ export async function readBytes(
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    // Not cancelled when it is left early: that would cut the connection before the answer is heard.
+    // Not cancelled when it is left early: that would cut the connection before the response is read.
     for await (const chunk of (body as ReadableStream<Uint8Array>).values({
       preventCancel: true,
     })) {
@@ -165,7 +165,7 @@ export async function readBytes(
     }
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // The caller has gone away: nobody reads this, and it is no fault of ours.
+    // The caller has disconnected, which is not an internal error.
     throw new Problem('aborted', 'The request ended before its body did.');
   }
   return Buffer.concat(chunks);
@@ -219,7 +219,7 @@ export function answerData(
   return answerJson(context, { data }, status);
 }
 
-/** With its length, since a short response is not worth compressing. Nobody may keep it. */
+/** With its length, because a short response is not worth compressing. It must not be cached. */
 export function answerJson(
   context: HttpContext,
   body: unknown,

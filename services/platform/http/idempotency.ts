@@ -86,7 +86,7 @@ export async function answerOnce<Data>(
 type Place = readonly [owner: string, route: string, key: string];
 
 /**
- * Keyed by the Idempotency-Key, which is kept for a day only: what stays in the events for good says
+ * Keyed by the Idempotency-Key, which is kept for a day only. So the fingerprint in the events reveals
  * nothing about the text, however many texts are tried against it.
  */
 function fingerprintOf(key: string, body: unknown): string {
@@ -94,9 +94,9 @@ function fingerprintOf(key: string, body: unknown): string {
 }
 
 /**
- * A refusal removes the row. After a fault of ours nobody knows what has happened, so the row stays,
- * but nothing runs any more, and the next try need not wait. An attempt that was given up for dead
- * and ends after all changes nothing: the row belongs to the attempt that took it over.
+ * A refusal removes the row. After an internal error the outcome is unknown, so the row stays, and the
+ * next try need not wait. A late end of an attempt that was taken over changes nothing: the row belongs
+ * to the attempt that took it over.
  */
 async function giveUp(
   pool: pg.Pool,
@@ -210,7 +210,7 @@ async function claimKey(
   };
 }
 
-/** Each new key takes a few old ones away, so there are never many, and nobody has to clean up. */
+/** Each new key deletes a few old ones, so no sweep is needed. */
 async function removeExpired(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from idempotency_key where ctid = any (array(

@@ -96,19 +96,19 @@ export function createRateLimits(dependencies: RateLimitDependencies): RateLimit
 /** Turns of an address, of its /56 and of its /48, as multiples of the limit. */
 const widths = [1, 4, 16];
 
-/** As which a key is stored: some are the address of a mailbox. */
+/** The stored form of a key; some keys are email addresses. */
 export function keptKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }
 
-/** Forgets the turns that were taken under exactly these keys, of whatever limit. */
+/** Deletes the turns that were taken under exactly these keys, of any limit. */
 export async function forgetTurns(client: Queryable, keys: readonly string[]): Promise<void> {
   await client.query(`delete from rate_limit where split_part(key, ':', 2) = any ($1)`, [
     keys.map(keptKey),
   ]);
 }
 
-/** Every request takes a turn of its address, whatever it asks for. */
+/** Every request takes a turn of its address. */
 export function limitByAddress(
   limits: RateLimits,
   limit: 'address' | 'pages',
@@ -216,7 +216,7 @@ function turnOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number)
 
 // --- reports and expired counters ---
 
-/** Limits of identity leave a trace: somebody may be trying passwords or addresses. */
+/** Limits of identity are recorded: the caller may be trying passwords or addresses. */
 async function report(
   { audit, log }: RateLimitDependencies,
   name: RateLimitName,
@@ -236,12 +236,12 @@ async function report(
       detail: { limit: name, ...(address === undefined ? {} : { network: networkOf(address) }) },
     });
   } catch (error) {
-    // A caller over the limit is refused, whether or not it can be written down.
+    // A caller over the limit is refused, whether or not it can be recorded.
     log.warn({ err: error }, 'A limit that was reached could not be recorded');
   }
 }
 
-/** Rows whose window is over go by and by, with turns that are taken, so the table stays small. */
+/** Each turn may delete rows whose window is over, so the table stays small. */
 function createPurge({ pool, log }: RateLimitDependencies): () => Promise<void> {
   let next = 0;
   return async () => {

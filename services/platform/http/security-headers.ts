@@ -19,7 +19,7 @@ export function securityHeaders({ isHttps }: { isHttps: boolean }): MiddlewareHa
 
 const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";
 
-/** Of an answer that no route gives and that is no page. */
+/** For responses that are neither a route's nor a page. */
 export function headersOfBareAnswers(scheme: { isHttps: boolean }): Record<string, string> {
   return { ...headersOfAll(scheme), 'Content-Security-Policy': nothingAllowed };
 }
@@ -36,7 +36,7 @@ function headersOfAll({ isHttps }: { isHttps: boolean }): Record<string, string>
   };
 }
 
-/** What a page could ask a person for and ours never do. */
+/** Permissions that our pages never ask for. */
 const deniedFeatures = [
   'accelerometer',
   'autoplay',

@@ -24,7 +24,7 @@ async function prepare() {
   return prepareDemoAccount({ ...core, dataDir });
 }
 
-test('the demo account is there once, and can sign in although addresses have to be confirmed', async () => {
+test('the demo account exists once and can sign in although addresses must be confirmed', async () => {
   const [first, second] = await Promise.all([prepare(), prepare()]);
   expect(second).toEqual(first);
   const reply = await app.data<SessionReply>('/auth/login', { body: await prepare() });
@@ -35,7 +35,7 @@ test('the demo account is there once, and can sign in although addresses have to
   expect(await app.core.sealer.seal(reply.user.id, place, 'A mail')).toMatch(/^v1\./);
 });
 
-test('a start while the demo account is being deleted goes on without it', async () => {
+test('a start continues without the demo account while that account is being deleted', async () => {
   await prepare();
   await app.database.pool.query('update users set erasing_at = now() where email = $1', [
     demoEmail,

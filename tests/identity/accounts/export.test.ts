@@ -84,14 +84,14 @@ function rowsOf(table: string) {
 }
 
 describe('an export', () => {
-  test('is what the contract says, with a CSV beside each table', () => {
+  test('an export follows the contract, with a CSV beside each table', () => {
     expect(v.is(ExportReply, exported)).toBe(true);
     expect(Object.keys(exported.csv)).toEqual(
       Object.keys(exported.tables).map((name) => `${name}.csv`),
     );
   });
 
-  test('holds the account and what was chosen, and no hash of a secret', () => {
+  test('an export holds the account and its settings, and no hash of a secret', () => {
     expect(rowsOf('account')).toMatchObject([
       { id: person.userId, email: person.email, name: 'A Person', preferred_dashboard: 'elite' },
     ]);
@@ -100,7 +100,7 @@ describe('an export', () => {
     expect(text).not.toMatch(/password_hash|token_hash|signup_browser|wrapped/);
   });
 
-  test('holds the picture, the sessions, and which mails were sent, not again what they said', async () => {
+  test('an export holds the picture, the sessions and the kinds of sent emails, without their text', async () => {
     expect(rowsOf('avatar')).toMatchObject([
       { bytes: (await encodeAvatar('image/png', png)).toString('base64') },
     ]);
@@ -109,14 +109,14 @@ describe('an export', () => {
     expect(JSON.stringify(exported)).not.toContain('A secret');
   });
 
-  test('holds the audit entries about the person, without the names of operators', () => {
+  test('an export holds the audit entries about the user, without the names of operators', () => {
     const entries = rowsOf('audit').map(({ actor, action }) => [actor, action]);
     expect(entries).toContainEqual([person.userId, 'session.started']);
     expect(entries).toContainEqual(['operator', 'credits.grant']);
     expect(JSON.stringify(exported)).not.toContain('quillfeather');
   });
 
-  test('holds every movement of credits, with the notes on it', () => {
+  test('an export holds every movement of credits with its notes', () => {
     expect(rowsOf('credit_balance')).toMatchObject([{ available: 46, consumed: 4, other: 50 }]);
     expect(rowsOf('credit_lots')).toMatchObject([{ granted: 50, available: 46, consumed: 4 }]);
     expect(rowsOf('credit_history').map(({ amount, note }) => [amount, note])).toEqual([
@@ -133,7 +133,7 @@ describe('an export', () => {
     expect(postings.reduce((sum, credits) => sum + credits, 0)).toBe(0);
   });
 
-  test('holds every question, answer, review and result in clear', async () => {
+  test('an export holds every question, answer, review and result in plain text', async () => {
     expect(rowsOf('runs')).toMatchObject([
       { ...textsOf(question), id: run.id, status: 'completed', result: run.result },
       { ...textsOf(question), status: 'pending', result: null },
@@ -152,18 +152,18 @@ describe('an export', () => {
     expect(JSON.stringify(exported)).not.toContain('v1.');
   });
 
-  test('holds nothing of anybody else', () => {
+  test('an export holds no data of other users', () => {
     const text = JSON.stringify(exported);
     expect(text).not.toContain(other.userId);
     expect(text).not.toContain(other.email);
   });
 
-  test('holds no cell that a spreadsheet would compute', () => {
+  test('an export holds no cell that a spreadsheet would compute', () => {
     expect(exported.csv['runs.csv']).toContain(`,'${question.challenge},`);
     expect(exported.tables['runs']?.[0]?.['challenge']).toBe(question.challenge);
   });
 
-  test('is written to the audit log', async () => {
+  test('an export is written to the audit log', async () => {
     const { rows } = await council.database.pool.query(
       `select actor, action, subject from audit_log where action = 'account.exported'`,
     );
@@ -172,7 +172,7 @@ describe('an export', () => {
     ]);
   });
 
-  test('still works when a text was erased, and says which', async () => {
+  test('an export still works after a text was erased, and says which one', async () => {
     const { id } = await council.data<Optimization>('/optimizations', {
       token: other.token,
       body: question,
@@ -201,12 +201,12 @@ describe('the inventory', () => {
     return new Map(rows.map(({ table, columns }) => [table, columns]));
   }
 
-  test('names every table there is, and none that is not', async () => {
+  test('the inventory names every table and no other', async () => {
     const known = [...Object.keys(plainTables), ...Object.keys(otherTables)];
     expect(known.toSorted()).toEqual([...(await columnsOf()).keys()].toSorted());
   });
 
-  test('names every column of the plain tables, as exported or with a reason', async () => {
+  test('the inventory names every column of the plain tables, as exported or with a reason', async () => {
     const columns = await columnsOf();
     for (const [table, { columns: exportedOnes, without }] of Object.entries(plainTables))
       expect([table, ...exportedOnes, ...Object.keys(without)].toSorted()).toEqual(
@@ -214,7 +214,7 @@ describe('the inventory', () => {
       );
   });
 
-  test('says why wherever it leaves out a table that names a person', async () => {
+  test('the inventory gives a reason for each left-out table that names a user', async () => {
     for (const [table, columns] of await columnsOf()) {
       const entry = otherTables[table];
       const reason = entry && 'leftOut' in entry ? entry.leftOut : null;
@@ -223,7 +223,7 @@ describe('the inventory', () => {
     }
   });
 
-  test('exports under the names that it says', () => {
+  test('the inventory exports tables under the names that it lists', () => {
     const said = [
       ...Object.values(plainTables).map(({ as }) => as),
       ...Object.values(otherTables).flatMap((entry) =>
@@ -234,8 +234,8 @@ describe('the inventory', () => {
   });
 });
 
-describe('asking for it', () => {
-  test('takes a session that was proved in the last five minutes', async () => {
+describe('the request for an export', () => {
+  test('an export needs a session that was proved in the last five minutes', async () => {
     const token = other.token;
     await council.database.pool.query(
       `update sessions set authenticated_at = now() - interval '5 minutes 1 second'
@@ -255,7 +255,7 @@ describe('asking for it', () => {
     expect((await council.call('/users/me/export')).status).toBe(401);
   });
 
-  test('is limited', async () => {
+  test('exports are rate-limited', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'export=2/h' } });
     try {
       const { token } = await app.signUp();

@@ -25,7 +25,7 @@ async function change(body: unknown): Promise<Response> {
 }
 
 describe('the profile', () => {
-  test('tells a person what they see of themselves', async () => {
+  test('the profile shows a user their own data', async () => {
     expect(await read(ann)).toMatchObject({
       id: ann.userId,
       email: ann.email,
@@ -40,7 +40,7 @@ describe('the profile', () => {
     });
   });
 
-  test('changes what is named and nothing else', async () => {
+  test('a change of the profile affects only the named fields', async () => {
     const first = await change({
       name: '  Ann Other ',
       notify_run_finished: true,
@@ -75,13 +75,13 @@ describe('the profile', () => {
     [{ subscription_tier: 'scale' }, '', 'This field is not known.'],
     [{ email: 'other@example.com' }, '', 'This field is not known.'],
     [{ preferred_dashboard: 'both' }, 'preferred_dashboard', 'This field is not valid.'],
-  ])('refuses %j', async (body, field, message) => {
+  ])('the profile refuses %j', async (body, field, message) => {
     const response = await change(body);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ errors: [{ field, message }] });
   });
 
-  test('shows the address that waits to be confirmed, as long as it waits', async () => {
+  test('the profile shows a new address until it is confirmed', async () => {
     const waiting = async (email: string, ended: 'used_at' | 'voided_at' | null, hours = 24) =>
       app.database.pool.query(
         `insert into auth_link (id, user_id, kind, token_hash, email, expires_at, used_at, voided_at)
@@ -114,11 +114,11 @@ async function addressAfter(response: Response): Promise<string> {
   return (data.avatar_url ?? '').replace(/^\/api/, '');
 }
 
-/** A PNG of exactly so many bytes; what follows its end is ignored. */
+/** A PNG of exactly this many bytes; decoders ignore what follows its end. */
 const pngOf = (size: number) => Buffer.concat([png, Buffer.alloc(size - png.length)]);
 
 describe('the picture of an account', () => {
-  test('is shown without a token, with headers that let it be nothing but a picture', async () => {
+  test('the picture of an account is served without a token, with headers that make it nothing but a picture', async () => {
     const address = await addressAfter(await put(png, 'image/png'));
     expect(address).toMatch(/^\/avatars\/[\w-]{22}$/);
     const shown = await app.call(address);
@@ -134,7 +134,7 @@ describe('the picture of an account', () => {
     });
   });
 
-  test('has a new address each time, and the earlier one ends', async () => {
+  test('a new picture has a new address, and the earlier address stops working', async () => {
     const before = await addressAfter(await put(png, 'image/png'));
     const after = await addressAfter(await put(png, 'image/png'));
     expect(after).not.toBe(before);
@@ -142,7 +142,7 @@ describe('the picture of an account', () => {
     expect((await app.call(after)).status).toBe(200);
   });
 
-  test('is gone once it is removed, and removing it again is no error', async () => {
+  test('a removed picture is gone, and removing it again is no error', async () => {
     const address = await addressAfter(await put(png, 'image/png'));
     for (let time = 0; time < 2; time += 1) {
       const removed = await app.data('/users/me/avatar', { method: 'DELETE', token: ann.token });
@@ -152,7 +152,7 @@ describe('the picture of an account', () => {
     expect((await app.call(address)).status).toBe(404);
   });
 
-  test('may have 256 kB and not a byte more, with and without a length in front', async () => {
+  test('a picture may have 256 kB and not a byte more, with and without a content length', async () => {
     expect((await put(pngOf(avatarLimits.bytes), 'image/png')).status).toBe(200);
     const large = pngOf(avatarLimits.bytes + 1);
     const streamed = await app.call('/users/me/avatar', {
@@ -170,7 +170,7 @@ describe('the picture of an account', () => {
     }
   });
 
-  test('stays when its successor is refused', async () => {
+  test('a picture stays when a new one is refused', async () => {
     const address = await addressAfter(await put(webp, 'image/webp'));
     const response = await put(Buffer.from('<svg/>'), 'image/png');
     expect(response.status).toBe(415);
@@ -182,11 +182,11 @@ describe('the picture of an account', () => {
   });
 
   test.each(['/avatars/x', `/avatars/${'A'.repeat(22)}`, '/avatars/..%2Fusers', '/avatars/%00'])(
-    'at an address that nobody was given is not there: %s',
+    'a picture at an address that was never issued is not found: %s',
     async (address) => expect((await app.call(address)).status).toBe(404),
   );
 
-  test('needs a person to be put and removed', async () => {
+  test('only a signed-in user can put or remove a picture', async () => {
     expect((await put(png, 'image/png', 'none')).status).toBe(401);
     expect((await app.call('/users/me/avatar', { method: 'DELETE' })).status).toBe(401);
   });

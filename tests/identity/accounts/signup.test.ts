@@ -64,7 +64,7 @@ describe('the rules of sign-up, in the words that people read', () => {
     expect(sent.filter((value) => text.includes(value))).toEqual([]);
   });
 
-  test('a repeated password is no part of the request, and nothing unknown is taken', async () => {
+  test('the request has no repeated password, and unknown fields are refused', async () => {
     const { status } = await openBrowser(app).post('/auth/signup', {
       ...ann(),
       confirmPassword: testPassword,
@@ -72,7 +72,7 @@ describe('the rules of sign-up, in the words that people read', () => {
     expect(status).toBe(400);
   });
 
-  test('the name is stored without the space around it', async () => {
+  test('the name is stored without surrounding white space', async () => {
     const person = ann();
     await openBrowser(app).post('/auth/signup', { ...person, name: '  Ann Other ' });
     expect(await accounts(app, person.email)).toMatchObject([{ name: 'Ann Other' }]);
@@ -158,7 +158,7 @@ describe("the server's messages", () => {
     expect(problem.errors.length).toBeGreaterThan(0);
   });
 
-  test("any other trouble with a password is told in the server's own words", async () => {
+  test("any other error in a password comes with the server's own sentence", async () => {
     const { problem } = await openBrowser(app).post('/auth/signup', {
       ...ann(),
       password: `Aa1${'x'.repeat(254)}`,
@@ -176,7 +176,7 @@ describe("the server's messages", () => {
   test('Too many attempts (rate limit)', async () => {
     const limited = await createTestApp({ env: { RATE_LIMITS: 'signup=3/h' } });
     const browser = openBrowser(limited);
-    // Whoever mistypes has not used a turn.
+    // A request that is not valid uses no turn.
     for (let mistake = 0; mistake < 5; mistake += 1)
       await browser.post('/auth/signup', { ...ann(), password: 'Short-1' });
     for (let turn = 0; turn < 3; turn += 1)
@@ -193,7 +193,7 @@ describe("the server's messages", () => {
 });
 
 describe('the terms that a sign-up accepts', () => {
-  test('are refused when they are not the current ones, and the refusal names the current version', async () => {
+  test('terms other than the current ones are refused, and the refusal names the current version', async () => {
     const person = { ...ann(), terms_version: '1999-01-01' };
     const { status, problem, text } = await openBrowser(app).post('/auth/signup', person);
     expect(status).toBe(400);
@@ -207,7 +207,7 @@ describe('the terms that a sign-up accepts', () => {
     expect(await accounts(app, person.email)).toEqual([]);
   });
 
-  test('are stored as not accepted for a client that accepts none', async () => {
+  test('terms are stored as not accepted for a client that accepts none', async () => {
     const person = ann();
     expect((await openBrowser(app).post('/auth/signup', person)).status).toBe(201);
     expect(await accounts(app, person.email)).toMatchObject([
@@ -217,7 +217,7 @@ describe('the terms that a sign-up accepts', () => {
 });
 
 describe('a sign-up that has to be confirmed', () => {
-  test('answers no session, stores the terms that were accepted, and mails a link', async () => {
+  test('a sign-up that needs confirmation opens no session, stores the accepted terms and emails a link', async () => {
     const browser = openBrowser(app);
     const person = { ...ann(), terms_version: policyVersion };
     const { status, data, text } = await browser.post<Pending>('/auth/signup', person);
@@ -241,11 +241,11 @@ describe('a sign-up that has to be confirmed', () => {
     expect(keys).toHaveLength(1);
     const [mail] = await mailsTo(app, person.email);
     expect(mail).toMatchObject({ kind: 'confirm', subject: 'Confirm your e-mail address' });
-    // Somebody may have signed up with a stranger's address: what they typed is not mailed there.
+    // The sign-up may use a stranger's address: nothing that was typed is mailed there.
     expect(`${mail?.text}${mail?.html}`).not.toContain('Ann Other');
   });
 
-  test('the nonce is out of reach of scripts, for a day, and kept when it is there', async () => {
+  test('the nonce lasts a day, is kept if present, and no script can read it', async () => {
     const browser = openBrowser(app);
     const first = await browser.post('/auth/signup', ann());
     const cookie = first.headers.getSetCookie().find((line) => line.startsWith('sf_nonce='));
@@ -256,7 +256,7 @@ describe('a sign-up that has to be confirmed', () => {
     expect(browser.cookies.get('sf_nonce')).toBe(nonce);
   });
 
-  test('until then the right password is told to confirm, and a wrong one nothing', async () => {
+  test('before confirmation, only a login with the right password learns that confirmation is missing', async () => {
     const browser = openBrowser(app);
     const person = ann();
     await browser.post('/auth/signup', person);
@@ -268,7 +268,7 @@ describe('a sign-up that has to be confirmed', () => {
     expect(wrong).toMatchObject({ status: 401, problem: { code: 'wrong-credentials' } });
   });
 
-  test('the pending token asks for the mail again and is good for nothing else', async () => {
+  test('the pending token can only request the email again', async () => {
     const browser = openBrowser(app);
     const person = ann();
     const { data } = await browser.post<Pending>('/auth/signup', person);
@@ -279,7 +279,7 @@ describe('a sign-up that has to be confirmed', () => {
     expect(again).toMatchObject({ status: 200, data: { ok: true } });
     const second = await mailedToken(app, person.email, 'confirm');
     expect(second).not.toBe(first);
-    // The earlier link is worth nothing any more.
+    // The earlier link is void.
     const old = await browser.post('/auth/links/confirm', { token: first });
     expect(old).toMatchObject({ status: 400, problem: { code: 'link-expired' } });
     expect((await browser.get('/users/me', data.pending_token)).status).toBe(401);
@@ -289,7 +289,7 @@ describe('a sign-up that has to be confirmed', () => {
     expect(forged).toMatchObject({ status: 200, data: { ok: true } });
   });
 
-  test('the same address twenty times at once makes one account', async () => {
+  test('twenty concurrent sign-ups with one address make one account', async () => {
     const person = ann();
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => openBrowser(app).post('/auth/signup', person)),
@@ -299,7 +299,7 @@ describe('a sign-up that has to be confirmed', () => {
     expect(await accounts(app, person.email)).toHaveLength(1);
   });
 
-  test('an address is one, whatever its case and the space around it', async () => {
+  test('an address is the same in any case and with surrounding white space', async () => {
     const person = ann();
     await openBrowser(app).post('/auth/signup', person);
     const again = await openBrowser(app).post('/auth/signup', {
@@ -317,7 +317,7 @@ describe('a sign-up that says nothing of other accounts', () => {
   });
   afterAll(async () => quiet.close());
 
-  test('answers alike, with the same work, and always asks to confirm', async () => {
+  test('a neutral sign-up answers alike, with the same work, and always asks for confirmation', async () => {
     const taken = ann();
     await openBrowser(quiet).post('/auth/signup', taken);
     await quiet.settled();
@@ -343,7 +343,7 @@ describe('a sign-up that says nothing of other accounts', () => {
     expect(await accounts(quiet, taken.email)).toEqual(before);
   });
 
-  test('tells the owner by mail, at most once an hour', async () => {
+  test('a neutral sign-up notifies the owner by email, at most once an hour', async () => {
     const person = ann();
     await openBrowser(quiet).post('/auth/signup', person);
     await quiet.settled();
@@ -354,7 +354,7 @@ describe('a sign-up that says nothing of other accounts', () => {
     expect(mails[0]?.text).not.toContain('Buy Now');
   });
 
-  test('twenty at once still make one account', async () => {
+  test('twenty concurrent neutral sign-ups make one account', async () => {
     const person = ann();
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => openBrowser(quiet).post('/auth/signup', person)),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => app.close());
 
-/** Somebody who signed up so many days ago and has not confirmed since. */
+/** A user who signed up this many days ago and has not confirmed. */
 async function signedUp(daysAgo: number): Promise<string> {
   const email = `${newId('usr')}@example.com`;
   await app.data('/auth/signup', { body: { name: 'Ann Other', email, password: testPassword } });
@@ -25,7 +25,7 @@ async function signedUp(daysAgo: number): Promise<string> {
   return rows[0]?.id ?? '';
 }
 
-/** A run from a time in which nobody had to confirm. */
+/** A run from a time when confirmation was not required. */
 async function ranOnce(userId: string): Promise<void> {
   const { rows } = await app.database.pool.query<{ email: string }>(
     'update users set email_confirmed_at = now() where id = $1 returning email',
@@ -60,7 +60,7 @@ async function asked(): Promise<string[]> {
   return rows.map(({ subject }) => subject);
 }
 
-test('an account that nobody confirmed or used in thirty days is erased, and no other one', async () => {
+test('only an account that was neither confirmed nor used for thirty days is erased', async () => {
   const { pool } = app.database;
   const old = await signedUp(31);
   await signedUp(29);

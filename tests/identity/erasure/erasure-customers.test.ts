@@ -11,7 +11,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** Whom the payment provider knows is forgotten there, whatever goes on while they are erased. */
+/** The payment provider deletes an erased user's customer, whatever happens during the erasure. */
 const minuteMs = 60_000;
 const [boost] = packages.filter(({ id }) => id === 'boost-20') as [Package];
 const addresses = { successUrl: 'http://localhost/a', cancelUrl: 'http://localhost/b' };
@@ -49,7 +49,7 @@ async function countOf(
   return rowCount ?? 0;
 }
 
-/** A checkout of theirs. In the middle of it, before that call of the provider, something happens. */
+/** A checkout of the user, interrupted right before that call to the provider. */
 async function checkoutWith(
   call: 'createCustomer' | 'createCheckout',
   { userId }: Person,
@@ -73,7 +73,7 @@ test('a customer whom a checkout makes only after the erasure is deleted by anot
   const person = await shop.signUp();
   const begun = checkoutWith('createCustomer', person, async () => {
     await leave(person);
-    // Whoever introduces somebody has so long for it.
+    // A checkout has this long to create the customer.
     expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'forget-customer' });
     now += 3 * minuteMs;
     expect(await eraseAccount(erasure, person.userId)).toBe('erased');
@@ -89,7 +89,7 @@ test('a customer whom a checkout makes only after the erasure is deleted by anot
   expect(await countOf('stripe_customer', person)).toBe(0);
 });
 
-test('a checkout that goes on after the erasure does not introduce them anew', async () => {
+test('a checkout that continues after the erasure does not create the customer again', async () => {
   const person = await shop.signUp();
   await shop.checkout(person, 'boost-50');
   expect(customersOf(person)).toHaveLength(1);
@@ -102,7 +102,7 @@ test('a checkout that goes on after the erasure does not introduce them anew', a
   expect(await countOf('customer_introduction', person)).toBe(0);
 });
 
-test('the provider is asked to forget them until it has, also when nobody hears that it has', async () => {
+test('the provider is asked to delete the customer until it has, also when its response is lost', async () => {
   const person = await shop.signUp();
   await shop.checkout(person, 'boost-20');
   await leave(person);

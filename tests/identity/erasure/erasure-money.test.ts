@@ -54,7 +54,7 @@ async function signedInAgain(person: Person): Promise<Person> {
   return { ...person, token };
 }
 
-/** Somebody whose mailbox is proved, so that whatever is told is a mail. */
+/** A user with a confirmed address, so that every notice is an email. */
 async function newPerson(): Promise<Person> {
   const person = await shop.signUp();
   await shop.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
@@ -76,10 +76,10 @@ async function mailsLeave(userId: string): Promise<void> {
   );
 }
 
-/** As far as it goes; the mail about what is paid back leaves at once. */
+/** Erases as far as possible; the email about refunds is sent at once. */
 async function erase(dependencies: ErasureDependencies, { userId }: Person): Promise<Progress> {
   const progress = await eraseAccount(dependencies, userId);
-  if (progress === 'erased' || progress.waitsFor !== 'tell') return progress;
+  if (progress === 'erased' || progress.waitsFor !== 'notify') return progress;
   await mailsLeave(userId);
   return eraseAccount(dependencies, userId);
 }
@@ -91,7 +91,7 @@ async function countOf(table: string, { userId }: Person): Promise<number> {
   return rowCount ?? 0;
 }
 
-test('whoever leaves gets back what they bought in the last 30 days and have not used', async () => {
+test('a user who leaves is refunded unused purchases of the last 30 days', async () => {
   const person = await newPerson();
   const old = await bought(shop, 'boost-20', person);
   now += 31 * dayMs;
@@ -107,7 +107,7 @@ test('whoever leaves gets back what they bought in the last 30 days and have not
   expect([await countOf('stripe_customer', person), await countOf('mail', person)]).toEqual([0, 0]);
 });
 
-test('one mail names what is paid back of each purchase, before the keys go', async () => {
+test('one email names the refund of each purchase before the keys are deleted', async () => {
   const person = await newPerson();
   await bought(shop, 'boost-20', person);
   now += 1_000;
@@ -120,17 +120,17 @@ test('one mail names what is paid back of each purchase, before the keys go', as
   await run.release();
   shop.stripe.faults.refunds = 'pending';
   for (let count = 1; count <= 3; count += 1)
-    expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'tell' });
+    expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'notify' });
   delete shop.stripe.faults.refunds;
-  const [told, ...more] = await mailedTo(person);
+  const [email, ...more] = await mailedTo(person);
   expect(more).toEqual([]);
-  // What the run gave back is in the same line as the rest of its purchase.
-  expect(told).toContain('$9.50 for 19 unused credits of Boost 20.');
-  expect(told).toContain('$25.00 for 50 unused credits of Boost 50.');
+  // The credits that the run released are in the same line as the rest of their purchase.
+  expect(email).toContain('$9.50 for 19 unused credits of Boost 20.');
+  expect(email).toContain('$25.00 for 50 unused credits of Boost 50.');
   expect(await erase(erasure, person)).toBe('erased');
 });
 
-test('nobody is written to when nothing is paid back', async () => {
+test('no email is sent when nothing is refunded', async () => {
   const person = await newPerson();
   await bought(shop, 'boost-20', person);
   await use(shop, person, 20);
@@ -143,7 +143,7 @@ async function mailedTo({ email }: Person): Promise<string[]> {
   return mails.filter(({ kind }) => kind === 'account-refunds').map(({ text }) => text);
 }
 
-test('a plan and an open checkout end with the account, and nobody is charged again', async () => {
+test('a plan and an open checkout end with the account, and the user is not charged again', async () => {
   const person = await newPerson();
   const plan = await bought(shop, 'side-gig-builder', person);
   const { session_id: sessionId } = await shop.checkout(person, 'boost-20');
@@ -161,7 +161,7 @@ test('a plan and an open checkout end with the account, and nobody is charged ag
   expect(balance).toMatchObject({ purchased: 50, refunded: 50, available: 0 });
 });
 
-test('the provider away puts it off; it goes on, and waits for no bank', async () => {
+test('an unavailable provider postpones the erasure, which then continues without waiting for a bank', async () => {
   const person = await newPerson();
   const one = await bought(shop, 'boost-20', person);
   await leave(person);
@@ -183,14 +183,14 @@ test('the provider away puts it off; it goes on, and waits for no bank', async (
   expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
 });
 
-test('without anything to end, people are erased also where there are no payments', async () => {
+test('users with nothing to end are erased also where payments are off', async () => {
   const person = await newPerson();
   await leave(person);
   const without = erasureOf({ ...shop.core, provider: unavailableProvider });
   expect(await erase(without, person)).toBe('erased');
 });
 
-test('also who has tried to buy there, or was refused', async () => {
+test('users whose purchase failed or was refused are erased also where payments are off', async () => {
   const refused = async () => Promise.reject(new ProviderRefused('email_invalid'));
   const refusing = { ...shop.core.provider, createCustomer: refused };
   for (const provider of [unavailableProvider, refusing]) {
@@ -205,7 +205,7 @@ test('also who has tried to buy there, or was refused', async () => {
   }
 });
 
-test('what a bank confirms only afterwards is granted and paid back at once', async () => {
+test('a payment that the bank confirms after the erasure is granted and refunded at once', async () => {
   const person = await newPerson();
   const checkout = await shop.checkout(person, 'boost-50');
   shop.stripe.pay(checkout.session_id, 'pay-later');
@@ -219,7 +219,7 @@ test('what a bank confirms only afterwards is granted and paid back at once', as
   expect(await countOf('mail', person)).toBe(0);
 });
 
-test('a dispute afterwards is booked under an id that leads to nobody', async () => {
+test('a dispute after the erasure is booked under an id that identifies no one', async () => {
   const person = await newPerson();
   const one = await bought(shop, 'boost-20', person);
   await use(shop, person, 20);
@@ -231,7 +231,7 @@ test('a dispute afterwards is booked under an id that leads to nobody', async ()
   expect([balance.debt, await countOf('dispute', person)]).toEqual([20, 1]);
 });
 
-test('what a run still holds comes back first, and then goes back as money', async () => {
+test('credits that a run still holds are released first and then refunded', async () => {
   const person = await newPerson();
   const one = await bought(shop, 'boost-20', person);
   const run = await hold(shop, person, 14);
@@ -243,13 +243,13 @@ test('what a run still holds comes back first, and then goes back as money', asy
   expect((await refundsAt(shop, one)).map(({ amountMinor }) => amountMinor)).toEqual([700, 300]);
 });
 
-describe('somebody of whom the provider knows more than we do', () => {
+describe('a customer that only the provider knows', () => {
   const customersOf = ({ userId }: Person) =>
     shop.stripe.world.store
       .all('customer')
       .filter((one) => !('deleted' in one) && one.metadata['user_id'] === userId);
 
-  /** The provider has been told of the person, and whoever told it does not live to hear the answer. */
+  /** The provider creates the customer, and the process is killed before the response. */
   async function introduced({ userId }: Person, dependencies = shop.payments): Promise<void> {
     const { provider } = dependencies;
     const createCustomer: typeof provider.createCustomer = async (customer) => {
@@ -262,7 +262,7 @@ describe('somebody of whom the provider knows more than we do', () => {
     await expect(begun).rejects.toThrow('killed');
   }
 
-  test('is forgotten there as well, once the provider tells of everybody', async () => {
+  test('a customer that only the provider knows is deleted once the provider lists it', async () => {
     const person = await newPerson();
     await introduced(person);
     expect(customersOf(person)).toHaveLength(1);
@@ -273,7 +273,7 @@ describe('somebody of whom the provider knows more than we do', () => {
     expect(customersOf(person)).toEqual([]);
   });
 
-  test('also when they bought under another name afterwards', async () => {
+  test('a customer that only the provider knows is deleted also when the user bought under another name', async () => {
     const person = await newPerson();
     await introduced(person);
     now += 3 * minuteMs;
@@ -287,7 +287,7 @@ describe('somebody of whom the provider knows more than we do', () => {
     expect(customersOf(person)).toEqual([]);
   });
 
-  test('also when they were introduced in the last moment: the sweeper sees it', async () => {
+  test('the sweep deletes a customer that was created at the last moment', async () => {
     const person = await newPerson();
     await leave(person);
     expect(await erase(erasure, person)).toBe('erased');
@@ -304,12 +304,12 @@ describe('somebody of whom the provider knows more than we do', () => {
   });
 });
 
-test('a job that is killed after any call of the provider comes to the same end', async () => {
+test('a job that is killed after any call to the provider is repeated with the same result', async () => {
   const first = await buyer();
   const whole = mortal(Number.POSITIVE_INFINITY);
   await leave(first.person);
-  // Up to here it is one job; the next one goes through the steps again.
-  expect(await eraseAccount(whole.erasure, first.person.userId)).toEqual({ waitsFor: 'tell' });
+  // One job runs up to here; the next one starts again at the first step.
+  expect(await eraseAccount(whole.erasure, first.person.userId)).toEqual({ waitsFor: 'notify' });
   const calls = whole.calls();
   expect(calls).toBeGreaterThan(5);
   expect(await erase(erasure, first.person)).toBe('erased');
@@ -333,7 +333,7 @@ test('a job that is killed after any call of the provider comes to the same end'
 
 type Buyer = { person: Person; paid: Bought[] };
 
-/** Somebody with a plan, something else that they paid for, and a checkout that can still be paid. */
+/** A user with a plan, another purchase, and a checkout that can still be paid. */
 async function buyer(): Promise<Buyer> {
   const person = await newPerson();
   const plan = await bought(shop, 'side-gig-builder', person);
@@ -343,7 +343,7 @@ async function buyer(): Promise<Buyer> {
   return { person, paid };
 }
 
-/** The erasure of a process that dies after so many calls of the provider, each of them done. */
+/** The erasure of a process that is killed after this many completed calls to the provider. */
 function mortal(lives: number): { erasure: ErasureDependencies; calls: () => number } {
   let calls = 0;
   const provider = new Proxy(shop.core.provider, {
@@ -361,7 +361,7 @@ function mortal(lives: number): { erasure: ErasureDependencies; calls: () => num
   return { erasure: erasureOf({ ...shop.core, provider }), calls: () => calls };
 }
 
-test('a job that is killed after each step, and another beside it, come to the same end', async () => {
+test('an erasure whose steps are repeated, also by two jobs at once, has the same result', async () => {
   const person = await newPerson();
   const plan = await bought(shop, 'side-gig-builder', person);
   now += 1_000;

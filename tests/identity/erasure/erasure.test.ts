@@ -109,7 +109,7 @@ async function mailed(app: TestApp, { userId, email }: Person): Promise<void> {
   });
 }
 
-/** As if a worker had sent whatever waits. */
+/** As if a worker had sent the queued emails. */
 async function mailsLeave(app: TestApp, userId: string): Promise<void> {
   await app.database.pool.query(
     `update mail set status = 'sent', sealed = null, ended_at = now()
@@ -123,7 +123,7 @@ async function isGone(app: TestApp, userId: string): Promise<boolean> {
   return rowCount === 0;
 }
 
-describe('a person who has used everything', () => {
+describe('the erasure of a user with data everywhere', () => {
   let council: TestCouncil;
   let person: Person;
   let other: Person;
@@ -157,7 +157,7 @@ describe('a person who has used everything', () => {
   });
   afterAll(async () => council.close());
 
-  test('leaves nothing readable but what the account itself is made of', async () => {
+  test('before an erasure, a user is readable only in the account and the picture', async () => {
     const { ownerPool } = council.database;
     const own = [canaries.name, canaries.email];
     const found = await tracesOf(ownerPool, own);
@@ -172,7 +172,7 @@ describe('a person who has used everything', () => {
     ).toEqual([]);
   });
 
-  test('is let go at once, and everything else follows', async () => {
+  test('an erasure signs the user out at once and then completes', async () => {
     const response = await leave(council, person);
     await mailsLeave(council, person.userId);
     expect(response.status).toBe(200);
@@ -182,20 +182,20 @@ describe('a person who has used everything', () => {
     await eventually('the erasure', async () => isGone(council, person.userId));
   });
 
-  test('can then be read in no table, not in any encoding', async () => {
-    // The other person asked the same question and keeps their own picture and name.
+  test('an erased user can be read in no table and in no encoding', async () => {
+    // The other user asked the same question and keeps their own picture and name.
     const found = await tracesOf(council.database.ownerPool, texts);
     expect(found.filter(({ row }) => !row.includes(other.userId))).toEqual([]);
     expect(found.map(({ table }) => table)).toEqual(['public.avatar']);
     expect(await tracesOf(council.database.ownerPool, [canaries.name, canaries.email])).toEqual([]);
   });
 
-  test('can be read in no line of the log', () => {
+  test('an erased user can be read in no line of the log', () => {
     const lines = council.logged.join('\n');
     for (const text of texts) expect(lines).not.toContain(text);
   });
 
-  test('leaves the ledger, the chain and the read models as they verify', async () => {
+  test('an erasure leaves a ledger, a chain and read models that verify', async () => {
     for (const args of [
       ['events', 'verify'],
       ['credits', 'verify'],
@@ -210,7 +210,7 @@ describe('a person who has used everything', () => {
     }
   });
 
-  test('does not come back when every read model is built anew', async () => {
+  test('an erased user does not come back when every read model is rebuilt', async () => {
     const { ownerPool } = council.database;
     for (const projection of projections) await rebuild(ownerPool, projection);
     const found = await tracesOf(ownerPool, texts);
@@ -225,7 +225,7 @@ describe('a person who has used everything', () => {
     ]);
   });
 
-  test('leaves behind an id in the ledger, the audit log and the list of erasures, and no more', async () => {
+  test('an erasure leaves only an id in the ledger, the audit log and the list of erasures', async () => {
     expect(Object.keys(await shapeOf(council.database.ownerPool, person.userId))).toEqual([
       'public.audit_log',
       'public.credit_account',
@@ -249,7 +249,7 @@ describe('a person who has used everything', () => {
     ]);
   });
 
-  test('has an account that takes nothing any more', async () => {
+  test('the account of an erased user refuses every command', async () => {
     await expect(
       council.core.ledger.give({
         userId: person.userId,
@@ -265,13 +265,13 @@ describe('a person who has used everything', () => {
     ).rejects.toThrow('erased');
   });
 
-  test('is nobody else: what the other person has is untouched', async () => {
+  test('an erasure does not touch the data of another user', async () => {
     await readModelsAreCurrent(council);
     expect(await everythingOf(council, other)).toEqual(beforeOther);
     expect((await council.call('/users/me', { token: other.token })).status).toBe(200);
   });
 
-  test('may come back as somebody new', async () => {
+  test('an erased user can sign up again as a new user', async () => {
     const again = await signUpAs(council, canaries.name, canaries.email);
     expect(again.userId).not.toBe(person.userId);
     expect(await council.data('/credits/balance', { token: again.token })).toMatchObject({
@@ -283,7 +283,7 @@ describe('a person who has used everything', () => {
   });
 });
 
-/** Whole sentences of a run, of what models answered as well. */
+/** Whole sentences of a run, also from the models' answers. */
 function textsOf(run: Optimization): string[] {
   const opened = JSON.stringify(run.council);
   const sentences = [...opened.matchAll(/"((?:[^"\\]|\\.){40,})"/g)].map((match) => match[1] ?? '');
@@ -291,20 +291,20 @@ function textsOf(run: Optimization): string[] {
   return [...new Set([run.title, run.result?.decision ?? '', ...sentences.slice(0, 40)])];
 }
 
-/** Analytics are read behind the events; what they are compared with must have caught up as well. */
+/** Analytics lag behind the events, so the comparison waits until they are current. */
 async function readModelsAreCurrent({ database }: TestApp): Promise<void> {
   await eventually('the read models', async () =>
     (await projectionStatus(database.pool, projections)).every(({ pending }) => pending === 0),
   );
 }
 
-/** Every row that names a person, but for when their session was last looked at. */
+/** Every row that names a user, without the time at which their session was last used. */
 async function everythingOf(app: TestApp, { userId }: Person): Promise<unknown> {
   const rows = await tracesOf(app.database.ownerPool, [userId]);
   return rows.map(({ table, row }) => `${table} ${row}`).toSorted();
 }
 
-describe('asking for it', () => {
+describe('the request for an erasure', () => {
   let app: TestApp;
   let erasure: ErasureDependencies;
   beforeAll(async () => {
@@ -321,7 +321,7 @@ describe('asking for it', () => {
     );
   }
 
-  test('takes the password, whenever the session began', async () => {
+  test('a request for an erasure takes the password, whenever the session began', async () => {
     const person = await app.signUp();
     await provedLongAgo(person);
     const wrong = await leave(app, person, { password: 'Not-The-Right-1' });
@@ -329,14 +329,14 @@ describe('asking for it', () => {
     expect((await leave(app, person)).status).toBe(200);
   });
 
-  test('takes a session that was proved in the last five minutes, and no older one', async () => {
+  test('a request for an erasure without a password needs a session that was proved in the last five minutes', async () => {
     const person = await app.signUp();
     const ask = async () => app.call('/users/me', { method: 'DELETE', token: person.token });
     await provedLongAgo(person);
     const late = await ask();
     expect([late.status, await late.json()]).toMatchObject([
       403,
-      { code: 'reauthentication-required', message: 'Enter your password to go on.' },
+      { code: 'reauthentication-required', message: 'Enter your password to continue.' },
     ]);
     await app.data('/auth/reauthenticate', {
       token: person.token,
@@ -345,7 +345,7 @@ describe('asking for it', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  test('ends every session and link at once, and lets nobody in again', async () => {
+  test('a request for an erasure ends every session and link at once and refuses every sign-in', async () => {
     const person = await app.signUp();
     const login = { email: person.email, password: testPassword };
     const elsewhere = await app.data<{ token: string }>('/auth/login', { body: login });
@@ -366,7 +366,7 @@ describe('asking for it', () => {
     expect(rows).toEqual([{ voided: true }]);
   });
 
-  test('twice at once is asked for once', async () => {
+  test('two concurrent requests for an erasure count as one', async () => {
     const person = await app.signUp();
     const answers = await Promise.all([1, 2, 3].map(async () => leave(app, person)));
     const statuses = answers.map(({ status }) => status);
@@ -382,15 +382,15 @@ describe('asking for it', () => {
     expect((await leave(app, person)).status).toBe(401);
   });
 
-  test('is what a job alone cannot do: nobody is erased who has not asked', async () => {
+  test('a job alone erases no user who has not asked', async () => {
     const person = await app.signUp();
-    await expect(eraseAccount(erasure, person.userId)).rejects.toThrow('Nobody has asked');
+    await expect(eraseAccount(erasure, person.userId)).rejects.toThrow('was not requested');
     expect((await app.call('/users/me', { token: person.token })).status).toBe(200);
     expect(await askForErasure(erasure, { userId: newId('usr'), actor: 'test' })).toBe(false);
   });
 });
 
-describe('a job that is killed', () => {
+describe('a killed erasure job', () => {
   let app: TestApp;
   let erasure: ErasureDependencies;
   let wholeShape: Record<string, number>;
@@ -401,7 +401,7 @@ describe('a job that is killed', () => {
   });
   afterAll(async () => app.close());
 
-  /** Somebody with a little of everything asks to be erased; `first` is what the killed job did. */
+  /** A user with a little of everything asks to be erased; `first` is what the killed job did. */
   async function erasedAfter(
     first: (userId: string) => Promise<void>,
   ): Promise<Record<string, number>> {
@@ -437,7 +437,7 @@ describe('a job that is killed', () => {
   }
 
   test.each(erasureSteps.map(({ name }, index) => [name, index + 1] as const))(
-    'after %s starts again and comes to the same end',
+    'a job that is killed after %s starts again with the same result',
     async (_name, count) => {
       const shape = await erasedAfter(async (userId) => {
         for (const { run } of erasureSteps.slice(0, count)) await run(erasure, userId);
@@ -446,7 +446,7 @@ describe('a job that is killed', () => {
     },
   );
 
-  test('after every step, each time, comes to the same end', async () => {
+  test('a job that is killed after every step ends with the same result', async () => {
     const shape = await erasedAfter(async (userId) => {
       for (const [index] of erasureSteps.entries())
         for (const { run } of erasureSteps.slice(0, index + 1)) await run(erasure, userId);
@@ -454,14 +454,14 @@ describe('a job that is killed', () => {
     expect(shape).toEqual(wholeShape);
   });
 
-  test('beside another one that does the same comes to the same end', async () => {
+  test('two concurrent jobs of one user end with the same result', async () => {
     const shape = await erasedAfter(async (userId) => {
       await Promise.all([1, 2, 3].map(async () => eraseAccount(erasure, userId)));
     });
     expect(shape).toEqual(wholeShape);
   });
 
-  test('for good is found by whoever looks after erasures, and nobody else is', async () => {
+  test('the sweep of erasures finds a job that never runs again, and no other user', async () => {
     const { pool } = app.database;
     const person = await app.signUp();
     await leave(app, person);
@@ -474,14 +474,14 @@ describe('a job that is killed', () => {
   });
 });
 
-describe('what has to be waited for', () => {
+describe('an erasure that has to wait', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp();
   });
   afterAll(async () => app.close());
 
-  test('puts the job off, and nothing after it has happened', async () => {
+  test('a step that has to wait postpones the job, and no later step runs', async () => {
     const person = await app.signUp();
     await leave(app, person);
     const { pool } = app.database;
@@ -503,7 +503,7 @@ describe('what has to be waited for', () => {
     expect(rowCount).toBe(0);
   });
 
-  test('is also the mail that tells of it, for ten minutes at most', async () => {
+  test('an erasure waits for its own email, for ten minutes at most', async () => {
     const person = await app.signUp();
     const { pool } = app.database;
     await pool.query('update users set email_confirmed_at = now() where id = $1', [person.userId]);
@@ -515,20 +515,20 @@ describe('what has to be waited for', () => {
     ]);
     expect(mails[0]?.notAfter?.getTime()).toBeLessThanOrEqual(Date.now() + 600_000);
     const erasure = erasureOf(app.core);
-    expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'tell' });
+    expect(await eraseAccount(erasure, person.userId)).toEqual({ waitsFor: 'notify' });
     expect(await isGone(app, person.userId)).toBe(false);
     const later = { ...erasure, clock: () => Date.now() + 601_000 };
     expect(await eraseAccount(later, person.userId)).toBe('erased');
   });
 
-  test('is no mail to an address that nobody has proved', async () => {
+  test('an erasure sends no email to an unconfirmed address', async () => {
     const person = await app.signUp();
     await leave(app, person);
     expect(await mailsTo(app, person.email)).toEqual([]);
     expect(await eraseAccount(erasureOf(app.core), person.userId)).toBe('erased');
   });
 
-  test('is over once the mail has left', async () => {
+  test('an erasure completes once its email is sent', async () => {
     const person = await app.signUp();
     const { pool } = app.database;
     await pool.query('update users set email_confirmed_at = now() where id = $1', [person.userId]);
@@ -537,7 +537,7 @@ describe('what has to be waited for', () => {
     expect(await eraseAccount(erasureOf(app.core), person.userId)).toBe('erased');
   });
 
-  test('is also a hold whose run has not settled yet', async () => {
+  test('an erasure waits for a hold whose run has not settled yet', async () => {
     const person = await app.signUp();
     await give(app, person, 20);
     await leave(app, person);
@@ -556,7 +556,7 @@ describe('what has to be waited for', () => {
   });
 });
 
-test('a run that is under way when its person leaves ends, settles and is erased with them', async () => {
+test('a run that is under way when its user leaves ends, settles and is erased', async () => {
   const council = await createTestCouncil();
   try {
     const person = await council.signUp();
@@ -585,7 +585,7 @@ test('a run that is under way when its person leaves ends, settles and is erased
   }
 });
 
-describe('a backup from before that is restored', () => {
+describe('a restored backup from before an erasure', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp();
@@ -599,7 +599,7 @@ describe('a backup from before that is restored', () => {
     auditorUrl: app.database.auditorUrl,
   });
 
-  test('is erased again before anything is answered, whether or not a job runs', async () => {
+  test('a restored user is erased again before any request is answered, whether or not a job runs', async () => {
     const { ownerPool } = app.database;
     const person = await app.signUp();
     const other = await app.signUp();
@@ -612,7 +612,7 @@ describe('a backup from before that is restored', () => {
     const othersKeys = await ownerPool.query('select * from data_key where user_id = $1', [
       other.userId,
     ]);
-    // As the restored database knows it: the person is there, and the list was carried over.
+    // The restored database: the user exists, and the list of erasures was copied to it.
     await ownerPool.query(
       `insert into erasure (key_id, kind, user_id) values ($1, 'account', $1)`,
       [person.userId],
@@ -635,7 +635,7 @@ describe('a backup from before that is restored', () => {
     expect((await app.call('/users/me', { token: other.token })).status).toBe(200);
   });
 
-  test('loses the text of a single run that was erased, and nothing else of its person', async () => {
+  test('a restored backup loses the text of an erased run and nothing else of its user', async () => {
     const { ownerPool } = app.database;
     const person = await app.signUp();
     const [gone, kept] = [await drafted(app, person), await drafted(app, person)];

@@ -52,7 +52,7 @@ const ask = async (browser: TestBrowser, path: string, email: string, more: obje
 const logIn = async (browser: TestBrowser, email: string, password = testPassword) =>
   browser.post<SessionReply>('/auth/login', { email, password });
 
-/** What an address carries, in its query or after the number sign. */
+/** The parameters of an address, from its query or fragment. */
 function carried(redirect: string): Record<string, string> {
   const url = new URL(redirect, 'http://localhost');
   return Object.fromEntries([...url.searchParams, ...new URLSearchParams(url.hash.slice(1))]);
@@ -67,7 +67,7 @@ async function exchange(browser: TestBrowser, body: object) {
   return browser.post<SessionReply>('/auth/exchange', body);
 }
 
-/** A person who has confirmed and is signed in nowhere. */
+/** A user who has confirmed and is signed in nowhere. */
 async function confirmedPerson(): Promise<string> {
   const browser = openBrowser(app);
   const email = await signUp(browser);
@@ -85,8 +85,8 @@ async function accountOf(email: string) {
   return rows[0];
 }
 
-describe('the mail of a link', () => {
-  test('leads to a page that only shows a button; opening it any number of times uses nothing up', async () => {
+describe('the email with a link', () => {
+  test('a link opens a page that only shows a button; opening it any number of times does not use the link', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const { page, token } = await mailedLink(app, email, 'confirm');
@@ -97,7 +97,7 @@ describe('the mail of a link', () => {
     expect((await follow(browser, 'confirm', token)).status).toBe(200);
   });
 
-  test('is not sent any more once its link has expired', async () => {
+  test('an email is not sent once its link has expired', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const [mail] = await mailsTo(app, email, 'confirm');
@@ -105,7 +105,7 @@ describe('the mail of a link', () => {
     expect(mail?.notAfter?.getTime()).toBeLessThanOrEqual(Date.now() + 24 * hours);
   });
 
-  test('stands nowhere but in the mail: the table holds a hash', async () => {
+  test('a token is only in the email; the table holds a hash', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const token = await mailedToken(app, email, 'confirm');
@@ -120,7 +120,7 @@ describe('the mail of a link', () => {
 });
 
 describe('confirming an address', () => {
-  test('goes on to the page that somebody signed up for, never to another site', async () => {
+  test('a confirmation continues to the page that the user signed up for, never to another site', async () => {
     for (const [asked, carriedOn] of [
       ['/credits/purchase?package=boost-50', '/credits/purchase?package=boost-50'],
       ['https://elsewhere.example/credits', undefined],
@@ -134,7 +134,7 @@ describe('confirming an address', () => {
     }
   });
 
-  test('knows where to go on also from a mail that was asked for again', async () => {
+  test('a confirmation from a repeated email continues to the same page', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     await ask(browser, 'resend-confirmation', email, { redirect: '/credits/plan' });
@@ -142,7 +142,7 @@ describe('confirming an address', () => {
     expect(carried(data.redirect)['redirect']).toBe('/credits/plan');
   });
 
-  test('in the browser that signed up signs in, by a pair that works once', async () => {
+  test('a confirmation in the browser that signed up signs in, by a pair that works once', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const token = await mailedToken(app, email, 'confirm');
@@ -168,7 +168,7 @@ describe('confirming an address', () => {
     expect((await logIn(openBrowser(app), email)).status).toBe(200);
   });
 
-  test('somebody who is signed in already is not handed another session', async () => {
+  test('a confirmation starts no second session for a signed-in user', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const late = await mailedToken(app, email, 'confirm');
@@ -179,7 +179,7 @@ describe('confirming an address', () => {
     expect(data.redirect).toBe('/auth/confirm?confirmed=true');
   });
 
-  test('in the browser that signed up, but did not ask for this mail, signs nobody in and keeps the password', async () => {
+  test('a confirmation in the browser that signed up, but did not ask for this email, does not sign in and keeps the password', async () => {
     const [first, second] = [openBrowser(app), openBrowser(app)];
     const email = await signUp(first);
     const { data } = await after(11 * minutes, async () => {
@@ -190,7 +190,7 @@ describe('confirming an address', () => {
     expect((await logIn(first, email)).status).toBe(200);
   });
 
-  test('of an address that is confirmed, in another browser, signs nobody in', async () => {
+  test('a second confirmation in another browser does not sign in', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const late = await mailedToken(app, email, 'confirm');
@@ -212,7 +212,7 @@ describe('the first proof of an address, from another browser than the one that 
     ['magic', 'magic-link'],
     ['reset', 'password/reset-request'],
   ])(
-    'by a %s link: whoever signed up with a stranger’s address keeps nothing',
+    'a %s link in another browser removes everything that a stranger set up with the address',
     async (kind, path) => {
       const attacker = openBrowser(app, '198.51.100.66');
       const email = await signUp(attacker);
@@ -254,7 +254,7 @@ describe('the first proof of an address, from another browser than the one that 
     },
   );
 
-  test('with the very mail that the sign-up caused', async () => {
+  test('the sign-up’s own email in another browser removes everything that a stranger set up', async () => {
     const attacker = openBrowser(app, '198.51.100.66');
     const email = await signUp(attacker);
     const owner = openBrowser(app);
@@ -263,7 +263,7 @@ describe('the first proof of an address, from another browser than the one that 
     expect((await logIn(attacker, email)).status).toBe(401);
   });
 
-  test('by a code for the holder of a verifier, too', async () => {
+  test('a code in another browser removes everything that a stranger set up', async () => {
     const attacker = openBrowser(app, '198.51.100.66');
     const email = await signUp(attacker);
     const owner = openBrowser(app);
@@ -274,7 +274,7 @@ describe('the first proof of an address, from another browser than the one that 
   });
 });
 
-describe('where nobody has to confirm an address', () => {
+describe('where confirmation is not required', () => {
   let open: TestApp;
   beforeAll(async () => {
     open = await createTestApp({ env: { REQUIRE_EMAIL_CONFIRMATION: 'false' } });
@@ -288,7 +288,7 @@ describe('where nobody has to confirm an address', () => {
     return { email, token: data.token };
   }
 
-  test('whoever signed up signs in again, and the address counts as proved no sooner', async () => {
+  test('a user who signed up signs in again, and the address stays unproved', async () => {
     const browser = openBrowser(open);
     const { email, token } = await signedUp(browser);
     expect((await browser.get('/users/me', token)).data).toMatchObject({ email_confirmed: false });
@@ -301,7 +301,7 @@ describe('where nobody has to confirm an address', () => {
     ['magic', 'magic-link'],
     ['reset', 'password/reset-request'],
   ])(
-    'a %s link from another browser takes the account from whoever has used it',
+    'a %s link in another browser takes the account from the user who signed up',
     async (kind, path) => {
       const attacker = openBrowser(open, '198.51.100.66');
       const { email, token } = await signedUp(attacker);
@@ -333,7 +333,7 @@ describe('where nobody has to confirm an address', () => {
 });
 
 describe('signing in by a link', () => {
-  test('in the browser that asked: a pair after the number sign, and the way back', async () => {
+  test('a sign-in link in the browser that asked carries a pair in the fragment and the page to return to', async () => {
     const email = await confirmedPerson();
     const browser = openBrowser(app);
     await ask(browser, 'magic-link', email, {
@@ -355,7 +355,7 @@ describe('signing in by a link', () => {
   });
 
   test.each(['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)'])(
-    'never leads to %s',
+    'a sign-in link never leads to %s',
     async (redirect) => {
       const email = await confirmedPerson();
       const browser = openBrowser(app);
@@ -366,7 +366,7 @@ describe('signing in by a link', () => {
     },
   );
 
-  test('in another browser signs nobody in, and stays good for its own', async () => {
+  test('a sign-in link in another browser does not sign in, and still works in its own', async () => {
     const email = await confirmedPerson();
     const browser = openBrowser(app);
     await ask(browser, 'magic-link', email);
@@ -379,7 +379,7 @@ describe('signing in by a link', () => {
     expect(data.redirect).toMatch(/^\/#access_token=/);
   });
 
-  test('the pair of one browser is worth nothing in another, and can still be used in its own', async () => {
+  test('the pair of one browser does not work in another, and still works in its own', async () => {
     const email = await confirmedPerson();
     const browser = openBrowser(app);
     await ask(browser, 'magic-link', email);
@@ -416,7 +416,7 @@ describe('signing in by a link', () => {
     ).toMatchObject(refused);
     expect((await browser.get('/users/me', newer?.access_token)).status).toBe(401);
     expect((await browser.get('/users/me', newer?.refresh_token)).status).toBe(401);
-    // The next link made the pair of the one before it worthless.
+    // The next link voided the earlier pair.
     expect(await exchange(browser, older ?? {})).toMatchObject({ status: 400 });
     await after(61 * seconds, async () =>
       expect(await exchange(browser, newer ?? {})).toMatchObject(refused),
@@ -425,11 +425,11 @@ describe('signing in by a link', () => {
   });
 });
 
-describe('the answer to a link says whose account it leads into', () => {
+describe('the response to a link names its account', () => {
   test.each([
     ['magic', 'magic-link'],
     ['reset', 'password/reset-request'],
-  ])('%s: by its address', async (kind, path) => {
+  ])('the response to a %s link names the address of its account', async (kind, path) => {
     const email = await confirmedPerson();
     const browser = openBrowser(app);
     await ask(browser, path, email);
@@ -437,7 +437,7 @@ describe('the answer to a link says whose account it leads into', () => {
     expect(data.email).toBe(email);
   });
 
-  test('confirm: to a stranger who is sent the link of an account that is not theirs, too', async () => {
+  test('the response to a confirmation names the address also to a user who was sent another user’s link', async () => {
     const email = await signUp(openBrowser(app, '198.51.100.66'));
     const victim = openBrowser(app);
     const { data } = await follow(victim, 'confirm', await mailedToken(app, email, 'confirm'));
@@ -445,7 +445,7 @@ describe('the answer to a link says whose account it leads into', () => {
     expect(data.email).toBe(email);
   });
 
-  test('email and undo: by the address that the account has from then on', async () => {
+  test('the responses to a change and an undo name the address that the account has from then on', async () => {
     const email = await confirmedPerson();
     const moved = `zoe-${fresh()}`;
     const browser = openBrowser(app);
@@ -467,7 +467,7 @@ describe('a code for the holder of a verifier', () => {
   async function codeFor(email: string): Promise<string> {
     const client = openBrowser(app);
     await ask(client, 'magic-link', email, { code_challenge, code_challenge_method: 'S256' });
-    // Whichever browser opens the mail: the code alone is worth nothing.
+    // Any browser may open the email: the code alone does not sign in.
     const { data } = await follow(
       openBrowser(app),
       'magic',
@@ -477,7 +477,7 @@ describe('a code for the holder of a verifier', () => {
     return carried(data.redirect)['code'] ?? '';
   }
 
-  test('is exchanged with the verifier only, and a wrong one does not use it up', async () => {
+  test('a code is exchanged only with its verifier, and a wrong one does not use it up', async () => {
     const code = await codeFor(await confirmedPerson());
     const wrong = `${verifier.slice(0, -1)}x`;
     expect(await exchange(openBrowser(app), { code, code_verifier: wrong })).toMatchObject({
@@ -487,7 +487,7 @@ describe('a code for the holder of a verifier', () => {
     expect((await exchange(openBrowser(app), { code, code_verifier: verifier })).status).toBe(200);
   });
 
-  test('that comes a second time ends the session that it began', async () => {
+  test('a code that is presented again ends the session that it began', async () => {
     const code = await codeFor(await confirmedPerson());
     const browser = openBrowser(app);
     const { data } = await exchange(browser, { code, code_verifier: verifier });
@@ -498,7 +498,7 @@ describe('a code for the holder of a verifier', () => {
     expect((await browser.post('/auth/refresh')).status).toBe(401);
   });
 
-  test('presented twenty times at once leaves no session alive', async () => {
+  test('a code that is presented twenty times at once leaves no session alive', async () => {
     const code = await codeFor(await confirmedPerson());
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () =>
@@ -510,7 +510,7 @@ describe('a code for the holder of a verifier', () => {
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
   });
 
-  test('lasts a minute, takes S256 alone and verifiers of 43 to 128 characters', async () => {
+  test('a code lasts a minute, and takes only S256 and verifiers of 43 to 128 characters', async () => {
     const email = await confirmedPerson();
     const code = await codeFor(email);
     await after(61 * seconds, async () =>
@@ -540,7 +540,7 @@ describe('a link that does not work', () => {
     ['confirm', 'resend-confirmation', 24 * hours],
     ['magic', 'magic-link', 10 * minutes],
     ['reset', 'password/reset-request', 10 * minutes],
-  ])('%s: expires to the second', async (kind, path, lifetime) => {
+  ])('a %s link expires to the second', async (kind, path, lifetime) => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     await ask(browser, path, email);
@@ -557,7 +557,7 @@ describe('a link that does not work', () => {
     ['confirm', 'resend-confirmation'],
     ['magic', 'magic-link'],
     ['reset', 'password/reset-request'],
-  ])('%s: asking again voids the one before', async (kind, path) => {
+  ])('asking for a %s link again voids the earlier one', async (kind, path) => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     await ask(browser, path, email);
@@ -570,7 +570,7 @@ describe('a link that does not work', () => {
     expect(await follow(browser, kind, second)).toMatchObject(refusals.used);
   });
 
-  test('a link of one kind is none of another, wherever its token is presented', async () => {
+  test('the token of one kind of link works as no other kind', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const token = await mailedToken(app, email, 'confirm');
@@ -587,7 +587,7 @@ describe('a link that does not work', () => {
     expect((await follow(browser, 'confirm', token)).status).toBe(200);
   });
 
-  test('what is no token is refused without a look, and never repeated', async () => {
+  test('a malformed token is refused without a query, and never repeated', async () => {
     const browser = openBrowser(app);
     expect((await follow(browser, 'confirm', '')).status).toBe(400);
     for (const token of ['xyzzy', 'x'.repeat(44), `${'x'.repeat(42)}'`]) {
@@ -609,7 +609,7 @@ describe('a link that does not work', () => {
     expect(data.redirect).toMatch(/^\/reset-password#[\w-]{43}$/);
   });
 
-  test('of twenty uses at once one works', async () => {
+  test('one of twenty concurrent uses of a link works', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const token = await mailedToken(app, email, 'confirm');
@@ -619,7 +619,7 @@ describe('a link that does not work', () => {
     expect(statuses.toSorted(ascending)).toEqual([200, ...Array<number>(19).fill(409)]);
   });
 
-  test('of twenty links asked for at once one works', async () => {
+  test('one of twenty links that were asked for at once works', async () => {
     const email = await confirmedPerson();
     const browser = openBrowser(app);
     await ask(browser, 'magic-link', 'nobody@example.com');
@@ -632,7 +632,7 @@ describe('a link that does not work', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('an account that is being erased follows no link', async () => {
+  test('no link works for an account that is being erased', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const token = await mailedToken(app, email, 'confirm');
@@ -642,7 +642,7 @@ describe('a link that does not work', () => {
     expect(await mailsTo(app, email, 'magic')).toEqual([]);
   });
 
-  test('every use and every refusal is written down without the token', async () => {
+  test('every use and every refusal is recorded without the token', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     const token = await mailedToken(app, email, 'confirm');
@@ -679,7 +679,7 @@ describe('asking for a link', () => {
     },
   );
 
-  test('nothing is looked up before the answer: it is given although the table is locked', async () => {
+  test('nothing is read before the response, which is sent although the table is locked', async () => {
     const email = await confirmedPerson();
     const client = await app.database.ownerPool.connect();
     try {
@@ -694,7 +694,7 @@ describe('asking for a link', () => {
     expect(await mailsTo(app, email, 'magic')).toHaveLength(1);
   });
 
-  test('who is confirmed already gets no mail to confirm', async () => {
+  test('a confirmed user gets no confirmation email', async () => {
     const email = await confirmedPerson();
     await ask(openBrowser(app), 'resend-confirmation', email);
     expect(await mailsTo(app, email, 'confirm')).toHaveLength(1);
@@ -727,7 +727,7 @@ describe('asking for a link', () => {
     await limited.close();
   });
 
-  test('tokens cannot be tried without end from one address', async () => {
+  test('tries of tokens are limited by address', async () => {
     const limited = await createTestApp({ env: { RATE_LIMITS: 'link-use=3/m' } });
     const browser = openBrowser(limited);
     const statuses = [];

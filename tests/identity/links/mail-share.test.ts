@@ -7,13 +7,13 @@ import { testPassword } from '#tests/support/password.ts';
 import { mailedToken, mailsTo, openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
 
-/** Each test is a row of the table in docs/decisions/0031: who can keep whom from a mail, for how long. */
+/** Each test is a row of the table in docs/decisions/0031: who can delay whose email, and for how long. */
 const minutes = 60_000;
 let now = Date.now();
 let app: TestApp;
 beforeAll(async () => {
   app = await createTestApp({
-    // No two mails are of the same moment.
+    // No two emails have the same time.
     clock: () => (now += 1),
     env: {
       RATE_LIMITS: 'mail-device=2/h,reset=3/h,link=3/h,mail-account=4/h',
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(async () => app.close());
 beforeEach(() => {
-  // What an earlier test asked for is over, and its addresses have their turns again.
+  // Links and rate limits of earlier tests have expired.
   now += 2 * 60 * minutes;
 });
 
@@ -70,8 +70,8 @@ async function works(browser: TestBrowser, kind: Kind, email: string): Promise<b
   return (await browser.post<LinkReply>(`/auth/links/${kind}`, { token })).status === 200;
 }
 
-describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
-  test('is sent to strangers once in ten minutes, whatever their addresses, with one answer for all', async () => {
+describe.each(['magic', 'reset'] as const)('the email of kind %s', (kind) => {
+  test('the email is sent to strangers once in ten minutes, from any address, with the same response', async () => {
     const { email } = await owner();
     const statuses = [];
     for (let count = 0; count < 12; count += 1) statuses.push(await ask(strange(), kind, email));
@@ -83,7 +83,7 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
     expect(await mails(email, kind)).toBe(2);
   });
 
-  test('is sent to a browser that had a session of the account, while a stranger’s is out', async () => {
+  test('the email is sent to a browser that had a session of the account, also while a stranger’s link works', async () => {
     const { email, browser } = await owner();
     await ask(strange(), kind, email);
     expect(await ask(browser, kind, email)).toBe(200);
@@ -91,7 +91,7 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
     expect(await works(browser, kind, email)).toBe(true);
   });
 
-  test('is sent to such a browser also when others at its address have used up their turns', async () => {
+  test('the email is sent to such a browser also when others at its address are over the limit', async () => {
     const { email, browser } = await owner();
     const neighbour = openBrowser(app, '203.0.113.50');
     for (let count = 0; count < 3; count += 1) await ask(neighbour, kind, email);
@@ -100,7 +100,7 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
     expect(await works(browser, kind, email)).toBe(true);
   });
 
-  test('is sent to a browser that is new to the account at once, when it opens the stranger’s', async () => {
+  test('the email is sent at once to a new browser that opens the stranger’s link', async () => {
     const { email } = await owner();
     await ask(strange(), kind, email);
     const browser = strange();
@@ -112,7 +112,7 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
     expect(await works(browser, kind, email)).toBe(true);
   });
 
-  test('is kept from a browser that is new to the account for ten minutes at most', async () => {
+  test('the email is withheld from a new browser for ten minutes at most', async () => {
     const { email } = await owner();
     await ask(strange(), kind, email);
     const browser = strange();
@@ -122,11 +122,11 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
     expect(await works(browser, kind, email)).toBe(true);
   });
 
-  test('is repeated for the browser that asked first, ten times an hour, which keeps no reader out', async () => {
+  test('the email is repeated for the browser that asked first, ten times an hour, without blocking the mailbox’s reader', async () => {
     const { email } = await owner();
     const stranger = strange();
     for (let count = 0; count < 15; count += 1) {
-      // One browser that comes from ever new addresses.
+      // One browser that changes its address each time.
       const elsewhere = strange();
       for (const [name, value] of stranger.cookies) elsewhere.cookies.set(name, value);
       await ask(elsewhere, kind, email);
@@ -139,7 +139,7 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
     expect(await works(reader, kind, email)).toBe(true);
   });
 
-  test('is withheld like a stranger’s from a known browser that has used up its own share', async () => {
+  test('the email is withheld from a known browser that is over its own limit', async () => {
     const { email, browser } = await owner();
     for (let count = 0; count < 2; count += 1) await ask(browser, kind, email);
     expect(await mails(email, kind)).toBe(2);
@@ -149,8 +149,8 @@ describe.each(['magic', 'reset'] as const)('a mail of kind %s', (kind) => {
   });
 });
 
-describe('a mail that confirms an address', () => {
-  test('is repeated for the browser that signed up while a stranger’s is out, and for no stranger', async () => {
+describe('the email that confirms an address', () => {
+  test('the confirmation is repeated for the browser that signed up, and for no stranger, while a stranger’s link works', async () => {
     const browser = openBrowser(app);
     const email = await signUp(browser);
     for (let count = 0; count < 3; count += 1) await ask(strange(), 'confirm', email);
@@ -164,8 +164,8 @@ describe('a mail that confirms an address', () => {
   });
 });
 
-describe('a mail that confirms a change of address', () => {
-  test('is sent although strangers asked for other mails, and once while it works in the same browser', async () => {
+describe('the email that confirms a change of address', () => {
+  test('the email about a change is sent although strangers asked for others, and once while its link works', async () => {
     const { email, browser } = await owner();
     const { data } = await browser.post<{ token: string }>('/auth/login', {
       email,

@@ -11,7 +11,7 @@ import { openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
 import { openHttp } from '#services/http/open.ts';
 
-/** Guessers come from everywhere, so only what is counted for the account and the device holds them up. */
+/** Guesses come from many addresses, so only the limits by account and device apply. */
 const limits = 'login=off,login-address=off,login-account=1/h,login-device=3/h';
 
 let app: TestApp;
@@ -33,7 +33,7 @@ async function logIn(
   return (await browser.post('/auth/login', { email, password })).status;
 }
 
-/** A browser that has had a session of this person, and is signed out. */
+/** A browser that has had a session of this user, and is signed out. */
 async function knownBrowser(person: Person): Promise<TestBrowser> {
   const browser = openBrowser(app);
   expect(await logIn(browser, person, testPassword)).toBe(200);
@@ -50,7 +50,7 @@ async function flood(email: string): Promise<number[]> {
   );
 }
 
-/** As others' guesses leave it: the limit is used up, and the next turn is half a minute away. */
+/** The state after others' guesses: the limit is used up, and the next turn is half a minute away. */
 async function guessedLately(email: string): Promise<void> {
   await logIn(openBrowser(app, '198.51.100.1'), { email }, wrong);
   await app.core.pool.query(
@@ -61,7 +61,7 @@ async function guessedLately(email: string): Promise<void> {
 }
 
 describe('guesses of one account’s password beyond its limit', () => {
-  test('take turns over all processes, after pauses that grow, and a turn too far off is refused', async () => {
+  test('guesses beyond the limit take turns over all processes with growing pauses, and a turn too far away is refused', async () => {
     const { pool } = app.core;
     const rules = { firstMs: 100, longestMs: 400, waitMs: 500, places: 50 };
     const processes = [createSlowDown(pool, rules), createSlowDown(pool, rules)];
@@ -86,7 +86,7 @@ describe('guesses of one account’s password beyond its limit', () => {
     expect(went.length).toBeLessThanOrEqual(6);
   });
 
-  test('end alike for an account that exists and for one that does not, and lock neither', async () => {
+  test('guesses beyond the limit end alike for existing and unknown accounts, and lock neither', async () => {
     const known = await app.signUp();
     const unknown = { email: `nobody-${randomBytes(4).toString('hex')}@example.com` };
     const [mine, theirs] = await Promise.all([flood(known.email), flood(unknown.email)]);
@@ -108,8 +108,8 @@ describe('guesses of one account’s password beyond its limit', () => {
   });
 });
 
-describe('a browser that has been signed in to an account', () => {
-  test('signs in to it at once while others guess, and to no other account', async () => {
+describe('a known browser of an account', () => {
+  test('a known browser signs in to its account at once while others guess, and to no other account', async () => {
     const [person, stranger] = [await app.signUp(), await app.signUp()];
     const browser = await knownBrowser(person);
     await guessedLately(person.email);
@@ -121,7 +121,7 @@ describe('a browser that has been signed in to an account', () => {
     expect(await logIn(openBrowser(app), person, testPassword)).toBe(429);
   });
 
-  test('has a few tries of its own; beyond them it is treated like any other', async () => {
+  test('a known browser has a few tries of its own, and beyond them is treated like any other', async () => {
     const person = await app.signUp();
     const browser = await knownBrowser(person);
     const thief = openBrowser(app, '198.51.100.66');
@@ -132,7 +132,7 @@ describe('a browser that has been signed in to an account', () => {
     expect(statuses).toEqual([401, 401, 401, 429]);
   });
 
-  test('gets no new tries by signing in again', async () => {
+  test('a known browser gets no new tries by signing in again', async () => {
     const person = await app.signUp();
     const browser = await knownBrowser(person);
     await guessedLately(person.email);
@@ -142,7 +142,7 @@ describe('a browser that has been signed in to an account', () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  test('is known no longer once the password has been changed elsewhere; where it was changed it is', async () => {
+  test('after a change of password only the browser that changed it is known', async () => {
     const person = await app.signUp();
     const old = await knownBrowser(person);
     const here = openBrowser(app);
@@ -158,7 +158,7 @@ describe('a browser that has been signed in to an account', () => {
     expect(await logIn(here, person, next)).toBe(200);
   });
 
-  test('keeps a cookie that no script reads, and over https is bound to this very host', async () => {
+  test('a known browser has a cookie that no script can read, bound to the host over https', async () => {
     const cookieOf = async (of: TestApp) => {
       const { email } = await of.signUp();
       const { headers } = await openBrowser(of).post('/auth/login', {

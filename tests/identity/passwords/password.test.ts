@@ -56,7 +56,7 @@ async function actionsOf(userId: string): Promise<string[]> {
 }
 
 describe('a reset', () => {
-  test('sets the password, signs in here, ends every other session, voids links, and tells by mail', async () => {
+  test('a reset sets the password, signs in, ends every other session, voids links, and sends an email', async () => {
     const person = await member();
     const elsewhere = await logIn(openBrowser(app), person.email, testPassword);
     const browser = openBrowser(app);
@@ -83,7 +83,7 @@ describe('a reset', () => {
     expect(await actionsOf(person.userId)).toContain('password.reset');
   });
 
-  test('a ticket works once, in its browser, for ten minutes, with a password that is good enough', async () => {
+  test('a ticket works once, in its browser, for ten minutes, with an acceptable password', async () => {
     const { email } = await member();
     const browser = openBrowser(app);
     const token = await ticketFor(browser, email);
@@ -111,7 +111,7 @@ describe('a reset', () => {
     expect(await reset(browser)).toMatchObject({ status: 409, problem: { code: 'link-used' } });
   });
 
-  test('with one ticket twenty times at once sets one password', async () => {
+  test('twenty concurrent resets with one ticket set one password', async () => {
     const { email } = await member();
     const browser = openBrowser(app);
     const token = await ticketFor(browser, email);
@@ -125,7 +125,7 @@ describe('a reset', () => {
     expect(await mailsTo(app, email, 'password-changed')).toHaveLength(1);
   });
 
-  test('gives a password to an account without one', async () => {
+  test('a reset gives a password to an account without one', async () => {
     const person = await member();
     await app.database.pool.query('update users set password_hash = null where id = $1', [
       person.userId,
@@ -141,7 +141,7 @@ describe('a change of password', () => {
   const change = async ({ browser, token }: Member, body: object) =>
     browser.post('/auth/password/change', body, token);
 
-  test('needs the current one, keeps this session and ends the others', async () => {
+  test('a change of password needs the current one, keeps this session and ends the others', async () => {
     const person = await member();
     const elsewhere = await logIn(openBrowser(app), person.email, testPassword);
     expect(
@@ -157,7 +157,7 @@ describe('a change of password', () => {
     expect(await actionsOf(person.userId)).toContain('password.changed');
   });
 
-  test('to the current one changes nothing, and says so', async () => {
+  test('a change to the current password changes nothing, and says so', async () => {
     const person = await member();
     const elsewhere = await logIn(openBrowser(app), person.email, testPassword);
     expect(
@@ -167,7 +167,7 @@ describe('a change of password', () => {
     expect(await mailsTo(app, person.email, 'password-changed')).toHaveLength(0);
   });
 
-  test('voids every link that waits, tickets included', async () => {
+  test('a change of password voids every open link and ticket', async () => {
     const person = await member();
     const { browser, email } = person;
     await browser.post('/auth/magic-link', { email });
@@ -192,7 +192,7 @@ describe('a change of password', () => {
       'password-too-weak',
       'This password is among the first that others would try. Choose another one.',
     ],
-  ])('refuses %s beside its field', async (password, code, sentence) => {
+  ])('a change of password refuses %s beside its field', async (password, code, sentence) => {
     const person = await member();
     const { problem, text } = await change(person, {
       current_password: testPassword,
@@ -205,7 +205,7 @@ describe('a change of password', () => {
     expect(text).not.toContain(password);
   });
 
-  test('of an account without a password says so', async () => {
+  test('a change of password says when the account has none', async () => {
     const person = await member();
     await app.database.pool.query('update users set password_hash = null where id = $1', [
       person.userId,
@@ -215,7 +215,7 @@ describe('a change of password', () => {
     ).toMatchObject({ status: 409, problem: { code: 'no-password' } });
   });
 
-  test('two at once: the one that comes second was given a password that is no longer current', async () => {
+  test('the second of two concurrent changes of password is refused as a wrong password', async () => {
     const person = await member();
     const statuses = await Promise.all(
       Array.from({ length: 5 }, async (_, number) => {
@@ -226,7 +226,7 @@ describe('a change of password', () => {
     expect(statuses.toSorted(ascending)).toEqual([200, 403, 403, 403, 403]);
   });
 
-  test('tries are limited, and needs somebody who is signed in', async () => {
+  test('a change of password needs a signed-in user, and tries are limited', async () => {
     const limited = await createTestApp({ env: { RATE_LIMITS: 'password=2/m' } });
     const { token } = await limited.signUp();
     const browser = openBrowser(limited);
@@ -258,7 +258,7 @@ describe('a change of address', () => {
     return rows[0]?.email;
   };
 
-  test('changes nothing before the new address has proved itself, in the browser that asked', async () => {
+  test('a change of address takes effect once the new address is proved in the browser that asked', async () => {
     const person = await member();
     const email = fresh();
     expect(await change(person, email, 'Wrong-pass-1')).toMatchObject({
@@ -286,7 +286,7 @@ describe('a change of address', () => {
     expect(await actionsOf(person.userId)).toContain('address.changed');
   });
 
-  test('voids the links that went to the old address, which gets a week to object', async () => {
+  test('a change of address voids links to the old address, which has a week to undo it', async () => {
     const person = await member();
     await person.browser.post('/auth/magic-link', { email: person.email });
     const magic = await mailedToken(app, person.email, 'magic');
@@ -297,7 +297,7 @@ describe('a change of address', () => {
     expect(Math.round(lasts / days)).toBe(7);
   });
 
-  test('of an address that is somebody’s gets the same answer and the same look, and a mail to its owner', async () => {
+  test('a change to a taken address gets the same response and the same profile, and an email to its owner', async () => {
     const [person, owner] = [await member(), await member()];
     const answers = [];
     for (const email of [owner.email, fresh()]) {
@@ -312,7 +312,7 @@ describe('a change of address', () => {
     expect(await addressOf(owner.userId)).toBe(owner.email);
   });
 
-  test('that somebody else has taken in the meantime is refused, and the link kept', async () => {
+  test('a change to an address that was taken in the meantime is refused, and the link stays unused', async () => {
     const person = await member();
     const email = fresh();
     await change(person, email);
@@ -329,7 +329,7 @@ describe('a change of address', () => {
     expect(await addressOf(person.userId)).toBe(person.email);
   });
 
-  test('to the address that one has already is pointed out', async () => {
+  test('a change to the current address is refused', async () => {
     const person = await member();
     expect(await change(person, ` ${person.email.toUpperCase()} `)).toMatchObject({
       status: 400,
@@ -337,7 +337,7 @@ describe('a change of address', () => {
     });
   });
 
-  test('is undone from any browser: old address back, password and sessions gone, a new password chosen', async () => {
+  test('an undo from any browser restores the address, ends password and sessions, and asks for a new password', async () => {
     const person = await member();
     const stolen = fresh();
     await moved(person, stolen);
@@ -359,7 +359,7 @@ describe('a change of address', () => {
     );
   });
 
-  test('can be undone for seven days', async () => {
+  test('a change of address can be undone for seven days', async () => {
     const person = await member();
     await moved(person, fresh());
     const undo = await mailedToken(app, person.email, 'email-changed');
@@ -394,7 +394,7 @@ describe('a change of address', () => {
     expect(await addressOf(person.userId)).toBe(person.email);
   });
 
-  test('an address that may come back is given to nobody else', async () => {
+  test('an address that an undo may restore cannot be taken', async () => {
     const [person, other] = [await member(), await member()];
     await moved(person, fresh());
     const signUp = await openBrowser(app).post('/auth/signup', {

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-type Told = {
+type Report = {
   kept: string;
   keys: string[];
   retired: string[];
@@ -45,10 +45,10 @@ const rotate = (
 async function rotated(
   args: readonly string[] = [],
   variables: Record<string, string> = {},
-): Promise<Partial<Record<'data' | 'jwt', Told>>> {
+): Promise<Partial<Record<'data' | 'jwt', Report>>> {
   const { code, stdout, stderr } = await rotate([...args, '--json'], variables);
   expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as Partial<Record<'data' | 'jwt', Told>>;
+  return JSON.parse(stdout) as Partial<Record<'data' | 'jwt', Report>>;
 }
 
 const place = { stream: 'test', field: 'note' };
@@ -86,7 +86,7 @@ describe('keys rotate in local mode', () => {
     await database.ownerPool.query('delete from process_heartbeat');
   });
 
-  test('draws new keys, wraps every data key anew, forgets the old one, and is written down', async () => {
+  test('a rotation draws new keys, wraps every data key again, deletes the old key, and is recorded', async () => {
     const before = localKeys(dataDir);
     const [old] = before.data as [Buffer];
     const texts = await Promise.all(['usr_1', 'usr_2', 'opt_3'].map((id) => sealUnder(old, id)));
@@ -125,7 +125,7 @@ describe('keys rotate in local mode', () => {
       expect(JSON.stringify(written)).not.toContain(line);
   });
 
-  test('keeps two signing keys and no more', async () => {
+  test('a rotation keeps two signing keys', async () => {
     const first = localKeys(dataDir).jwt[0];
     await rotated(['--jwt']);
     const second = localKeys(dataDir).jwt[0];
@@ -137,7 +137,7 @@ describe('keys rotate in local mode', () => {
     expect(jwt?.retired).toEqual([signingKeyId(first ?? Buffer.alloc(0))]);
   });
 
-  test('goes on where another one stopped, and leaves alone what is not meant', async () => {
+  test('a rotation continues where another one stopped, and changes no other keys', async () => {
     const [old, newer] = [localKeys(dataDir).data[0] ?? Buffer.alloc(0), randomBytes(32)];
     const texts = [await sealUnder(old, 'usr_1'), await sealUnder(newer, 'usr_2')];
     replaceLocalKeys(dataDir, 'data', [newer, old]);
@@ -154,7 +154,7 @@ describe('keys rotate in local mode', () => {
     ]);
   });
 
-  test('forgets no key while there is a row that it may be needed for', async () => {
+  test('a rotation deletes no key that a row may still need', async () => {
     const [old] = localKeys(dataDir).data as [Buffer];
     const text = await sealUnder(old, 'usr_1');
     await sealUnder(randomBytes(32), 'usr_2');
@@ -167,7 +167,7 @@ describe('keys rotate in local mode', () => {
     expect(await openAll([text], ...kept)).toEqual([{ text: 'said by usr_1' }]);
   });
 
-  test('is refused in one line while the app runs, and changes nothing', async () => {
+  test('a rotation is refused in one line while the app runs, and changes nothing', async () => {
     const before = localKeys(dataDir);
     await database.pool.query(
       `insert into process_heartbeat (process_id, kind, host, pid) values ('one', 'worker', 'here', 1)`,
@@ -184,7 +184,7 @@ describe('keys rotate in local mode', () => {
     expect((await rotate()).code).toBe(0);
   });
 
-  test('is refused while another rotation is under way', async () => {
+  test('a rotation is refused while another one is under way', async () => {
     const client = await database.ownerPool.connect();
     try {
       await client.query(`select pg_advisory_lock(hashtext('sevenfold keys rotate'))`);
@@ -217,7 +217,7 @@ describe('keys rotate where the keys are variables', () => {
     JWT_KEYS: jwtKeys.map((key) => key.toString('base64')).join(),
   });
 
-  test('wraps by the first while the app runs, and says what may be removed', async () => {
+  test('a rotation wraps under the first key while the app runs, and says which keys may be removed', async () => {
     const text = await sealUnder(dataOld, 'usr_1');
     const given = variables([dataNew, dataOld], [jwtNew, jwtOld]);
     await database.pool.query(
@@ -242,7 +242,7 @@ describe('keys rotate where the keys are variables', () => {
     ]);
   });
 
-  test('says how to begin when there is one key', async () => {
+  test('a rotation says how to begin when there is one key', async () => {
     const { code, stdout } = await rotate(['--jwt'], variables([dataNew], [jwtNew]));
     expect(code).toBe(0);
     expect(stdout).toContain('JWT_KEYS holds one key. To replace it, put a new one before it');

@@ -59,7 +59,7 @@ describe('the rules of login, in the words that people read', () => {
 });
 
 describe('a login', () => {
-  test('answers the same for every account that it does not let in, with one hash each', async () => {
+  test('a login refuses every account with the same response and one hash', async () => {
     const [wrong, without, erasing] = [await app.signUp(), await app.signUp(), await app.signUp()];
     const { pool } = app.database;
     await pool.query('update users set password_hash = null where id = $1', [without.userId]);
@@ -88,7 +88,7 @@ describe('a login', () => {
       expect(await auditOf(app, userId)).toContain('login.refused');
   });
 
-  test('keeps who tried what out of the audit table and the log', async () => {
+  test('a login keeps addresses and passwords out of the audit table and the log', async () => {
     const { rows } = await app.database.ownerPool.query<{ text: string }>(
       'select audit_log::text as text from audit_log',
     );
@@ -98,7 +98,7 @@ describe('a login', () => {
       expect(written).not.toContain(secret);
   });
 
-  test('begins a session that is told apart from the others', async () => {
+  test('a login begins a session with its method, lifetime and browser', async () => {
     const person = await app.signUp();
     const browser = openBrowser(app);
     const { status, data } = await browser.post<SessionReply>('/auth/login', {
@@ -125,12 +125,12 @@ describe('a login', () => {
   });
 });
 
-test('a password that is changed while it is being compared begins no session that lasts', async () => {
+test('a login whose password changes during the comparison leaves no session', async () => {
   const person = await app.signUp();
   const { answerSignedIn: answer } = await vi.importActual<typeof SessionCookie>(
     '#services/identity/sessions/cookie.ts',
   );
-  // The hash has been compared; a reset comes first with everything that it does.
+  // After the comparison of the hash, a whole reset runs first.
   vi.mocked(answerSignedIn).mockImplementationOnce(async (...call) => {
     const { pool } = app.database;
     await pool.query('update users set password_changed_at = now() where id = $1', [person.userId]);
@@ -175,7 +175,7 @@ describe('how a password is stored', () => {
     return rows[0]?.password_hash ?? '';
   };
 
-  test('older parameters still verify, and the login that does replaces them', async () => {
+  test('older parameters still verify, and that login replaces them', async () => {
     const person = await app.signUp();
     const old = weakHash(testPassword);
     await app.database.pool.query('update users set password_hash = $2 where id = $1', [
@@ -201,7 +201,7 @@ describe('how a password is stored', () => {
     expect(needsRehash('md5:1234')).toBe(true);
   });
 
-  test('the same password is stored differently each time, and a damaged hash lets nobody in', async () => {
+  test('the same password is stored differently each time, and a damaged hash admits no login', async () => {
     const [one, other] = [await hashPassword(testPassword), await hashPassword(testPassword)];
     expect(one).not.toBe(other);
     expect(await verifyPassword(testPassword, one)).toBe(true);

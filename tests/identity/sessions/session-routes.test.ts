@@ -73,7 +73,7 @@ async function audited(action: string, userId: string): Promise<object[]> {
 const cleared = /^sf_refresh=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax$/;
 
 describe('POST /auth/refresh', () => {
-  test('answers as a login does, with a fresh token and the next cookie', async () => {
+  test('a refresh answers as a login does, with a fresh token and the next cookie', async () => {
     const { cookie } = await signIn(ann);
     const response = await app.call('/auth/refresh', { body: {}, headers: { cookie } });
     expect(response.status).toBe(200);
@@ -94,7 +94,7 @@ describe('POST /auth/refresh', () => {
     expect(JSON.stringify(data)).not.toContain(next.cookie.split('=')[1]);
   });
 
-  test('is refused without a cookie and with one that nobody issued, which it takes away', async () => {
+  test('a refresh is refused without a cookie and with an unknown one, which it deletes', async () => {
     const unknown = randomBytes(32).toString('base64url');
     for (const headers of [
       {},
@@ -109,7 +109,7 @@ describe('POST /auth/refresh', () => {
     }
   });
 
-  test('takes nothing but the cookie', async () => {
+  test('a refresh takes nothing but the cookie', async () => {
     const { cookie } = await signIn(ann);
     const response = await app.call('/auth/refresh', {
       body: { refresh_token: cookie.split('=')[1] },
@@ -119,7 +119,7 @@ describe('POST /auth/refresh', () => {
     expect(await session(cookie)).not.toBeNull();
   });
 
-  test('lets two tabs refresh at once, and both go on', async () => {
+  test('two tabs can refresh at once, and both stay signed in', async () => {
     let { cookie } = await signIn(ann);
     for (let round = 0; round < 5; round += 1) {
       const [left, right] = await Promise.all([refresh(cookie), refresh(cookie)]);
@@ -131,7 +131,7 @@ describe('POST /auth/refresh', () => {
     }
   });
 
-  test('with a cookie that was used ends the session and every token of it at once', async () => {
+  test('a refresh with a used cookie ends the session and all its tokens at once', async () => {
     const first = await signIn(ann);
     const second = await refresh(first.cookie);
     const third = await refresh(second.cookie);
@@ -144,7 +144,7 @@ describe('POST /auth/refresh', () => {
     expect(await audited('session.refreshed-twice', ann.userId)).toHaveLength(1);
   });
 
-  test('with a used cookie leaves no descendant alive, however many are being made', async () => {
+  test('a refresh with a used cookie leaves no descendant alive, however many are being made', async () => {
     const first = await signIn(ann);
     const second = await refresh(first.cookie);
     now += 11_000;
@@ -160,7 +160,7 @@ describe('POST /auth/refresh', () => {
     expect(await statusFor(second.token)).toBe(401);
   });
 
-  test('is limited for one address', async () => {
+  test('refreshes are limited by address', async () => {
     const limited = await createTestApp({ env: { RATE_LIMITS: 'refresh=2/m' } });
     try {
       const statuses: number[] = [];
@@ -176,7 +176,7 @@ describe('POST /auth/refresh', () => {
 });
 
 describe('GET /auth/session', () => {
-  test('answers null to whoever has no session, and sets nothing', async () => {
+  test('the session is null for a caller without one, and no cookie is set', async () => {
     for (const headers of [{}, { cookie: 'sf_refresh=unknown' }]) {
       const response = await app.call('/auth/session', { headers });
       expect(await response.json()).toEqual({ data: null });
@@ -185,7 +185,7 @@ describe('GET /auth/session', () => {
     }
   });
 
-  test('gives a token as often as it is asked, and leaves the cookie as it is', async () => {
+  test('each read of the session returns a token and leaves the cookie unchanged', async () => {
     const { cookie } = await signIn(ann);
     for (let time = 0; time < 3; time += 1) {
       const response = await app.call('/auth/session', { headers: { cookie } });
@@ -197,7 +197,7 @@ describe('GET /auth/session', () => {
     expect((await refresh(cookie)).status).toBe(200);
   });
 
-  test('ends the session when it is asked with a cookie that was used long ago', async () => {
+  test('a read with a cookie that was used long ago ends the session', async () => {
     const first = await signIn(ann);
     const second = await refresh(first.cookie);
     now += 10_000;
@@ -210,7 +210,7 @@ describe('GET /auth/session', () => {
     expect((await refresh(second.cookie)).status).toBe(401);
   });
 
-  test('is not told to a page of another site', async () => {
+  test('the session is refused to a page of another site', async () => {
     const { cookie } = await signIn(ann);
     const headers = { cookie, 'sec-fetch-site': 'cross-site' };
     expect((await app.call('/auth/session', { headers })).status).toBe(403);
@@ -221,7 +221,7 @@ describe('GET /auth/session', () => {
 });
 
 describe('the cookie', () => {
-  test('ends with the browser unless the person is to be remembered', async () => {
+  test('the cookie ends with the browser unless the user is remembered', async () => {
     const brief = await signIn(ann);
     expect(brief.setCookie).toMatch(/^sf_refresh=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
     expect((await refresh(brief.cookie)).setCookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/);
@@ -231,7 +231,7 @@ describe('the cookie', () => {
     );
   });
 
-  test('of somebody who is remembered lasts as long as the session can, and no longer', async () => {
+  test('the cookie of a remembered user lasts exactly as long as the session can', async () => {
     const before = now;
     let { cookie } = await signIn(ann, { remembered: true });
     for (let days = 6; days < 30; days += 6) {
@@ -250,7 +250,7 @@ describe('the cookie', () => {
     now = before;
   });
 
-  test('is bound to the host over https', async () => {
+  test('the cookie is bound to the host over https', async () => {
     const secure = await createTestApp({
       env: { PUBLIC_URL: 'https://sevenfold.example', ALLOW_PUBLIC_SANDBOX: 'true' },
     });
@@ -278,20 +278,20 @@ describe('the cookie', () => {
 });
 
 describe('POST /auth/logout', () => {
-  test('ends the session, takes the cookie away and clears what the browser kept of pages', async () => {
+  test('a logout ends the session, deletes the cookie and clears the browser’s cached pages', async () => {
     const { cookie, token } = await signIn(ann);
     const response = await app.call('/auth/logout', { method: 'POST', headers: { cookie } });
     expect(await response.json()).toEqual({ data: { ok: true } });
     expect(response.headers.get('set-cookie')).toMatch(cleared);
     expect(response.headers.get('clear-site-data')).toBe('"cache"');
-    // The token has not expired, and is worth nothing all the same.
+    // The token has not expired, but its session has ended.
     expect(await statusFor(token)).toBe(401);
     expect(await session(cookie)).toBeNull();
     expect((await refresh(cookie)).status).toBe(401);
     expect(await audited('session.ended', ann.userId)).toContainEqual({ reason: 'logout' });
   });
 
-  test('ends the session also by a cookie that was just exchanged', async () => {
+  test('a logout with a cookie that was just exchanged ends the session', async () => {
     const first = await signIn(ann);
     const second = await refresh(first.cookie);
     await app.data('/auth/logout', { method: 'POST', headers: { cookie: first.cookie } });
@@ -299,22 +299,22 @@ describe('POST /auth/logout', () => {
     expect((await refresh(second.cookie)).status).toBe(401);
   });
 
-  test('ends the session of a client that keeps no cookies by its token', async () => {
+  test('a logout with a token ends the session of a client without cookies', async () => {
     const { token, cookie } = await signIn(ann);
     await app.data('/auth/logout', { method: 'POST', token });
     expect(await statusFor(token)).toBe(401);
     expect(await session(cookie)).toBeNull();
-    // Once more is as good: whoever signs out is out.
+    // A second logout is no error.
     expect(await app.data('/auth/logout', { method: 'POST', token })).toEqual({ ok: true });
   });
 
-  test('is fine without a session', async () => {
+  test('a logout without a session is no error', async () => {
     expect(await app.data('/auth/logout', { method: 'POST' })).toEqual({ ok: true });
   });
 });
 
 describe('signing in again', () => {
-  test('begins a new session and ends the one that this browser had, whoever it was of', async () => {
+  test('a login begins a new session and ends this browser’s earlier one, also of another user', async () => {
     const first = await signIn(ann);
     const again = await app.call('/auth/login', {
       body: { email: ben.email, password: testPassword },
@@ -327,7 +327,7 @@ describe('signing in again', () => {
     expect(await audited('session.ended', ann.userId)).toContainEqual({ reason: 'replaced' });
   });
 
-  test('with a wrong password ends nothing', async () => {
+  test('a login with a wrong password ends no session', async () => {
     const { cookie, token } = await signIn(ann);
     const refused = await app.call('/auth/login', {
       body: { email: ann.email, password: 'Wrong-pass-1' },
@@ -338,8 +338,8 @@ describe('signing in again', () => {
   });
 });
 
-describe('the sessions of a person', () => {
-  test('are listed with their browsers, and the one that asks is marked', async () => {
+describe('the sessions of a user', () => {
+  test('the list of sessions names their browsers and marks the current one', async () => {
     const person = await app.signUp();
     const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
     now += 1000;
@@ -360,7 +360,7 @@ describe('the sessions of a person', () => {
     expect(rows[1]).toMatchObject({ current: false, method: 'signup', remembered: false });
   });
 
-  test('are ended one by one, and those of others are not there', async () => {
+  test('a user can end single sessions, and those of other users are not found', async () => {
     const mine = await signIn(ann);
     const other = await signIn(ann);
     const path = `/auth/sessions/${await currentId(other.token)}`;
@@ -379,7 +379,7 @@ describe('the sessions of a person', () => {
     expect([again.status, never.status]).toEqual([404, 404]);
   });
 
-  test('may be ended by themselves, which is a logout', async () => {
+  test('a session that ends itself is logged out', async () => {
     const { token } = await signIn(ann);
     const path = `/auth/sessions/${await currentId(token)}`;
     const response = await app.call(path, { method: 'DELETE', token });
@@ -388,7 +388,7 @@ describe('the sessions of a person', () => {
     expect(await statusFor(token)).toBe(401);
   });
 
-  test('end together but for the one that asks', async () => {
+  test('a user can end all sessions except the current one', async () => {
     const person = await app.signUp();
     const [kept, other] = [await signIn(person), await signIn(person)];
     const answer = await app.data('/auth/sessions/end-others', {
@@ -404,7 +404,7 @@ describe('the sessions of a person', () => {
     ]);
   });
 
-  test('are told to nobody who has none', async () => {
+  test('a caller without a session gets no list of sessions', async () => {
     for (const [method, path] of [
       ['GET', '/auth/sessions'],
       ['DELETE', '/auth/sessions/ses_none'],
@@ -420,7 +420,7 @@ describe('POST /auth/reauthenticate', () => {
     return app.call('/auth/reauthenticate', { token, body: { password } });
   }
 
-  test('takes the password of the person, and remembers when', async () => {
+  test('a reauthentication takes the user’s password and records the time', async () => {
     const { token } = await signIn(ann);
     now += hour;
     const fresh = await session((await signIn(ann)).cookie);
@@ -436,7 +436,7 @@ describe('POST /auth/reauthenticate', () => {
     now -= hour;
   });
 
-  test('refuses a wrong one, and the session goes on', async () => {
+  test('a reauthentication refuses a wrong password, and the session does not end', async () => {
     const { token } = await signIn(ann);
     const response = await reauthenticate(token, 'Wrong-pass-1');
     expect(response.status).toBe(403);
@@ -445,7 +445,7 @@ describe('POST /auth/reauthenticate', () => {
     expect(await audited('login.refused', ann.userId)).toContainEqual({ reason: 'wrong-password' });
   });
 
-  test('says so when there is no password to compare with', async () => {
+  test('a reauthentication says when the account has no password', async () => {
     const person = await app.signUp();
     await app.database.pool.query('update users set password_hash = null where id = $1', [
       person.userId,
@@ -455,7 +455,7 @@ describe('POST /auth/reauthenticate', () => {
     expect(await response.json()).toMatchObject({ code: 'no-password' });
   });
 
-  test('is limited for one person', async () => {
+  test('reauthentications are limited by user', async () => {
     const limited = await createTestApp({ env: { RATE_LIMITS: 'password=2/m' } });
     try {
       const { token } = await limited.signUp();
@@ -474,7 +474,7 @@ describe('POST /auth/reauthenticate', () => {
 describe('a stream', () => {
   const ends: [string, (held: SignedIn, person: Person) => Promise<unknown>][] = [
     [
-      'is ended by the person elsewhere',
+      'is ended by the user elsewhere',
       async ({ token }, person) => {
         const { token: other } = await signIn(person);
         const path = `/auth/sessions/${await currentId(token)}`;
@@ -489,14 +489,14 @@ describe('a stream', () => {
       },
     ],
     [
-      'was refreshed by two',
+      'was refreshed with a used cookie',
       async ({ cookie }) => {
         await refresh((await refresh(cookie)).cookie);
         return refresh(cookie);
       },
     ],
     [
-      'has come to its end',
+      'has expired',
       async () => {
         now += day;
       },
@@ -521,11 +521,11 @@ describe('a stream', () => {
     ],
   ];
 
-  test('is looked after more than once a second', () => {
+  test('the sessions of open streams are checked more than once a second', () => {
     expect(liveLimits.sessionsEveryMs).toBeLessThan(1000);
   });
 
-  test.each(ends)('is closed when its session %s', async (_how, end) => {
+  test.each(ends)('a stream is closed when its session %s', async (_how, end) => {
     const before = now;
     const person = await app.signUp();
     const held = await signIn(person);

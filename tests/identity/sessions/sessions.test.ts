@@ -99,7 +99,7 @@ async function isOver(sessionId: string, tokens: readonly string[], now: Date): 
 }
 
 describe('a refresh token', () => {
-  test('is exchanged for its successor, which is exchanged in turn', async () => {
+  test('a refresh token is exchanged for its successor, which is exchanged in turn', async () => {
     const { sessionId, userId, token } = await begin();
     const first = await refreshSession(dependencies, token, at(minute));
     expect(first).toEqual({
@@ -114,14 +114,14 @@ describe('a refresh token', () => {
     expect(await rowOf(sessionId)).toMatchObject({ revoked_at: null, tokens: 4 });
   });
 
-  test('that nobody issued is none', async () => {
+  test('a refresh token that was never issued is refused', async () => {
     const unknown = randomBytes(32).toString('base64url');
     expect(await refreshSession(dependencies, unknown, start)).toBeNull();
     expect(await useSession(dependencies, unknown, start)).toBeNull();
     expect(await sessionOfToken(database.pool, unknown)).toBeNull();
   });
 
-  test('stands nowhere in the database, and neither does its successor', async () => {
+  test('neither a refresh token nor its successor is stored in the database', async () => {
     const { token } = await begin();
     const next = await refresh(token, at(minute));
     const { rows } = await database.pool.query<{ row: string }>(
@@ -135,7 +135,7 @@ describe('a refresh token', () => {
     }
   });
 
-  test('that is used twice ends its session, and every token of it, within that one call', async () => {
+  test('a refresh token that is used twice ends its session and all its tokens within that call', async () => {
     const { sessionId, userId, token } = await begin();
     const child = await refresh(token, at(minute));
     const grandchild = await refresh(child, at(2 * minute));
@@ -152,7 +152,7 @@ describe('a refresh token', () => {
     expect(rows).toEqual([{ action: 'session.refreshed-twice', user_id: userId, detail: {} }]);
   });
 
-  test('whose successor was used ends the session even a moment later', async () => {
+  test('a refresh token whose successor was used ends the session even a moment later', async () => {
     const { sessionId, token } = await begin();
     const child = await refresh(token, at(60));
     const grandchild = await refresh(child, at(61));
@@ -161,7 +161,7 @@ describe('a refresh token', () => {
   });
 
   test.each([0, 1, 9.999, 10])(
-    'answers with the same successor %d s after it was exchanged, and stores nothing',
+    'a refresh token gets the same successor %d s after its exchange, and nothing is stored',
     async (seconds) => {
       const { sessionId, token } = await begin();
       const successor = await refresh(token, at(minute));
@@ -171,14 +171,17 @@ describe('a refresh token', () => {
     },
   );
 
-  test.each([10.001, 11, minute])('ends the session %d s after its exchange', async (seconds) => {
-    const { sessionId, token } = await begin();
-    const successor = await refresh(token, at(minute));
-    expect(await refreshSession(dependencies, token, at(minute + seconds))).toBe('reused');
-    expect(await isOver(sessionId, [token, successor], at(minute + seconds))).toBe(true);
-  });
+  test.each([10.001, 11, minute])(
+    'a refresh token ends the session %d s after its exchange',
+    async (seconds) => {
+      const { sessionId, token } = await begin();
+      const successor = await refresh(token, at(minute));
+      expect(await refreshSession(dependencies, token, at(minute + seconds))).toBe('reused');
+      expect(await isOver(sessionId, [token, successor], at(minute + seconds))).toBe(true);
+    },
+  );
 
-  test('that two tabs exchange at once leaves both signed in', async () => {
+  test('a refresh token that two tabs exchange at once leaves both signed in', async () => {
     const { sessionId, token } = await begin();
     let cookie = token;
     for (let round = 1; round <= 10; round += 1) {
@@ -190,19 +193,19 @@ describe('a refresh token', () => {
     expect(await rowOf(sessionId)).toMatchObject({ revoked_at: null, tokens: 11 });
   });
 
-  test('that twenty ask for at once has one successor', async () => {
+  test('a refresh token that is exchanged twenty times at once has one successor', async () => {
     const { sessionId, token } = await begin();
     const asked = Array.from({ length: 20 }, async () => refresh(token, at(minute)));
     expect(new Set(await Promise.all(asked)).size).toBe(1);
     expect(await rowOf(sessionId)).toMatchObject({ revoked_at: null, tokens: 2 });
   });
 
-  test('takes every descendant with it, also those that are made at that very moment', async () => {
+  test('a replayed refresh token ends every descendant, also those being made at that moment', async () => {
     for (let round = 0; round < 15; round += 1) {
       const { sessionId, token } = await begin();
       const child = await refresh(token, at(minute));
       const now = at(2 * minute);
-      // Ten of the person's, ten of the thief's, in an order that changes from round to round.
+      // Ten of the user's, ten of the thief's, in an order that changes from round to round.
       const asked = Array.from({ length: 20 }, (_, index) =>
         (index + round) % 2 === 0 ? token : child,
       );
@@ -217,7 +220,7 @@ describe('a refresh token', () => {
     }
   });
 
-  test('of a grandchild that is refreshed while its grandparent comes again is worth nothing', async () => {
+  test('a token that is refreshed while its grandparent is replayed does not work', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { sessionId, token } = await begin();
       const child = await refresh(token, at(1));
@@ -234,14 +237,14 @@ describe('a refresh token', () => {
 });
 
 describe('a page that is loaded', () => {
-  test('gets its session and leaves the token as it is', async () => {
+  test('a page load gets its session and leaves the token unchanged', async () => {
     const { sessionId, userId, token } = await begin();
     for (const seconds of [1, 2, hour])
       expect(await useSession(dependencies, token, at(seconds))).toEqual({ sessionId, userId });
     expect(await rowOf(sessionId)).toMatchObject({ tokens: 1 });
   });
 
-  test('may bring the parent of the newest token for ten seconds', async () => {
+  test('a page load may use the parent of the newest token for ten seconds', async () => {
     const { sessionId, userId, token } = await begin();
     const child = await refresh(token, at(minute));
     expect(await useSession(dependencies, token, at(minute + 10))).toEqual({ sessionId, userId });
@@ -250,7 +253,7 @@ describe('a page that is loaded', () => {
     expect(await isOver(sessionId, [token, child], at(minute + 11))).toBe(true);
   });
 
-  test('shows a thief who refreshed first, for the person then brings the older token', async () => {
+  test('a page load with the older token exposes a thief who refreshed first', async () => {
     const { sessionId, token } = await begin({ remembered: true });
     const stolen = await refresh(token, at(hour));
     const later = await refresh(stolen, at(2 * hour));
@@ -260,7 +263,7 @@ describe('a page that is loaded', () => {
 });
 
 describe('a session', () => {
-  test('that is not remembered ends after a day, used or not', async () => {
+  test('a session that is not remembered ends after a day, used or not', async () => {
     const { sessionId, userId, token, cookieSeconds } = await begin();
     expect(cookieSeconds).toBeNull();
     let newest = token;
@@ -271,7 +274,7 @@ describe('a session', () => {
     expect(await sessionLives(database.pool, sessionId, userId, at(day + 1))).toBe(false);
   });
 
-  test('that is remembered ends after seven days without use', async () => {
+  test('a remembered session ends after seven days without use', async () => {
     const used = await begin({ remembered: true });
     const left = await begin({ remembered: true });
     expect(used.cookieSeconds).toBe(30 * day);
@@ -281,7 +284,7 @@ describe('a session', () => {
     expect(await isOver(used.sessionId, [used.token], at(21 * day))).toBe(true);
   });
 
-  test('that is remembered ends after thirty days, however much it is used', async () => {
+  test('a remembered session ends after thirty days, however much it is used', async () => {
     const { sessionId, token } = await begin({ remembered: true });
     let newest = token;
     for (let days = 1; days < 30; days += 1) {
@@ -294,14 +297,14 @@ describe('a session', () => {
     expect(await isOver(sessionId, [newest], at(30 * day))).toBe(true);
   });
 
-  test('that has idled to its end is not brought back, and an old token of it is no theft', async () => {
+  test('an expired session is not revived, and an old token of it does not count as theft', async () => {
     const { sessionId, token } = await begin({ remembered: true });
     const child = await refresh(token, at(1));
     expect(await isOver(sessionId, [token, child], at(7 * day + 2))).toBe(true);
     expect(await rowOf(sessionId)).toMatchObject({ ended_reason: null });
   });
 
-  test('speaks for its own person only', async () => {
+  test('a session is valid for its own user only', async () => {
     const { sessionId, userId } = await begin();
     const other = await somebody();
     expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
@@ -311,7 +314,7 @@ describe('a session', () => {
     expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
   });
 
-  test('says nothing for an account that is being erased, and none begins', async () => {
+  test('an account that is being erased has no valid session and begins none', async () => {
     const { sessionId, userId, token } = await begin();
     await database.pool.query('update users set erasing_at = now() where id = $1', [userId]);
     expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(false);
@@ -322,7 +325,7 @@ describe('a session', () => {
     });
   });
 
-  test('remembers for five minutes who proved that they are there', async () => {
+  test('a session counts as recently proved for five minutes', async () => {
     const { pool } = database;
     const { sessionId } = await begin();
     expect(await recentlyAuthenticated(pool, sessionId, at(299))).toBe(true);
@@ -336,8 +339,8 @@ describe('a session', () => {
   });
 });
 
-describe('the sessions of a person', () => {
-  test('are ten at most, and the oldest make room', async () => {
+describe('the sessions of a user', () => {
+  test('a user has at most ten sessions, and the oldest end first', async () => {
     const userId = await somebody();
     const ids: string[] = [];
     for (let number = 0; number < 12; number += 1)
@@ -347,7 +350,7 @@ describe('the sessions of a person', () => {
     expect(await rowOf(ids[0] ?? '')).toMatchObject({ ended_reason: 'too-many' });
   });
 
-  test('are ten at most when twenty begin at once', async () => {
+  test('a user has at most ten sessions when twenty begin at once', async () => {
     const userId = await somebody();
     await Promise.all(Array.from({ length: 20 }, async () => begin({ userId })));
     expect(await listSessions(database.pool, userId, null, at(1))).toHaveLength(
@@ -355,7 +358,7 @@ describe('the sessions of a person', () => {
     );
   });
 
-  test('are listed with the last used first, and without those that ended', async () => {
+  test('the list of sessions begins with the last used and leaves out ended ones', async () => {
     const userId = await somebody();
     const first = await begin({ userId, remembered: true, method: 'magic' });
     const second = await begin({ userId }, at(1));
@@ -384,7 +387,7 @@ describe('the sessions of a person', () => {
     ]);
   });
 
-  test('end together, but for one that is named', async () => {
+  test('all sessions of a user end, except one that is named', async () => {
     const userId = await somebody();
     const kept = await begin({ userId });
     const others = await Promise.all([begin({ userId }), begin({ userId })]);
@@ -399,7 +402,7 @@ describe('the sessions of a person', () => {
     expect(await useSession(dependencies, stranger.token, at(3))).not.toBeNull();
   });
 
-  test('end once, whoever asks how often', async () => {
+  test('a session ends once, however often its end is requested', async () => {
     const { sessionId, userId, token } = await begin();
     const child = await refresh(token, at(1));
     expect(await sessionOfToken(database.pool, token, at(2))).toEqual({ sessionId, userId });
@@ -410,7 +413,7 @@ describe('the sessions of a person', () => {
     expect(await isOver(sessionId, [token, child], at(minute))).toBe(true);
   });
 
-  test('are forgotten a week after their end, with their tokens', async () => {
+  test('sessions are deleted with their tokens a week after their end', async () => {
     const idle = await begin();
     await refresh(idle.token, at(1));
     const remembered = await begin({ remembered: true });

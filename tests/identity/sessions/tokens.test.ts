@@ -88,7 +88,7 @@ function publicBytes(): Buffer {
 }
 
 describe('an access token', () => {
-  test('of ours opens what it is for, and so does one that is forged with our key', async () => {
+  test('our own access token is accepted, and so is one that is forged with our key', async () => {
     expect(await statusFor(ann.token)).toBe(200);
     expect(await statusFor(await forge())).toBe(200);
   });
@@ -121,23 +121,23 @@ describe('an access token', () => {
     ['with a session that never was', { payload: { sid: 'ses_00000000000000000000000000' } }],
     ['without a person', { payload: { sub: null } }],
     ['of another person than its session', { payload: { sub: 'usr_00000000000000000000000000' } }],
-  ])('%s is refused', async (_what, changes) => {
+  ])('an access token %s is refused', async (_what, changes) => {
     expect(await statusFor(await forge(changes))).toBe(401);
   });
 
-  test('of one person with the session of another is refused', async () => {
+  test('an access token of one user with the session of another is refused', async () => {
     const ben = await app.signUp();
     expect(await statusFor(ben.token)).toBe(200);
     expect(await statusFor(await forge({ payload: { sub: ben.userId } }))).toBe(401);
   });
 
-  test('without a signature is refused, whatever its header says', async () => {
+  test('an access token without a signature is refused, whatever its header says', async () => {
     for (const alg of ['none', 'None', 'EdDSA'])
       expect(await statusFor(await resigned({ alg }, () => ''))).toBe(401);
   });
 
   test.each(['HS256', 'HS384', 'HS512'])(
-    'signed as %s with the public key as the secret is refused',
+    'an access token that is signed as %s with the public key as the secret is refused',
     async (alg) => {
       const pem = createPublicKey(privateKey(key)).export({ format: 'pem', type: 'spki' });
       for (const secret of [publicBytes(), pem, JSON.stringify(tokens.jwks().keys[0])]) {
@@ -150,12 +150,15 @@ describe('an access token', () => {
     },
   );
 
-  test.each(['RS256', 'ES256', 'PS256'])('that calls itself %s is refused', async (alg) => {
-    const [, , signature = ''] = (await forge()).split('.');
-    expect(await statusFor(await resigned({ alg }, () => signature))).toBe(401);
-  });
+  test.each(['RS256', 'ES256', 'PS256'])(
+    'an access token that calls itself %s is refused',
+    async (alg) => {
+      const [, , signature = ''] = (await forge()).split('.');
+      expect(await statusFor(await resigned({ alg }, () => signature))).toBe(401);
+    },
+  );
 
-  test('that asks to be read in a way that we do not know is refused', async () => {
+  test('an access token with an unknown critical header is refused', async () => {
     const signed = (content: string) =>
       sign(null, Buffer.from(content), privateKey(key)).toString('base64url');
     expect(await statusFor(await resigned({ alg: 'EdDSA' }, signed))).toBe(200);
@@ -163,25 +166,25 @@ describe('an access token', () => {
     expect(await statusFor(await resigned(asking, signed))).toBe(401);
   });
 
-  test('that brings a key of its own is refused', async () => {
+  test('an access token that brings a key of its own is refused', async () => {
     const jwk = createTokens({ keys: [foreignKey], publicUrl, clock: () => now }).jwks().keys[0];
     const token = await forge({ header: { jwk: jwk ?? {} }, seed: foreignKey });
     expect(await statusFor(token)).toBe(401);
   });
 
-  test('whose content was changed is refused', async () => {
+  test('an access token with changed content is refused', async () => {
     const [header, payload = '', signature] = ann.token.split('.');
     const content = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
     const changed = segment({ ...content, exp: seconds() + 86_400 });
     expect(await statusFor([header, changed, signature].join('.'))).toBe(401);
   });
 
-  test('may be issued by a machine whose clock is a few seconds ahead', async () => {
+  test('an access token may come from a machine whose clock is a few seconds ahead', async () => {
     expect(await statusFor(await forge({ payload: { iat: seconds() + 5 } }))).toBe(200);
     expect(await statusFor(await forge({ payload: { iat: seconds() + 7 } }))).toBe(401);
   });
 
-  test('lasts ten minutes to the second', async () => {
+  test('an access token lasts ten minutes to the second', async () => {
     const person = await app.signUp();
     const began = now;
     now = began - (began % 1000) + 10 * minute - 1;
@@ -192,8 +195,8 @@ describe('an access token', () => {
   });
 });
 
-describe('access tokens whose signature was looked at', () => {
-  test('are known again word for word, as many as are remembered, and never beyond their time', async () => {
+describe('access tokens whose signature was verified', () => {
+  test('a remembered access token is accepted only word for word, and only until it expires', async () => {
     const own = createTokens({ keys: [key], publicUrl, clock: () => now, remember: 2 });
     const issued = await Promise.all(['1', '2', '3'].map(async (id) => own.sign('usr_a', id)));
     for (const { token } of [...issued, ...issued]) {
@@ -211,7 +214,7 @@ describe('access tokens whose signature was looked at', () => {
 });
 
 describe('a token of another kind', () => {
-  test('opens nothing, although our key has signed it', async () => {
+  test('a token of another kind is refused, although our key has signed it', async () => {
     const { access, refresh } = await tokens.signLinkPair({
       id: claims.sessionId,
       userId: claims.userId,
@@ -223,7 +226,7 @@ describe('a token of another kind', () => {
     }
   });
 
-  test('stands for a ticket only as a pair of both halves of the same one', async () => {
+  test('a link pair proves a ticket only with both of its halves', async () => {
     const first = { id: 'lnk_1', userId: 'usr_1' };
     const one = await tokens.signLinkPair(first);
     const two = await tokens.signLinkPair({ id: 'lnk_2', userId: 'usr_1' });
@@ -241,7 +244,7 @@ describe('a token of another kind', () => {
       expect(await tokens.verifyLinkPair(access, refresh)).toBeNull();
   });
 
-  test('of a link lasts a minute, and of an address that waits a day', async () => {
+  test('a link pair lasts a minute, and a pending token a day', async () => {
     let moved = now - (now % 1000);
     const clocked = createTokens({ keys: [key], publicUrl, clock: () => moved });
     const { access, refresh } = await clocked.signLinkPair({ id: 'lnk_1', userId: 'usr_1' });
@@ -256,7 +259,7 @@ describe('a token of another kind', () => {
     expect(await clocked.verifyPending(pending)).toBeNull();
   });
 
-  test('names an address only if it was made to', async () => {
+  test('a pending token is accepted only if our key signed it as one', async () => {
     expect(await tokens.verifyPending(ann.token)).toBeNull();
     expect(await tokens.verifyPending('a.b.c')).toBeNull();
     const elsewhere = createTokens({ keys: [foreignKey], publicUrl, clock: () => now });
@@ -265,7 +268,7 @@ describe('a token of another kind', () => {
 });
 
 describe('the keys', () => {
-  test('are published by their public halves alone, and verify what we sign', async () => {
+  test('the public halves of the keys are published, and verify our tokens', async () => {
     const response = await app.app.request('http://localhost/.well-known/jwks.json');
     expect(response.status).toBe(200);
     expect(response.headers.get('cache-control')).toBe('public, max-age=300');
@@ -296,7 +299,7 @@ describe('the keys', () => {
     ).rejects.toThrow('signature verification failed');
   });
 
-  test('may change while people are signed in: their tokens and sessions go on', async () => {
+  test('tokens and sessions continue to work when the keys change', async () => {
     const clock = () => now;
     const withKeys = (...keys: Buffer[]) => {
       const changed = createTokens({ keys, publicUrl, clock });
@@ -310,7 +313,7 @@ describe('the keys', () => {
     expect(await after.authenticate(ann.token)).toBeNull();
   });
 
-  test('are two while they change: the first signs, both verify, and then the old one does not', async () => {
+  test('while two keys are set, the first signs and both verify; a removed key no longer does', async () => {
     const clock = () => now;
     const before = createTokens({ keys: [key], publicUrl, clock });
     const during = createTokens({ keys: [otherKey, key], publicUrl, clock });

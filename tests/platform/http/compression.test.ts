@@ -11,8 +11,8 @@ afterAll(async () => app.close());
 
 const headers = { 'accept-encoding': 'br, gzip' };
 
-describe('an answer of the API', () => {
-  test('is compressed for a client that accepts it, and decompresses to the same', async () => {
+describe('a response of the API', () => {
+  test('a response is compressed for a client that accepts it, and decompresses to the same', async () => {
     const plain = await app.call('/optimizations/strategies');
     const packed = await app.app.request('/api/optimizations/strategies', { headers });
     expect(plain.headers.get('content-encoding')).toBeNull();
@@ -27,23 +27,23 @@ describe('an answer of the API', () => {
     expect(gunzipSync(bytes).toString()).toBe(text);
   });
 
-  test('is not compressed when it is short', async () => {
+  test('a short response is not compressed', async () => {
     const response = await app.call('/health', { headers });
     expect(response.headers.get('content-encoding')).toBeNull();
     expect(response.headers.get('vary')).toBe('Origin');
   });
 
-  test('is not compressed when it holds a token', async () => {
+  test('a response that holds a token is not compressed', async () => {
     const response = await app.call('/auth/signup', {
       body: { name: 'N'.repeat(80), email: 'a@example.com', password: 'Harbour-Candle-58' },
       headers,
     });
     expect(response.headers.get('content-encoding')).toBeNull();
-    // Long enough to be packed anywhere else.
+    // Long enough to be compressed elsewhere.
     expect((await response.text()).length).toBeGreaterThan(1_000);
   });
 
-  test('is not compressed when it is the stream', async () => {
+  test('the stream is not compressed', async () => {
     const { token } = await app.signUp();
     const response = await app.call('/stream', { token, headers });
     await response.body?.cancel();

@@ -42,7 +42,7 @@ async function say(body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
 
 beforeEach(() => void logged.splice(0));
 
-describe('a body is refused with 400, and nothing of it repeated,', () => {
+describe('a body that is not valid', () => {
   const canary = 'Canary';
   test.each<[string, string | Uint8Array<ArrayBuffer>]>([
     ['that is not JSON', `{"text": ${canary}`],
@@ -51,9 +51,9 @@ describe('a body is refused with 400, and nothing of it repeated,', () => {
     ['with the key of every object', `{"__proto__": {"text": "${canary}"}}`],
     ['with the character NUL, which the database cannot hold', `{"text": "${canary}\\u0000"}`],
     ['with the character NUL deep inside', `{"text": [[{"a": "${canary}\\u0000"}]]}`],
-    ['nested deeper than anybody needs', `{"text": ${'['.repeat(49_000)}${']'.repeat(49_000)}}`],
+    ['nested deeper than the limit', `{"text": ${'['.repeat(49_000)}${']'.repeat(49_000)}}`],
     ['that is not UTF-8', Uint8Array.from(Buffer.from(`{"text": "${canary}\xff"}`, 'latin1'))],
-  ])('%s', async (_what, body) => {
+  ])('a body %s is refused with 400 and not repeated', async (_what, body) => {
     const response = await say(body);
     const text = await response.text();
     expect(response.status).toBe(400);
@@ -62,18 +62,18 @@ describe('a body is refused with 400, and nothing of it repeated,', () => {
   });
 });
 
-test('no body, white space and {} are the same, and a mark of the byte order is none of the text', async () => {
+test('no body, white space and {} are the same, and a byte order mark is ignored', async () => {
   for (const body of ['', ' ', '{}', '\uFEFF{}'])
     expect(await (await say(body)).json()).toEqual({ data: { text: 'nothing' } });
 });
 
-test('half a character, as a cut in the middle leaves it, reads as the sign for an unknown one', async () => {
+test('half a surrogate pair is read as the replacement character', async () => {
   expect(await (await say('{"text": "cut \\ud83d"}')).json()).toEqual({
     data: { text: 'cut \uFFFD' },
   });
 });
 
-test('an answer says what it is, is not kept, and a browser must not guess', async () => {
+test('a response has a type, is not cached, and forbids sniffing', async () => {
   for (const response of [await say('{}'), await say('{')]) {
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
@@ -98,7 +98,7 @@ describe('over a socket', () => {
     await once(server, 'close');
   });
 
-  test('a caller who goes away while it sends is no fault of ours', async () => {
+  test('a caller that disconnects while it sends causes no internal error', async () => {
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
     socket.write(

@@ -40,11 +40,11 @@ async function age(key: string, seconds: number): Promise<void> {
   );
 }
 
-describe('the answer that is kept for a repeat', () => {
+describe('the response that is kept for a repeat', () => {
   const create = async (key: string) =>
     app.call('/optimizations', { token: ann.token, body: question, key });
 
-  test('holds no text of a person, and no hash from which a text can be guessed', async () => {
+  test('a kept response holds no text of a user, and no hash from which a text can be guessed', async () => {
     const first = await create('sealed-1');
     await create('sealed-2');
     const [one, other] = [await rowsOf('sealed-1'), await rowsOf('sealed-2')].flat();
@@ -55,14 +55,14 @@ describe('the answer that is kept for a repeat', () => {
     expect(await repeated.json()).toEqual(await first.json());
   });
 
-  test('is erased with its run', async () => {
+  test('a kept response is erased with its run', async () => {
     const { data } = (await (await create('erased')).json()) as { data: Optimization };
     await app.core.sealer.eraseKey(data.id);
     const repeated = (await (await create('erased')).json()) as { data: Optimization };
     expect(repeated.data).toMatchObject({ id: data.id, challenge: 'Erased', title: 'Erased' });
   });
 
-  test('goes when it has expired and another key comes', async () => {
+  test('an expired response is deleted when another key is used', async () => {
     await create('old');
     await app.database.ownerPool.query(
       `update idempotency_key set expires_at = now() - interval '1 second' where key = 'old'`,
@@ -73,7 +73,7 @@ describe('the answer that is kept for a repeat', () => {
 });
 
 describe('an attempt', () => {
-  /** One route whose work the test holds in its hands. */
+  /** One route whose work the test controls. */
   function routeOf(work: (resourceId: string) => Promise<unknown>) {
     let made = 0;
     const log = createLog({ level: 'silent', process: 'test' });
@@ -109,7 +109,7 @@ describe('an attempt', () => {
     };
   }
 
-  test('that crashed is in progress for as long as it may live, then taken over once', async () => {
+  test('an attempt that crashed counts as in progress until its time is over, then is taken over once', async () => {
     const hanging = routeOf(async () => new Promise(() => undefined));
     void hanging('crashed');
     await expect.poll(async () => rowsOf('crashed')).toHaveLength(1);
@@ -125,7 +125,7 @@ describe('an attempt', () => {
     expect(await post('crashed')).toBe('201 thing 1');
   });
 
-  test('that ended with a fault of ours may be made again at once, for the same object', async () => {
+  test('an attempt that ended with an internal error can be repeated at once, for the same object', async () => {
     let tries = 0;
     const post = routeOf(async (resourceId) => {
       tries += 1;
@@ -136,7 +136,7 @@ describe('an attempt', () => {
     expect(await post('busy')).toBe('201 thing 1');
   });
 
-  test('that was refused leaves no row', async () => {
+  test('an attempt that was refused leaves no row', async () => {
     const post = routeOf(async () => {
       throw new Problem('debt', 'Poor');
     });
@@ -144,7 +144,7 @@ describe('an attempt', () => {
     expect(await rowsOf('refused')).toEqual([]);
   });
 
-  test('that was given up for dead and refused then leaves the row to its heir', async () => {
+  test('an attempt that was taken over and is refused later leaves the row to its successor', async () => {
     const refusal = Promise.withResolvers<never>();
     const late = routeOf(async () => refusal.promise)('inherited');
     await expect.poll(async () => rowsOf('inherited')).toHaveLength(1);

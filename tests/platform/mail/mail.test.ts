@@ -63,17 +63,17 @@ function mailTo(to: string, more: Partial<OutgoingMail> = {}): OutgoingMail {
   return { userId: newId('usr'), to, kind: 'confirm', content, ...more };
 }
 
-type Delivery = Parameters<typeof deliverMails>[2];
+type QueueOptions = Parameters<typeof deliverMails>[2];
 
-const deliver = async (delivery: Delivery = {}) =>
-  deliverMails({ pool: database.pool, sealer, clock }, mailbox, delivery);
+const deliver = async (options: QueueOptions = {}) =>
+  deliverMails({ pool: database.pool, sealer, clock }, mailbox, options);
 
 /** The queue waits before it tries again; a test does not. */
-async function deliverAgain(delivery: Delivery = {}): Promise<void> {
+async function deliverAgain(options: QueueOptions = {}): Promise<void> {
   await database.pool.query(
     'update graphile_worker._private_jobs set run_at = now() where attempts < max_attempts',
   );
-  await deliver(delivery);
+  await deliver(options);
 }
 
 type Row = { status: string; sealed: string | null; attempts: number; ended_at: Date | null };
@@ -95,7 +95,7 @@ async function jobs(): Promise<{ key: string; payload: unknown; last_error: stri
   return rows;
 }
 
-/** As a worker does that was given the job, whoever else was. */
+/** Runs the job as one of several workers that have taken it. */
 async function tryOnce(id: string): Promise<void> {
   const log = createLog({ level: 'silent', process: 'test' });
   const transport = createMailTransport({
@@ -119,7 +119,7 @@ async function tryOnce(id: string): Promise<void> {
 const ended = (status: string) => ({ status, sealed: null, ended_at: expect.any(Date) });
 
 describe('a mail', () => {
-  test('arrives as text and as HTML, from us, with an id of its own', async () => {
+  test('a mail arrives as text and as HTML, from us, with an id of its own', async () => {
     const id = await queueMail(mailTo('ann@example.com'));
     await deliver({ from: 'Sevenfold <no-reply@example.com>' });
     const mail = await mailbox.waitFor('ann@example.com');
@@ -145,7 +145,7 @@ describe('a mail', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test('is a row and a job or neither, also inside a transaction of the caller', async () => {
+  test('a mail is a row and a job or neither, also inside a transaction of the caller', async () => {
     const client = await database.pool.connect();
     try {
       await client.query('begin');
@@ -165,7 +165,7 @@ describe('a mail', () => {
     expect(await mailbox.all()).toMatchObject([{ to: 'kept@example.com' }]);
   });
 
-  test('of which there may be only one is stored and sent once', async () => {
+  test('a mail with a given id is stored and sent once', async () => {
     const mail = mailTo('once@example.com', { id: newId('mai') });
     await queueMail(mail);
     await queueMail(mail);
@@ -175,7 +175,7 @@ describe('a mail', () => {
     expect(await mailbox.all()).toHaveLength(1);
   });
 
-  test('of an erased account cannot be stored, and one that waits is not sent', async () => {
+  test('a mail to an erased account cannot be stored, and a queued one is not sent', async () => {
     const waiting = mailTo('gone@example.com');
     const id = await queueMail(waiting);
     await sealer.eraseKey(waiting.userId);
@@ -185,7 +185,7 @@ describe('a mail', () => {
     expect(await rowOf(id)).toMatchObject(ended('failed'));
   });
 
-  test('whose row was removed while it waited is not sent', async () => {
+  test('a mail whose row was removed while it waited is not sent', async () => {
     await queueMail(mailTo('gone@example.com'));
     await database.pool.query('delete from mail');
     await deliver();
@@ -193,7 +193,7 @@ describe('a mail', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test('is not sent after its time', async () => {
+  test('a mail is not sent after its time', async () => {
     const id = await queueMail(mailTo('late@example.com', { notAfter: new Date(now + 60_000) }));
     now += 60_000;
     await deliver();
@@ -201,7 +201,7 @@ describe('a mail', () => {
     expect(await rowOf(id)).toMatchObject(ended('expired'));
   });
 
-  test('leaves its row for a month, without what it said', async () => {
+  test('a mail leaves its row for a month, without its content', async () => {
     const id = await queueMail(mailTo('old@example.com'));
     await deliver();
     now += mailLimits.keptDays * 86_400_000 - 60_000;
@@ -212,8 +212,8 @@ describe('a mail', () => {
   });
 });
 
-describe('a mail server that says no', () => {
-  test('for now is asked again until it takes the mail', async () => {
+describe('a mail server that refuses', () => {
+  test('a mail is tried again after a temporary refusal, until the server takes it', async () => {
     mailbox.trouble.greylist = 2;
     const id = await queueMail(mailTo('grey@example.com'));
     await deliver();
@@ -225,7 +225,7 @@ describe('a mail server that says no', () => {
     expect(await rowOf(id)).toMatchObject({ ...ended('sent'), attempts: 3 });
   });
 
-  test('for now after the last byte is asked again, too: it has not kept the mail', async () => {
+  test('a mail is tried again after a temporary refusal of its content', async () => {
     mailbox.trouble.refuseContent = 1;
     const id = await queueMail(mailTo('busy@example.com'));
     await deliver();
@@ -235,7 +235,7 @@ describe('a mail server that says no', () => {
     expect(await rowOf(id)).toMatchObject(ended('sent'));
   });
 
-  test('for good is not asked again', async () => {
+  test('a mail is not tried again after a permanent refusal', async () => {
     mailbox.trouble.refuse = ['nobody@example.com'];
     const id = await queueMail(mailTo('nobody@example.com'));
     await deliver();
@@ -243,7 +243,7 @@ describe('a mail server that says no', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test('to one recipient takes the mails of others over the same connection', async () => {
+  test('a server that refuses one recipient takes the mails of others over the same connection', async () => {
     mailbox.trouble.refuse = ['nobody@example.com'];
     await queueMail(mailTo('nobody@example.com'));
     await queueMail(mailTo('somebody@example.com'));
@@ -251,7 +251,7 @@ describe('a mail server that says no', () => {
     expect(await mailbox.all()).toMatchObject([{ to: 'somebody@example.com' }]);
   });
 
-  test('as long as the queue tries leaves a mail that has failed', async () => {
+  test('a mail that is refused at every try ends as failed', async () => {
     mailbox.trouble.greylist = 1;
     const id = await queueMail(mailTo('grey@example.com'));
     await database.pool.query('update graphile_worker._private_jobs set max_attempts = 1');
@@ -260,7 +260,7 @@ describe('a mail server that says no', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test('by not being there, or not being set, is waited for', async () => {
+  test('a mail waits for a server that is unreachable or not set', async () => {
     const id = await queueMail(mailTo('later@example.com'));
     const core = { pool: database.pool, sealer, clock };
     await deliverMails(core, { smtpUrl: `smtp://127.0.0.1:${await freePort()}` });
@@ -272,7 +272,7 @@ describe('a mail server that says no', () => {
     expect(await mailbox.all()).toHaveLength(1);
   });
 
-  test('by closing the door, or by never opening it, is waited for', async () => {
+  test('a mail waits for a server that closes the connection or never answers', async () => {
     const id = await queueMail(mailTo('later@example.com'));
     for (const greeting of ['554 No service\r\n', null]) {
       const server = createServer((socket) => {
@@ -296,7 +296,7 @@ describe('a mail server that says no', () => {
 });
 
 describe('a mail server that cannot be trusted', () => {
-  test('because nobody vouches for its certificate is not given a mail', async () => {
+  test('a server with an untrusted certificate gets no mail', async () => {
     const id = await queueMail(mailTo('ann@example.com'));
     for (const scheme of ['smtp', 'smtps']) {
       // Its built-in certificate is one that it signed itself, long ago.
@@ -316,7 +316,7 @@ describe('a mail server that cannot be trusted', () => {
     }
   });
 
-  test('because it speaks in the clear is not told a password, unless it is on this machine', async () => {
+  test('a server without TLS gets no password, unless it is on this machine', async () => {
     const id = await queueMail(mailTo('ann@example.com'));
     const port = new URL(mailbox.smtpUrl).port;
     const core = { pool: database.pool, sealer, clock };
@@ -344,7 +344,7 @@ describe('a mail that the server may have taken', () => {
   }
 
   test.each(['drop', 'hang'] as const)(
-    'is sent again after 1, 5 and 30 minutes without an answer (%s), and then ends as unknown',
+    'a mail without an answer (%s) is sent again after 1, 5 and 30 minutes, and then ends as unknown',
     async (trouble) => {
       mailbox.trouble.afterData = trouble;
       const id = await queueMail(mailTo('ann@example.com'));
@@ -364,7 +364,7 @@ describe('a mail that the server may have taken', () => {
     },
   );
 
-  test('ends as sent when the server answers a later try', async () => {
+  test('a mail without an answer ends as sent when the server takes a later try', async () => {
     mailbox.trouble.afterData = 'drop';
     const id = await queueMail(mailTo('ann@example.com'));
     await deliver();
@@ -374,7 +374,7 @@ describe('a mail that the server may have taken', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test('is not sent again after its time, and ends as unknown', async () => {
+  test('a mail without an answer is not sent again after its time, and ends as unknown', async () => {
     mailbox.trouble.afterData = 'drop';
     const notAfter = new Date(now + 6 * minute);
     const id = await queueMail(mailTo('ann@example.com', { notAfter }));
@@ -385,7 +385,7 @@ describe('a mail that the server may have taken', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test('is not taken for refused when a later try is refused', async () => {
+  test('a mail without an answer does not end as failed when a later try is refused', async () => {
     mailbox.trouble.afterData = 'drop';
     const id = await queueMail(mailTo('ann@example.com'));
     await deliver();
@@ -394,7 +394,7 @@ describe('a mail that the server may have taken', () => {
     expect(await rowOf(id)).toMatchObject(ended('unknown'));
   });
 
-  test('because its worker was killed is sent again a minute after that hand-over', async () => {
+  test('a mail whose worker was killed is sent again a minute after that hand-over', async () => {
     const id = await queueMail(mailTo('ann@example.com'));
     await database.pool.query('update mail set unanswered = 1, handed_over_at = $2 where id = $1', [
       id,
@@ -429,14 +429,14 @@ test('a transport that closes while it waits for an answer reports the outcome a
 });
 
 describe('several workers', () => {
-  test('that get the same mail at once send it once', async () => {
+  test('several workers that take the same mail at once send it once', async () => {
     const id = await queueMail(mailTo('once@example.com'));
     await Promise.all([tryOnce(id), tryOnce(id), tryOnce(id)]);
     expect(await mailbox.all()).toHaveLength(1);
     expect(await rowOf(id)).toMatchObject(ended('sent'));
   });
 
-  test('share the queued mails', async () => {
+  test('several workers share the queued mails', async () => {
     const people = Array.from({ length: 30 }, (_, index) => `person-${index}@example.com`);
     for (const person of people) await queueMail(mailTo(person));
     await Promise.all([deliver(), deliver(), deliver()]);
@@ -447,8 +447,8 @@ describe('several workers', () => {
   });
 });
 
-describe('what stands in a mail', () => {
-  test('cannot add a header, a recipient or a second line', async () => {
+describe('the content of a mail', () => {
+  test('content cannot add a header, a recipient or a second line', async () => {
     const evil = 'Hi\r\nBcc: victim@example.com\r\n\r\nowned\u2028\u0000\u0085 end';
     await queueMail(
       mailTo('ann@example.com', { content: { ...content, subject: evil, paragraphs: [evil] } }),
@@ -468,12 +468,12 @@ describe('what stands in a mail', () => {
     'ann@example.com\u2028',
     '@example.com',
     '',
-  ])('is not addressed to %j', async (to) => {
+  ])('a mail is not addressed to %j', async (to) => {
     await expect(queueMail(mailTo(to))).rejects.toThrow('A mail goes to one plain address');
     expect(await jobs()).toEqual([]);
   });
 
-  test('keeps its letters, in any script and at any length', async () => {
+  test('a mail keeps its text, in any script and at any length', async () => {
     const subject = `Grüße, 山田 👋 ${'long '.repeat(60)}end`;
     const from = 'Größe & “Söhne” <no-reply@example.com>';
     await queueMail(mailTo('ann@example.com', { content: { ...content, subject } }));
@@ -481,14 +481,14 @@ describe('what stands in a mail', () => {
     expect(await mailbox.all()).toMatchObject([{ subject, from }]);
   });
 
-  test('goes to an address whose domain is in another script', async () => {
+  test('a mail reaches an address whose domain is in another script', async () => {
     const id = await queueMail(mailTo('ann@bücher.example'));
     await deliver();
     expect((await rowOf(id))?.status).toBe('sent');
     expect((await mailbox.all()).map(({ to }) => to)).toEqual(['ann@bücher.example']);
   });
 
-  test('is escaped in HTML', () => {
+  test('content is escaped in HTML', () => {
     const { html } = layOut(
       {
         subject: '</title><script>alert(1)</script>',
@@ -502,14 +502,14 @@ describe('what stands in a mail', () => {
     expect(html).toContain('href="https://example.com/?a=1&#38;b=%22#%22"');
   });
 
-  test('links to web pages only', () => {
+  test('a mail links to web pages only', () => {
     for (const url of ['javascript:alert(1)', 'https://a b', 'https://example.com/\r\nx'])
       expect(() => layOut({ ...content, action: { label: 'x', url } }, sender)).toThrow(
         'web pages',
       );
   });
 
-  test('loads nothing, and says in which language and colours it is to be read', () => {
+  test('a mail loads nothing, and declares its language and colour schemes', () => {
     const { html } = layOut(content, sender);
     expect(html).not.toMatch(
       /<(?:img|link|script|table|iframe|object)\b|url\(|@import|@font-face/i,
@@ -521,7 +521,7 @@ describe('what stands in a mail', () => {
   });
 });
 
-test('nothing of a mail is left once it has ended, nor ever in jobs or logs', async () => {
+test('no content of a mail is left once it has ended, nor ever in jobs or logs', async () => {
   const canary = `canary${randomBytes(6).toString('hex')}`;
   const lines: string[] = [];
   const log = createLog({
@@ -534,7 +534,7 @@ test('nothing of a mail is left once it has ended, nor ever in jobs or logs', as
     lines.push(message);
     if (error !== undefined) log.error({ err: error }, 'A job failed');
   };
-  const delivery = { log, onQueueMessage: note };
+  const recorded = { log, onQueueMessage: note };
   const mail = (to: string) =>
     mailTo(`${canary}-${to}@example.com`, {
       content: {
@@ -557,17 +557,17 @@ test('nothing of a mail is left once it has ended, nor ever in jobs or logs', as
 
   await queueMail(mail('sent'));
   await lookAtAll();
-  await deliver(delivery);
+  await deliver(recorded);
   mailbox.trouble.greylist = 1;
   await queueMail(mail('grey'));
-  await deliver(delivery);
+  await deliver(recorded);
   await lookAtAll();
   mailbox.trouble.refuse = [`${canary}-refused@example.com`];
   await queueMail(mail('refused'));
-  await deliver(delivery);
+  await deliver(recorded);
   mailbox.trouble.afterData = 'drop';
   await queueMail(mail('dropped'));
-  await deliver(delivery);
+  await deliver(recorded);
   await lookAtAll();
 
   expect(left.join('\n')).toContain('has not taken a mail (passing, 450)');
@@ -576,7 +576,7 @@ test('nothing of a mail is left once it has ended, nor ever in jobs or logs', as
   expect([...left, ...lines].filter((line) => line.includes(canary))).toEqual([]);
   mailbox.trouble.afterData = undefined;
   now += 3_600_000;
-  await deliverAgain(delivery);
+  await deliverAgain(recorded);
   await lookAtAll();
   const { rows } = await database.pool.query('select status, sealed is null as gone from mail');
   expect(rows).toHaveLength(4);

@@ -36,8 +36,8 @@ function linesOf(source: EnvSource): readonly string[] {
   return [];
 }
 
-describe('reading the variables', () => {
-  test('needs no variable', () => {
+describe('the settings', () => {
+  test('local mode needs no variable', () => {
     expect(readEnv({})).toMatchObject({
       mode: 'local',
       host: '127.0.0.1',
@@ -57,7 +57,7 @@ describe('reading the variables', () => {
     expect(readEnv({ PORT: '', DATABASE_URL: '  ', OPENAI_API_KEY: '' })).toEqual(readEnv({}));
   });
 
-  test('names every bad variable in a line of its own and repeats no value', () => {
+  test('the error names every bad variable in a line of its own and repeats no value', () => {
     const lines = linesOf({
       PORT: 'canary',
       DATABASE_URL: 'canary://canary',
@@ -100,13 +100,13 @@ describe('reading the variables', () => {
     ['MAIL_FROM', 'Sevenfold <no-reply@example.com>\r\nBcc: everyone@example.com'],
     ['SMTP_URL', 'https://example.com'],
     ['STRIPE_URL', 'http://127.0.0.1:4001/v1'],
-  ])('refuses %s=%j', (name, value) => {
+  ])('the settings refuse %s=%j', (name, value) => {
     expect(linesOf({ [name]: value })).toEqual([
       expect.stringMatching(new RegExp(`^${name} must`)),
     ]);
   });
 
-  test('reads lists and pairs', () => {
+  test('the settings read lists and pairs', () => {
     const env = readEnv({
       CORS_ORIGINS: 'https://a.example, https://b.example:8443/',
       DATA_KEY: `${key},${otherKey}`,
@@ -138,7 +138,7 @@ describe('reading the variables', () => {
     expect(readEnv({ RATE_LIMITS: 'off' }).rateLimits).toBe('off');
   });
 
-  test('requires both halves of a pair', () => {
+  test('the settings require both halves of a pair', () => {
     expect(linesOf({ MIGRATE_DATABASE_URL: 'postgres://owner@db/app' })).toEqual([
       'DATABASE_URL must be set when MIGRATE_DATABASE_URL is',
     ]);
@@ -149,7 +149,7 @@ describe('reading the variables', () => {
 });
 
 describe('production mode', () => {
-  test('is implied by NODE_ENV', () => {
+  test('production mode is implied by NODE_ENV', () => {
     const { MODE: _mode, ...rest } = production;
     expect(readEnv({ ...rest, NODE_ENV: 'production' }).mode).toBe('production');
     expect(linesOf({ MODE: 'local', NODE_ENV: 'production' })).toEqual([
@@ -157,7 +157,7 @@ describe('production mode', () => {
     ]);
   });
 
-  test('names each missing variable', () => {
+  test('production mode names each missing variable', () => {
     expect(linesOf({ MODE: 'production' })).toEqual([
       'DATA_KEY must be set in production mode',
       'JWT_KEYS must be set in production mode',
@@ -168,7 +168,7 @@ describe('production mode', () => {
     expect(linesOf(production)).toEqual([]);
   });
 
-  test('may face any network, over https', () => {
+  test('production mode may listen on any network, over https', () => {
     expect(linesOf({ ...production, HOST: '0.0.0.0' })).toEqual([]);
     expect(linesOf({ ...production, PUBLIC_URL: 'http://127.0.0.1:8080' })).toEqual([]);
     expect(linesOf({ ...production, PUBLIC_URL: 'http://example.com' })).toEqual([
@@ -176,7 +176,7 @@ describe('production mode', () => {
     ]);
   });
 
-  test('has no sandbox', () => {
+  test('production mode has no sandbox', () => {
     expect(linesOf({ ...production, SANDBOX_URL: 'http://127.0.0.1:4000' })).toEqual([
       'SANDBOX_URL must not be set in production mode',
     ]);
@@ -185,13 +185,13 @@ describe('production mode', () => {
     ]);
   });
 
-  test('sells nothing without a key', () => {
+  test('production mode sells nothing without a key', () => {
     expect(readEnv(production).stripe).toBe(null);
   });
 });
 
 describe('local mode', () => {
-  test('pays at the sandbox, where there is one, with keys that open nothing else', () => {
+  test('local mode pays at the sandbox, where there is one, with keys that work nowhere else', () => {
     expect(readEnv({}).stripe).toBe(null);
     expect(readEnv({ STRIPE_URL: 'http://127.0.0.1:4001' }).stripe).toEqual({
       secretKey: sandboxStripeKey,
@@ -201,7 +201,7 @@ describe('local mode', () => {
     });
   });
 
-  test('an own key means Stripe itself, and is never sent to the sandbox', () => {
+  test('a Stripe key of one’s own is used at Stripe and never sent to the sandbox', () => {
     const own = { STRIPE_SECRET_KEY: 'sk_test_own', STRIPE_WEBHOOK_SECRET: 'whsec_own' };
     expect(readEnv({ ...own, STRIPE_URL: 'http://127.0.0.1:4001' }).stripe).toMatchObject({
       secretKey: 'sk_test_own',
@@ -209,11 +209,14 @@ describe('local mode', () => {
     });
   });
 
-  test.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('may listen on %s', (host) => {
-    expect(linesOf({ HOST: host })).toEqual([]);
-  });
+  test.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])(
+    'local mode may listen on %s',
+    (host) => {
+      expect(linesOf({ HOST: host })).toEqual([]);
+    },
+  );
 
-  test('does not listen on a network without ALLOW_PUBLIC_SANDBOX', () => {
+  test('local mode does not listen on a network without ALLOW_PUBLIC_SANDBOX', () => {
     const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://demo.example' };
     expect(linesOf(open)).toEqual([
       'HOST must be a loopback address in local mode, unless ALLOW_PUBLIC_SANDBOX is true',
@@ -260,13 +263,13 @@ describe('the settings of a process', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('come from .env where the shell has none', () => {
+  test('settings come from .env where the shell has none', () => {
     writeFileSync(join(folder, '.env'), 'PORT=4001\nPRODUCT_NAME="From a file"\n');
     vi.stubEnv('PORT', '4002');
     expect(loadEnv(folder)).toMatchObject({ port: 4002, productName: 'From a file' });
   });
 
-  test('include keys of its own in local mode, the same each time, for their owner alone', () => {
+  test('local mode creates its own keys once, readable by their owner alone', () => {
     const first = loadEnv(folder);
     expect(first.dataKeys).toHaveLength(1);
     expect(first.dataKeys[0]).toHaveLength(32);
@@ -275,12 +278,12 @@ describe('the settings of a process', () => {
     expect(statSync(join(folder, 'data/keys')).mode & 0o777).toBe(0o700);
   });
 
-  test('prefer given keys', () => {
+  test('given keys take precedence over created ones', () => {
     vi.stubEnv('DATA_KEY', key);
     expect(loadEnv(folder).dataKeys).toEqual([Buffer.alloc(32, 7)]);
   });
 
-  test('name DATA_DIR when its folder cannot be created or a key in it is broken', () => {
+  test('the error names DATA_DIR when its folder cannot be created or a key in it is broken', () => {
     writeFileSync(join(folder, 'file'), '');
     vi.stubEnv('DATA_DIR', join(folder, 'file/data'));
     expect(() => loadEnv(folder)).toThrow(/^DATA_DIR: .*file/);

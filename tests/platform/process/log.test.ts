@@ -22,7 +22,7 @@ function captured(level: string = 'trace'): { log: Log; lines: () => Line[]; tex
 }
 
 describe('a line of the log', () => {
-  test('is JSON with the time, the level as a word, the process and the message', () => {
+  test('a log line is JSON with the time, the level as a word, the process and the message', () => {
     const { log, lines } = captured();
     log.info('listening');
     expect(lines()).toEqual([
@@ -36,13 +36,13 @@ describe('a line of the log', () => {
     ]);
   });
 
-  test('has the request id of its log', () => {
+  test('a log line has the request id of its log', () => {
     const { log, lines } = captured();
     log.child({ request_id: 'req-1' }).child({ user_id: 'usr_1' }).warn({ status: 429 }, 'refused');
     expect(lines()[0]).toMatchObject({ request_id: 'req-1', user_id: 'usr_1', status: 429 });
   });
 
-  test('leaves out fields that are not on the list', () => {
+  test('a log line leaves out fields that are not on the list', () => {
     const { log, text } = captured();
     const fields = JSON.parse(`{
       "request_id": "req-1",
@@ -57,14 +57,14 @@ describe('a line of the log', () => {
     expect(text()).not.toContain('canary');
   });
 
-  test('is not written below the level', () => {
+  test('a log line below the level is not written', () => {
     const { log, lines } = captured('warn');
     log.info('quiet');
     log.warn('loud');
     expect(lines().map(({ msg }) => msg)).toEqual(['loud']);
   });
 
-  test('is text on request', () => {
+  test('a log line is text on request', () => {
     const written: string[] = [];
     const destination = { write: (line: string) => void written.push(line) };
     createLog({ level: 'info', process: 'api', pretty: true, destination }).info('listening');
@@ -73,7 +73,7 @@ describe('a line of the log', () => {
 });
 
 describe('what is kept of an error', () => {
-  test('is its kind, its stack and the message of our own errors', () => {
+  test('an error is logged with its kind, its stack and, if it is our own, its message', () => {
     const { log, lines } = captured();
     log.error({ err: new Problem('not-found', 'There is nothing here') }, 'refused');
     expect(lines()[0]?.['err']).toMatchObject({
@@ -88,7 +88,7 @@ describe('what is kept of an error', () => {
     );
   });
 
-  test('is the message of errors of the language and the system, and their causes', () => {
+  test('errors of the language and the system are logged with their messages and causes', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), {
       code: 'ECONNREFUSED',
       syscall: 'connect',
@@ -127,7 +127,7 @@ describe('what is kept of an error', () => {
         throw 'canary';
       },
     ],
-  ])('is never %s', (_what, act) => {
+  ])('the log never holds %s', (_what, act) => {
     const { log, text, lines } = captured();
     try {
       act();
@@ -138,7 +138,7 @@ describe('what is kept of an error', () => {
     expect(text()).not.toContain('canary');
   });
 
-  test('ends after a few causes, also in a circle', () => {
+  test('the causes of an error are logged to a bounded depth, also in a circle', () => {
     const error = new Error('round');
     error.cause = error;
     expect(JSON.stringify(describeError(error)).match(/"round"/g)).toHaveLength(4);

@@ -78,7 +78,7 @@ describe('a supervisor over real processes', () => {
     ['16 threads where an empty value says nothing', '', {}, '16'],
     ['as many as the shell says', '7', {}, '7'],
     ['as many as the settings say', '7', { UV_THREADPOOL_SIZE: '9' }, '9'],
-  ])('gives each process %s', async (_what, inShell, settings, threads) => {
+  ])('a supervisor gives each process %s', async (_what, inShell, settings, threads) => {
     vi.stubEnv('UV_THREADPOOL_SIZE', inShell);
     try {
       const first = child('a', 'reports its threads', settings);
@@ -92,19 +92,19 @@ describe('a supervisor over real processes', () => {
     }
   });
 
-  test('launches a service again that died, also before it was ready', async () => {
+  test('a supervisor launches a service again that died, also before it was ready', async () => {
     await supervisor.start(child('a', 'dies once'));
     expect(eventsOf()).toEqual(['a starts', 'a starts']);
   });
 
-  test('launches a killed service again', async () => {
+  test('a supervisor launches a killed service again', async () => {
     await supervisor.start(child('a', 'works'));
     const firstPid = pidOf('a');
     process.kill(firstPid, 'SIGKILL');
     await vi.waitFor(() => expect(pidOf('a')).not.toBe(firstPid), 30_000);
   });
 
-  test('gives up with one line after five ends, having launched five times', async () => {
+  test('a supervisor gives up with one line after five launches that ended', async () => {
     const never = supervisor.start(child('a', 'dies')).then(() => 'ready');
     expect(await Promise.race([never, supervisor.givenUp])).toEqual({
       line: 'a ended 5 times within 60 seconds (exit code 1)',
@@ -113,13 +113,13 @@ describe('a supervisor over real processes', () => {
     expect(eventsOf()).toHaveLength(5);
   });
 
-  test('gives up at once on a wrong setting, which the child has named', async () => {
+  test('a supervisor gives up at once on a wrong setting, which the child has named', async () => {
     const never = supervisor.start(child('a', 'has a wrong setting')).then(() => 'ready');
     expect(await Promise.race([never, supervisor.givenUp])).toEqual({ line: null, exitCode: 2 });
     expect(eventsOf()).toEqual(['a starts']);
   });
 
-  test('stops the last started service first', async () => {
+  test('a supervisor stops the last started service first', async () => {
     for (const name of ['a', 'b', 'c']) await supervisor.start(child(name, 'works'));
     await supervisor.stop();
     expect(eventsOf().filter((event) => event.endsWith('stops'))).toEqual([
@@ -129,20 +129,20 @@ describe('a supervisor over real processes', () => {
     ]);
   });
 
-  test('kills a service that ignores the stop request', async () => {
+  test('a supervisor kills a service that ignores the stop request', async () => {
     await supervisor.start(child('a', 'ignores SIGTERM'));
     await supervisor.stop();
     expect(isAlive(pidOf('a'))).toBe(false);
   });
 
-  test('leaves nothing of a starting service behind', async () => {
+  test('a supervisor leaves nothing of a starting service behind', async () => {
     void supervisor.start(child('a', 'never gets ready'));
     await vi.waitFor(() => expect(eventsOf()).toEqual(['a starts']), 30_000);
     await supervisor.stop();
     expect(isAlive(pidOf('a'))).toBe(false);
   });
 
-  test('stops a service that was launched while everything was being stopped', async () => {
+  test('a supervisor stops a service that was launched during the stop', async () => {
     const launched = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<{ final: false; how: string }>();
     let stops = 0;
@@ -166,7 +166,7 @@ describe('a supervisor over real processes', () => {
     expect(stops).toBe(1);
   });
 
-  test('restarts on request without counting it as an end', async () => {
+  test('a supervisor restarts on request without counting it as an end', async () => {
     await supervisor.start(child('a', 'works'));
     for (let round = 1; round <= 6; round += 1) {
       const before = pidOf('a');
@@ -177,7 +177,7 @@ describe('a supervisor over real processes', () => {
     expect(outcome).toBe('still there');
   });
 
-  test('launches a waiting service at once on request', async () => {
+  test('a supervisor launches a waiting service at once on request', async () => {
     const waits = Promise.withResolvers<void>();
     const hearing = createLog({
       level: 'warn',
@@ -196,7 +196,7 @@ describe('a supervisor over real processes', () => {
   test.each([
     ['api 1', 'api 2'],
     ['api 2', 'api 1'],
-  ])('lets two processes listen on one port: without %s, %s answers', async (victim, other) => {
+  ])('two processes listen on one port: without %s, %s answers', async (victim, other) => {
     const slow = createSupervisor(log, { ...quick, firstDelayMs: 3_600_000 });
     const port = await freePort();
     const variables = { PORT: String(port) };
@@ -220,7 +220,7 @@ describe('a supervisor over real processes', () => {
       return started;
     }
 
-    test('that is killed ends its children', async () => {
+    test('a supervisor that is killed ends its children', async () => {
       const started = await startSupervisor();
       started.kill('SIGKILL');
       await vi.waitFor(
@@ -234,7 +234,7 @@ describe('a supervisor over real processes', () => {
     });
 
     test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)(
-      '%s ends its children in order',
+      '%s to a supervisor ends its children in order',
       async (signal) => {
         const started = await startSupervisor();
         const exit = once(started, 'exit');
@@ -244,7 +244,7 @@ describe('a supervisor over real processes', () => {
       },
     );
 
-    test('ends in order when its parent has ended', async () => {
+    test('a supervisor ends in order when its parent has ended', async () => {
       const started = await startSupervisor();
       const exit = once(started, 'exit');
       started.disconnect();
