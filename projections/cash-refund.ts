@@ -4,8 +4,8 @@ import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
- * Cash refunds and how they ended, as far as the ledger knows. The provider is asked about a refund
- * without an end.
+ * Cash refunds and how they ended, as far as the ledger knows. Unfinished refunds are checked with the
+ * provider.
  */
 export const cashRefund = defineProjection<CreditEventType>({
   name: 'cash_refund',
@@ -104,7 +104,7 @@ export async function readRefunds(client: Queryable, userId: string): Promise<Ca
 /** Refunds a page. */
 const openPage = 100;
 
-/** Refunds without an end that were requested before a moment, oldest first. */
+/** Unfinished refunds that were requested before a moment, oldest first. */
 export async function openRefunds(client: Queryable, olderThan: Date): Promise<CashRefundRow[]> {
   const { rows } = await client.query<CashRefundRow>(
     `select ${columns} from cash_refund where status = 'pending' and requested_at < $1

@@ -6,19 +6,19 @@ import { balanceParts, creditEventTypes, noCredits } from '#services/credits/acc
 import type { AccountBalance, CreditEventType } from '#services/credits/account/events.ts';
 
 const figures = balanceParts.map(columnOf);
-/** Freezes are no credits. */
+/** Freezes hold no credits. */
 const credits = figures.filter((figure) => figure !== 'freezes');
 
 /**
- * What a user has, one row each, written with the events: a reply that credits are reserved is never
- * followed by a balance that still holds them. The figures are summed from the events' amounts, not
- * taken from their `balance`, so that verify compares two computations. The CHECKs are the last wall:
- * a faulty decision fails the append instead of making credits.
+ * One row per user with the user's balance, written with the events, so that a balance read after a
+ * reservation always shows it. The figures are summed from the events' amounts, not taken from their
+ * `balance`, so that verify compares two computations. The CHECKs are the last defence: a faulty decision
+ * fails the append instead of creating credits.
  */
 export const creditAccountTable = defineProjection<CreditEventType>({
   name: 'credit_account',
   kind: 'inline',
-  // An event that moves nothing still says the stream's version.
+  // An event that moves nothing still advances the stream's version.
   events: eventUses(creditEventTypes, creditEventTypes),
   key: ['user_id'],
   create: (table) => `create table ${table} (
@@ -84,7 +84,7 @@ export async function readAccountIds(
   return rows.map((row) => row.user_id);
 }
 
-/** An account's figures in the words of the contract; of an event's `balance`, too. */
+/** The figures of an account, or of an event's `balance`, as the contract names them. */
 export function balanceOf(account: AccountBalance): Balance {
   const { available, held, debt, purchased, bonus, other, consumed, freezes } = account;
   return {

@@ -10,7 +10,7 @@ const source = `line.data ->> 'source'`;
 const cause = `line.data ->> 'cause'`;
 const text = (value: string) => `'${value}'`;
 
-/** What stands in the line of an event, as SQL; `tsc` names an event that changes what a user has. */
+/** The line of each event, as SQL. `tsc` reports a missing event that changes a balance. */
 const lines = {
   CreditsGranted: {
     type: source,
@@ -38,9 +38,9 @@ function byLine(part: keyof Line, otherwise: string): string {
 }
 
 /**
- * The lines of a ledger, as people read them. A line changes what the user has: available and held
- * credits less debt. Reservations, releases and settled debts only change the place of credits and are
- * no lines. `balance_after` is the sum of the lines so far, from the amounts alone.
+ * The lines of a ledger, as users read them. A line changes the user's total: available and held credits
+ * less debt. Reservations, releases and settled debts only move credits between accounts, so they have no
+ * line. `balance_after` is the sum of the lines so far, from the amounts alone.
  */
 export const creditHistory = defineProjection<CreditEventType>({
   name: 'credit_history',
@@ -112,8 +112,8 @@ export type HistoryRow = {
 };
 
 /**
- * `question.is_inquiry` of a line `h`: whether the bank had only asked about the payment until then, by
- * what its clawback said. The line itself keeps one code for both.
+ * `question.is_inquiry` of a line `h`: whether the bank had only inquired about the payment until then,
+ * according to its clawback. The line itself has one code for both.
  */
 export const inquiryOfLine = `left join lateral (
     select not bool_or((clawback.message_data ->> 'owes')::boolean) as is_inquiry
@@ -187,9 +187,9 @@ export function describe(
     reason_code: ReasonCode;
     detail: string | null;
     strategy: string | null;
-    /** How the run ended, which is why some of its price came back. */
+    /** How the run ended, which explains why part of its price was returned. */
     run_status?: string | null;
-    /** Of the lot that the line is about. */
+    /** The package of the line's lot. */
     package_id?: string | null;
   },
   packageName: PackageName,

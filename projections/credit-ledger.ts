@@ -19,7 +19,7 @@ const movement = `(values ${movementRows
     ', ',
   )}) as movement (event, variant, out_of, into_account, ${balanceParts.map(columnOf).join(', ')})`;
 
-/** To be joined with the event `e`; an event that moves nothing finds no row. */
+/** Joined with the event `e`; an event that moves nothing has no row. */
 export const movementOfEvent = `${movement} on movement.event = e.message_type
     and movement.variant is not distinct from
       coalesce(e.message_data ->> 'source', e.message_data ->> 'from')`;

@@ -3,9 +3,9 @@ import type { OptimizationEventType } from '#services/optimizations/run/events.t
 import { defineProjection } from './engine/define.ts';
 
 /**
- * What opinions cost, per model and UTC day, over all users: a row of sums, and a row for each call that
- * is under way, because the event that ends a call names only its slot. An answer whose cost is unknown
- * or arrived too late to count is left out.
+ * The cost of opinions per model and UTC day, over all users: a row of sums, and a row for each call in
+ * progress, because the event that ends a call names only its slot. Answers of unknown cost, or too late
+ * to count, are left out.
  */
 export const modelCosts = defineProjection<OptimizationEventType>({
   name: 'model_costs',

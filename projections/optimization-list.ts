@@ -3,7 +3,7 @@ import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
 
-/** The stage that an event opens; judging a draft opens the synthesis once more. */
+/** The stage that an event opens; judging a draft opens the synthesis again. */
 const stageOpenedBy = `case message_type
     when 'ProcessingStarted' then 'opinions'
     when 'OpinionsClosed' then 'claims'
@@ -168,7 +168,7 @@ export type RunRow = {
   stage: 'draft' | 'opinions' | 'claims' | 'reviews' | 'synthesis' | 'settling' | 'closed';
   /** Calls answered since the stage opened, or since the last draft was judged. */
   answered: number;
-  /** Seats that have no opinion and will have none. */
+  /** Seats that will never have an opinion. */
   missing_seats: number;
   strategy: StrategyId;
   challenge_type: ChallengeType;
@@ -192,7 +192,7 @@ const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, str
   price::float8, captured::float8, refunded::float8, agreement_score, cost_micros::float8,
   unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at, ended_at, version::float8`;
 
-/** Which of a user's runs; null leaves none out. */
+/** Filters a user's runs; null means no filter. */
 export type RunChoice = {
   status: RunRow['status'] | null;
   strategy: string | null;
@@ -200,7 +200,7 @@ export type RunChoice = {
 
 export type RunOrder = 'newest' | 'oldest' | 'credits';
 
-/** `credits`: what a run has cost in the end, or would cost if it is open; the highest first. */
+/** `credits`: the final charge of a run, or its price while it is open; highest first. */
 const orders: Readonly<Record<RunOrder, string>> = {
   newest: 'created_at desc, run_id desc',
   oldest: 'created_at, run_id',
@@ -247,7 +247,7 @@ export async function newestRuns(
   return rows;
 }
 
-/** Whose run it is; null for a run that does not exist. */
+/** The owner's user id; null for a run that does not exist. */
 export async function ownerOfRun(client: Queryable, runId: string): Promise<string | null> {
   const { rows } = await client.query<{ user_id: string }>(
     'select user_id from optimization_list where run_id = $1',
@@ -298,7 +298,7 @@ export async function runsUnderway(client: Queryable, before: string): Promise<s
   return rows.map((row) => row.run_id);
 }
 
-/** What real models have cost in runs that began at `since` (ISO 8601) or later, in micro-dollars. */
+/** The cost of real models in runs that began at `since` (ISO 8601) or later, in micro-dollars. */
 export async function costSince(client: Queryable, since: string): Promise<number> {
   const { rows } = await client.query<{ cost: number }>(
     `select coalesce(sum(cost_micros), 0)::float8 as cost from optimization_list

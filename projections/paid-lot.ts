@@ -4,8 +4,8 @@ import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
- * Each lot that was paid for, and its payment. The unique payment key makes one payment one lot: a
- * decision knows only the lots of its own account.
+ * Each paid lot and its payment. The unique payment key allows one lot per payment over all accounts,
+ * because a decision sees only the lots of its own account.
  */
 export const paidLot = defineProjection<CreditEventType>({
   name: 'paid_lot',

@@ -4,8 +4,8 @@ import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
 /**
- * The runs of each user, with the UTC month that they count in: that of the hold. A release gives the
- * month its run back, but names no month, so every run has a row.
+ * The runs of each user, with the UTC month that they count in: the month of the hold. A release no longer
+ * counts in its month, but its event names no month, so every run has a row.
  */
 export const runUsage = defineProjection<CreditEventType>({
   name: 'run_usage',
@@ -37,9 +37,9 @@ export const runUsage = defineProjection<CreditEventType>({
 });
 
 export type MonthUsage = {
-  /** Runs whose credits were held in the month, less those that gave them all back. */
+  /** Runs whose credits were held in the month, less those that were fully released. */
   runs: number;
-  /** Of them, those that bonus credits pay for, wholly or partly. */
+  /** The part of them that bonus credits pay for, wholly or partly. */
   byBonus: number;
 };
 

@@ -155,7 +155,7 @@ await runProcess('worker', async (context) => {
   const moneySweeps: Record<string, Sweep> = {
     'sweep-payments': { queueName, sweep: async () => sweepPayments(payments) },
     'sweep-plans': { queueName, sweep: async () => sweepPlans(payments) },
-    // Where nothing can be bought there are no books to compare with.
+    // Without payments there are no provider records to compare with.
     ...(env.stripe === null
       ? {}
       : { 'compare-books': { queueName, sweep: async () => reconcileDaily(payments) } }),
@@ -177,7 +177,7 @@ await runProcess('worker', async (context) => {
     await transport.close();
     await mails.stop();
   });
-  // And a payment provider that hangs neither of them. One slot is for the sweeps, which share a queue.
+  // A payment provider that hangs must not hold up either. One slot is for the sweeps, which share a queue.
   const money = await work(
     { ...paymentTasks(payments), ...tasksOf(moneySweeps) },
     purchaseLimits.slots + 1,

@@ -39,7 +39,7 @@ test('the description is served', async () => {
 
 const document = describeApi({ productName: 'Sevenfold', publicUrl: 'https://example.com' });
 
-test('a number in a query stands for itself, also where none is sent', () => {
+test('a number in a query is described as a number, and so is its default', () => {
   expect(document).toMatchObject({
     paths: {
       '/credits/history': {
@@ -56,7 +56,7 @@ test('a number in a query stands for itself, also where none is sent', () => {
   });
 });
 
-test('headers that carry a meaning are described where they are sent', () => {
+test('headers with a meaning are described where they are sent', () => {
   expect(document).toMatchObject({
     paths: {
       '/optimizations/{id}/process': {
@@ -82,7 +82,7 @@ test('the stream is described with the header that resumes it', () => {
   });
 });
 
-test('the cookie of a session is described by the name that it has', async () => {
+test('the session cookie is described by its real name', async () => {
   const { email } = await app.signUp();
   const response = await app.call('/auth/login', { body: { email, password: testPassword } });
   const described = await app.call('/openapi.json');
@@ -92,7 +92,7 @@ test('the cookie of a session is described by the name that it has', async () =>
   });
 });
 
-test.each(Object.keys(apiExamples))('the example of %s is what the call takes', (name) => {
+test.each(Object.keys(apiExamples))('the example of %s is valid for its call', (name) => {
   const example = Object.entries(apiExamples).find(([found]) => found === name)?.[1];
   const endpoint = Object.entries<Endpoint>(endpoints).find(([found]) => found === name)?.[1];
   const issues = (['body', 'reply'] as const).flatMap((part) => {

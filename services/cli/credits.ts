@@ -80,7 +80,7 @@ const grant: CliCommand = {
   },
 };
 
-/** Digits only: 1e3 and 0x10 may have been meant otherwise. */
+/** Digits only: 1e3 and 0x10 are probably mistakes. */
 export function amountOf(given: string): number {
   const credits = /^[1-9]\d{0,6}$/.test(given) ? Number(given) : 0;
   if (credits < 1 || credits > creditLimits.amount)

@@ -10,8 +10,8 @@ import { openCore } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
 
 /**
- * The database of the application, whether that runs or not: the embedded Postgres of DATA_DIR is joined or
- * started.
+ * The application's database, whether the app runs or not: an embedded Postgres in DATA_DIR is joined if it
+ * runs, otherwise started.
  */
 export type Database = Core & {
   env: Env;

@@ -9,9 +9,9 @@ import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
 
 /**
- * `keys rotate`. Keys in files of the data folder: it creates a new one, puts it first, rewraps every data
- * key and drops the old ones. Keys in variables: it changes none, wraps every data key by the first of
- * DATA_KEY, and names the others that are no longer used.
+ * `keys rotate`. With keys in files of the data folder, it creates a new one, puts it first, rewraps every
+ * data key and drops the old ones. With keys in variables it changes none: it wraps every data key with the
+ * first of DATA_KEY and lists the keys that are no longer used.
  */
 const rotate: CliCommand = {
   noun: 'keys',
@@ -55,7 +55,7 @@ type Rotated = {
   kept: 'file' | 'variable';
   /** Ids, newest first: the first wraps or signs, all of them open or verify. */
   keys: readonly string[];
-  /** Of `keys`, or of the old file: no longer used. */
+  /** Those of `keys`, or of the old file, that are no longer used. */
   retired: readonly string[];
   /** Data keys that were rewrapped. */
   rewrapped: number;
@@ -72,10 +72,10 @@ async function replaceDataKey(database: Database): Promise<Rotated> {
   const old = localKeys(env.dataDir).data;
   const fresh = randomBytes(32);
   const dataKeys = [fresh, ...old];
-  // First on disk: everything wrapped from here on can be opened, wherever this stops.
+  // The new key is saved first, so that a crash never leaves data keys that no saved key opens.
   replaceLocalKeys(env.dataDir, 'data', dataKeys);
   const rewrapped = await rewrapAll(createSealer({ dataKeys, pool }));
-  // A process that started meanwhile may hold the old key alone, and wrap by it.
+  // A process that started during the rotation may still wrap with the old key.
   await requireStopped(database);
   replaceLocalKeys(env.dataDir, 'data', [fresh]);
   return {
@@ -87,7 +87,7 @@ async function replaceDataKey(database: Database): Promise<Rotated> {
   };
 }
 
-/** Until nothing is left: a key created meanwhile may stand before the last page. */
+/** Repeats until none is left: a key created during the loop may sort before the last page. */
 async function rewrapAll(sealer: Pick<Database['sealer'], 'rewrapKeys'>): Promise<number> {
   let all = 0;
   for (;;) {
@@ -150,7 +150,7 @@ async function requireStopped({ pool }: Database): Promise<void> {
     );
 }
 
-/** Of two rotations at once each would drop the other's key. */
+/** Two rotations at once would drop each other's key. */
 async function alone<Result>(
   { ownerPool }: Database,
   work: () => Promise<Result>,
@@ -179,7 +179,7 @@ async function record({ audit }: Database, result: Rotated): Promise<void> {
   });
 }
 
-/** A name that reveals nothing of the key. */
+/** A key id that reveals nothing about the key. */
 function dataKeyId(key: Buffer): string {
   return createHash('sha256').update('sevenfold data key').update(key).digest('hex').slice(0, 12);
 }

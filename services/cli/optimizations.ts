@@ -98,7 +98,7 @@ function costChecks(events: readonly OptimizationEvent[]): Check[] {
   return [...checks, compare('cost in micro-dollars', recordedSum, recomputedSum)];
 }
 
-/** The settlement of the conclusion, and that the end repeats the ledger's figures. */
+/** Checks the conclusion's settlement and its count of started calls. */
 function chargeChecks(events: readonly OptimizationEvent[]): Check[] {
   const concluded = events.find((event) => event.type === 'RunConcluded');
   if (concluded?.type !== 'RunConcluded') return [];
@@ -117,7 +117,7 @@ function startedBefore(events: readonly OptimizationEvent[], all: number): numbe
     : events.slice(0, end).filter((event) => event.type === 'CallStarted').length;
 }
 
-/** What the account was charged for the run, against the run's own words. */
+/** Compares the account's charge for the run with the run's own events. */
 async function ledgerChecks(
   database: Database,
   runId: string,
@@ -157,7 +157,7 @@ function compare(name: string, recorded: unknown, recomputed: unknown): Check {
   };
 }
 
-/** As it would be stored: keys without a value are no keys. */
+/** In stored form: undefined properties are dropped. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

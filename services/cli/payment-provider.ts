@@ -10,10 +10,10 @@ import { createSupervisor, processService } from '#services/platform/process/sup
 import type { Database } from './database.ts';
 
 /**
- * The payment provider, whether the app runs or not. In local mode without a key it is what the sandbox
- * keeps in DATA_DIR, opened for reading only: the app may be writing to it.
+ * The payment provider, whether the app runs or not. In local mode without a key it is the sandbox's data
+ * in DATA_DIR, opened read-only because the app may be writing to it.
  *
- * @throws SettingsError where nothing can be bought
+ * @throws SettingsError when payments are not configured
  */
 export async function withProvider<Result>(
   { env, log, provider, clock }: Database,

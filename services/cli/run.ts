@@ -100,7 +100,7 @@ async function begin(
   return runId;
 }
 
-/** Who can be seated; the calls themselves are made by a worker, which knows where the sandbox is. */
+/** The models that can be seated. A worker makes the calls; only it needs the sandbox's address. */
 function registryOf({ env }: Database) {
   return modelRegistry({
     mode: env.mode,
@@ -203,9 +203,9 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
   return { close: () => process.off('SIGINT', onInterrupt) };
 }
 
-// ── who works ───────────────────────────────────────────────────────────────────────────────────
+// ── workers ─────────────────────────────────────────────────────────────────────────────────────
 
-/** The running workers when one has shown itself lately, else our own until the command ends. */
+/** Uses the running workers if one was active recently; otherwise starts one until the command ends. */
 async function workersFor(database: Database): Promise<AsyncDisposable & { own: boolean }> {
   const { pool, env, log } = database;
   const { rows } = await pool.query(

@@ -65,7 +65,7 @@ function scopeOf(given: string | undefined): ServiceScope {
   return scope;
 }
 
-/** Printed in tables of one line each. */
+/** One line, because tables print it. */
 function nameOf(given: string | undefined): string {
   const name = given?.trim() ?? '';
   if (name === '') throw new UsageError('--name is missing');

@@ -95,7 +95,7 @@ function stateOf({ erasing_at, email_confirmed_at }: Account): Described['state'
   return email_confirmed_at === null ? 'unconfirmed' : 'active';
 }
 
-/** People choose their names, and a terminal obeys some characters. */
+/** Users choose their names, and a terminal interprets some characters. */
 function inOneLine(cell: string): string {
   return cell.replace(/\p{C}/gu, '\uFFFD');
 }
@@ -226,18 +226,18 @@ async function erasePerson(call: CliCall): Promise<number> {
   const { id: userId } = account;
   const erasure = erasureOf(database);
   await askForErasure(erasure, { userId, actor: operatorName(), reason });
-  // Here and now as far as it goes, so that it also works while no worker runs.
+  // Runs in this process, so that it also works while no worker runs.
   const progress = await eraseAccount(erasure, userId);
   const erased = progress === 'erased';
   printResult(call, { id: userId, erased, waits_for: erased ? null : progress.waitsFor }, [
     erased
       ? 'Erased.'
-      : 'The account takes nothing any more. A run or a mail is still under way; a worker erases the rest then.',
+      : 'The account is closed. A run or a mail is still in progress; a worker erases the rest when it ends.',
   ]);
   return 0;
 }
 
-/** It stands in the audit log after everything else is gone. Null is somebody who is gone already. */
+/** The reason outlives the account in the audit log, so it must not name the user. Null: already erased. */
 export function reasonOf(given: string, person: Pick<Account, 'email' | 'name'> | null): string {
   const words =
     person === null
@@ -316,7 +316,7 @@ async function personIn(call: CliCall): Promise<Account> {
 function requireYes(call: CliCall, what: string): void {
   if (call.options['yes'] === true) return;
   say(what);
-  throw new UsageError('Add --yes to go on');
+  throw new UsageError('Add --yes to continue');
 }
 
 function now({ clock }: Database): Date {

@@ -3,7 +3,7 @@ import { Time, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
- * Requests and replies of the credit calls; all that the web imports of this slice. Amounts are whole
+ * Requests and replies of the credit calls; the web imports only this file of the slice. Amounts are whole
  * credits, times ISO 8601 UTC, months UTC months. `null` means unknown, never 0.
  */
 
@@ -21,7 +21,7 @@ export const creditLimits = {
   reason: 200,
   /** Days of 24 hours in which unused credits of a purchase can be given back. */
   refundDays: 30,
-  /** Below so many credits a person gets an email. */
+  /** Below this balance the user gets an email. */
   lowBalance: 20,
   /** Days over which the cost of answers is measured. */
   measuredDays: 90,
@@ -131,7 +131,7 @@ export type Transaction = v.InferOutput<typeof Transaction>;
 export const History = v.array(Transaction);
 export type History = v.InferOutput<typeof History>;
 
-/** The query of `GET /credits/history`. `before` is the id of the last line one already has. */
+/** The query of `GET /credits/history`. `before` is the id of the last line already read. */
 export const HistoryQuery = v.strictObject({
   limit: v.optional(
     v.pipe(
@@ -183,7 +183,7 @@ export const CreditAnalytics = v.object({
     Count,
     v.description('Credits, over all time; net of what was returned for runs'),
   ),
-  /** A run's charge is shared over its seats by what they cost; the shares add up to the charge. */
+  /** A run's charge is shared over its seats by their cost; the shares sum to the charge. */
   most_used_models: v.array(
     v.object({
       model: v.pipe(v.string(), v.description('The id of the model')),
@@ -217,7 +217,7 @@ const Measured = v.object({
   ),
 });
 
-/** `GET /credits/model-costs`: list prices, and what answers really cost over all people. */
+/** `GET /credits/model-costs`: list prices, and the measured cost of answers over all users. */
 export const ModelCosts = v.object({
   models: v.array(
     v.object({
@@ -228,7 +228,7 @@ export const ModelCosts = v.object({
       cached_input_price: PerMillionTokens,
       output_price: PerMillionTokens,
       ...Measured.entries,
-      /** The same of answers that the simulator gave, at the prices of the model that it played. */
+      /** The same for simulated answers, at the prices of the simulated model. */
       simulated: Measured,
     }),
   ),
@@ -295,11 +295,11 @@ export const ConsumeReply = v.object({
 });
 export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
 
-/** Why a frozen account can spend nothing, in the API and on the pages. */
+/** The reason why a frozen account cannot spend, in the API and on the pages. */
 export const spendingFrozenSentence =
   'Your credits cannot be spent: a payment was refunded to you, and then your bank took it back as well. Write to us to settle it.';
 
-/** The words of the insufficient-credits panel and of the 402 behind it. */
+/** The text of the insufficient-credits panel and of its 402. */
 export function insufficientCreditsSentence(of: {
   required: number;
   balance: number;
@@ -312,7 +312,7 @@ export function insufficientCreditsSentence(of: {
   );
 }
 
-/** A person's credits: how many there are, where they came from and where they went. */
+/** A user's credits: balance, sources and uses. */
 export const creditEndpoints = {
   'GET /credits/balance': {
     summary: 'The balance',

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
 import type { CreditEvent, CreditEventType } from './account/events.ts';
 import { userOf } from './account/events.ts';
 
-/** Every event carries the balance after it, so one event gives absolute figures. */
+/** Every event carries the resulting balance, so one event is enough for absolute figures. */
 export function creditFacts(recorded: RecordedEvent): StreamFacts {
   const data = recorded.data as CreditEvent['data'];
   return {

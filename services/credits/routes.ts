@@ -18,11 +18,11 @@ export type CreditRouteDependencies = {
   pool: pg.Pool;
   clock: () => number;
   ledger: Pick<Ledger, 'consume'>;
-  /** Whether there is such a person, whose account takes commands. */
+  /** Whether the user exists and the account is open. */
   takesCommands: (userId: string) => Promise<boolean>;
   withinDailyCap: WithinDailyCap;
   packageName: PackageName;
-  /** What a run of this price, started now, would be refused with; null for nothing. */
+  /** The refusal that a run of this price would get now; null if it would start. */
   startRefusal: (userId: string, credits: number) => Promise<Problem | null>;
 };
 

@@ -64,9 +64,9 @@ export type AppDependencies = IdentityDependencies &
   };
 
 /**
- * JSON and CSV, but not the stream, which has to arrive as it is written. Nor the responses of
- * `/api/auth/`: beside what a caller sent they hold secrets, of which a compressed length says
- * something (BREACH). These are also the calls that a cookie authenticates.
+ * JSON and CSV, but not the stream, which must arrive as it is written. Nor the responses of `/api/auth/`:
+ * they hold secrets beside text that a caller sent, and a compressed length leaks them (BREACH). These are
+ * also the calls that a cookie authenticates.
  */
 const compressed = compress({
   encoding: 'gzip',
@@ -109,7 +109,7 @@ export function createApp(dependencies: AppDependencies) {
   app.onError((error, context) => answerError(error, context));
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
-  // Nothing under /api comes this far.
+  // Requests under /api were answered above.
   app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));
   app.route('/', apiDocs(dependencies));

@@ -11,21 +11,21 @@ export type DevPagesOptions = {
   /** Where the sandbox listens; null when there is none. */
   sandboxUrl: string | null;
   publicUrl: string;
-  /** ALLOW_PUBLIC_SANDBOX: others than this machine may come, and pay by what moves no money. */
+  /** ALLOW_PUBLIC_SANDBOX: other machines may connect and pay with test cards. */
   isPublic: boolean;
-  /** What opens a public sandbox's pages; null keeps them closed. */
+  /** The token that opens a public sandbox's pages; null keeps them closed. */
   token: string | null;
 };
 
 /**
- * The sandbox's own pages on our port, in local mode only, passed on as they are. The mailbox lets
- * its reader sign in as anybody, and the bank's pages take credits away, so they are shown
- * under our own names alone: a page elsewhere that points its name at this machine gets nothing. A name
- * is only what the caller wrote, so the call must come from this machine besides.
+ * The sandbox's pages, proxied on our port in local mode only. The mailbox lets its reader sign in as any
+ * user, and the bank's pages take credits away. So they are served only under our own host names, which
+ * stops DNS rebinding. The caller chooses the Host header, so the connection must also come from this
+ * machine.
  *
- * A public sandbox may stand behind a proxy on this machine that says nothing of itself, so where a call
- * comes from proves nothing: its pages open to the token of the start. Without it others see the page of
- * a checkout, which they need to buy anything, and nothing else.
+ * A public sandbox may be behind a proxy on this machine that adds no headers, so the address of a caller
+ * proves nothing: its pages require the token of the start. Without the token only the checkout page is
+ * served, because every buyer needs it.
  */
 export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOptions) {
   const pages = createRouter();
@@ -36,7 +36,7 @@ export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOpt
     const url = new URL(context.req.url);
     const { method } = context.req;
     const isOpen = isPublic || isFromThisMachine(context);
-    if (!isOpen || !ours.has(url.hostname) || !mayCome(context.req.raw, url, ours))
+    if (!isOpen || !ours.has(url.hostname) || !isAllowedSite(context.req.raw, url, ours))
       throw notFound();
     const answer = await ask(sandboxUrl, url, {
       method,
@@ -57,8 +57,8 @@ export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOpt
 }
 
 /**
- * Lets those pass who have the token, which a link brings once and a cookie keeps for as long as the
- * browser is open. Everything else under /dev looks as if it did not exist.
+ * Admits callers with the token, which a link carries once and a session cookie keeps. Every other call
+ * under /dev gets a 404.
  */
 function requireToken(token: string | null, publicUrl: string): MiddlewareHandler<HttpEnv> {
   const isRight = (given: string | null | undefined): given is string =>
@@ -85,12 +85,12 @@ function requireToken(token: string | null, publicUrl: string): MiddlewareHandle
 
 const tokenCookie = 'sf_dev';
 
-/** Of one length, whatever somebody sends. */
+/** Hashed, so that both sides of the comparison have one length. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** The page itself, and the buttons on it. */
+/** The checkout page and its buttons. */
 function isCheckout(method: string, { pathname }: URL): boolean {
   if (method === 'GET') return /^\/dev\/stripe\/checkout\/\w+$/.test(pathname);
   return method === 'POST' && /^\/dev\/stripe\/checkout\/\w+\/[\w-]+$/.test(pathname);
@@ -110,14 +110,14 @@ const passedOn = [
 ];
 
 /**
- * A link to the mailbox from elsewhere is a mistake, and a form or a script there is an attack. The
- * pages that a payment leads to are the exception: somebody may use another of our names than the one
- * that the provider was given, and comes by a link. What they change, they change by forms of their own.
+ * A link from another site to the mailbox is a mistake; a form or script there is an attack. The pages of
+ * a payment are the exception: a user may browse under another of our names than the provider was given,
+ * and follows a link. These pages change things only by their own forms.
  */
-function mayCome(request: Request, url: URL, ours: ReadonlySet<string>): boolean {
+function isAllowedSite(request: Request, url: URL, ours: ReadonlySet<string>): boolean {
   const site = request.headers.get('sec-fetch-site');
   const origin = request.headers.get('origin');
-  // A page without a referrer sends an origin of null; then the browser's Sec-Fetch-Site counts.
+  // A page without a referrer sends an origin of null; then the browser's Sec-Fetch-Site decides.
   if (request.method !== 'GET')
     return site === null ? origin === null || isOurs(origin, ours) : site === 'same-origin';
   if (site !== 'cross-site') return true;

@@ -5,9 +5,8 @@ import { createRouter, notFound } from '#services/platform/http/http.ts';
 import { escaped, liveGuide, pageStyle } from './guide.ts';
 
 /**
- * `/api-docs`: the description of the API, shown by a copy of Swagger UI that we serve ourselves. It
- * loads nothing from elsewhere and runs no script but these files. `/api-docs/live` says how the
- * stream and the socket are used.
+ * `/api-docs`: the description of the API in our own copy of Swagger UI. It loads nothing from other
+ * servers and runs only these scripts. `/api-docs/live` explains the stream and the socket.
  */
 const folder = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
@@ -28,9 +27,9 @@ window.addEventListener('DOMContentLoaded', () => {
     deepLinking: true,
     docExpansion: 'list',
     defaultModelsExpandDepth: 0,
-    // The check of a description by a service of somebody else.
+    // No validation by swagger.io.
     validatorUrl: null,
-    // What is tried out is asked of this very server, whatever name it has elsewhere.
+    // "Try it out" calls this server, even when PUBLIC_URL names another host.
     requestInterceptor: (request) => {
       const { pathname, search } = new URL(request.url, location.href);
       return { ...request, url: pathname + search };
@@ -39,7 +38,7 @@ window.addEventListener('DOMContentLoaded', () => {
 });
 `;
 
-// The viewer draws its icons as addresses with data in them, and sets styles on elements by script.
+// The viewer uses data URLs for its icons and sets inline styles by script.
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,6 +1,6 @@
 import type { EndpointName } from '#services/platform/contract.ts';
 
-/** Of the main calls, for the description: what is sent, and what stands in the answer's `data`. */
+/** Examples of the main calls for the description: the request, and `data` of the response. */
 export const apiExamples: Readonly<
   Partial<Record<EndpointName, { body?: unknown; reply?: unknown }>>
 > = {

@@ -2,15 +2,14 @@ import { readFile } from 'node:fs/promises';
 import type { ReactNode } from 'react';
 
 /**
- * `docs/live.md` as a page beside the description of the calls, which cannot hold it: what the stream
- * and the socket say one after another is no call with an answer. It is the file that is kept with the
- * code, rendered when it is first asked for.
+ * `docs/live.md` as a page beside the API description: OpenAPI cannot describe the messages of the stream
+ * and the socket. The file is rendered at the first request.
  */
 const guideFile = new URL('../../docs/live.md', import.meta.url);
 
 /** The HTML of a whole page. @throws Error when the file cannot be read */
 export async function liveGuide({ productName }: { productName: string }): Promise<string> {
-  // Needed for nothing else here, and not by a process that nobody asks for the page.
+  // Loaded here, because only this page needs it.
   const [{ createElement }, { renderToStaticMarkup }, { default: Markdown }, { default: gfm }] =
     await Promise.all([
       import('react'),
@@ -20,7 +19,7 @@ export async function liveGuide({ productName }: { productName: string }): Promi
     ]);
   const text = await readFile(guideFile, 'utf8');
 
-  // What is wider than a telephone moves sideways in a box of its own, also by the keyboard.
+  // Wide content scrolls sideways in its own box, also by keyboard.
   const wide = (name: string, inside: ReactNode) =>
     createElement('div', { role: 'group', 'aria-label': name, tabIndex: 0 }, inside);
   const withAddress = (tag: 'h2' | 'h3') => (heading: { children?: ReactNode }) =>
@@ -34,7 +33,7 @@ export async function liveGuide({ productName }: { productName: string }): Promi
       wide('Example', createElement('pre', null, children)),
     th: ({ children }: { children?: ReactNode }) =>
       isEmpty(children) ? createElement('td') : createElement('th', { scope: 'col' }, children),
-    // Another file of the repository is not served.
+    // Other files of the repository are not served.
     a: ({ href, children }: { href?: string | undefined; children?: ReactNode }) =>
       href !== undefined && /^(?:https:|#|\/)/.test(href)
         ? createElement('a', { href }, children)
@@ -64,7 +63,7 @@ export async function liveGuide({ productName }: { productName: string }): Promi
 `;
 }
 
-/** Of our own two pages; the viewer brings the style of what it draws. */
+/** Styles of our own two pages; the viewer brings its own. */
 export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 .top {
   padding: 16px 20px 0; max-width: 1460px; margin: 0 auto; font: 16px/1.5 system-ui, sans-serif;
@@ -99,7 +98,7 @@ export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 }
 `;
 
-/** Of a heading in plain words; others have none. */
+/** The anchor of a plain-text heading; other headings have none. */
 function addressOf(heading: ReactNode): string | undefined {
   if (typeof heading !== 'string') return undefined;
   return heading.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-');

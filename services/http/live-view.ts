@@ -27,7 +27,7 @@ import { runIdOf } from '#services/optimizations/run/events.ts';
 
 const runPrefix = 'optimization-';
 
-/** The live view of one API process: its listener, its hub, and what a snapshot is made of. */
+/** The live view of one API process: its listener, its hub and its snapshots. */
 export async function openLiveView(
   { env, log, resources }: ProcessContext,
   { url, pool, sealer, clock }: Core,
@@ -42,7 +42,7 @@ export async function openLiveView(
     wake: listener.onWake,
     keys: env.jwtKeys,
     log,
-    // Facts are made when somebody listens whose they are: the moment to remember their figures.
+    // Facts are built only while their user is connected: the moment to remember that user's figures.
     sources: [
       {
         streamPrefix: 'credits-',

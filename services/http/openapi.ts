@@ -16,11 +16,11 @@ import { apiExamples } from './examples.ts';
 import { endpoints } from './endpoints.ts';
 
 /**
- * OpenAPI 3.1, generated from the endpoints: from the schemas that parse requests and that answers
- * have to satisfy. Everything that a contract exports has a name in it.
+ * OpenAPI 3.1, generated from the endpoints: from the schemas that parse requests and that responses must
+ * match. Every schema that a contract exports has a name in it.
  */
 export function openApiHandlers(options: { productName: string; publicUrl: string }) {
-  // Made at the first request, since it takes longer than the rest of a process's start.
+  // Built at the first request, because it takes longer than the rest of a process's start.
   let document: string | null = null;
   return {
     'GET /openapi.json': ({ context }) =>
@@ -34,7 +34,7 @@ export function openApiHandlers(options: { productName: string; publicUrl: strin
 type Json = Readonly<Record<string, unknown>>;
 type Schema = v.GenericSchema;
 
-/** The description as a document. @param options.publicUrl where the application is, without `/api` */
+/** The OpenAPI document. @param options.publicUrl the application's address, without `/api` */
 export function describeApi(options: { productName: string; publicUrl: string }): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
@@ -196,7 +196,7 @@ function pathFields(path: string, { path: schema }: Endpoint): Json[] {
   });
 }
 
-/** What stands in the paths, where no schema says it. */
+/** Path parameters, which no schema describes. */
 const pathWords: Readonly<Record<string, { description: string }>> = {
   '/auth/links/{kind}': { description: `What the link is for: ${linkKinds.join(', ')}` },
   '/auth/sessions/{id}': { description: 'Of the session: `ses_` and 26 characters' },
@@ -207,7 +207,7 @@ const pathWords: Readonly<Record<string, { description: string }>> = {
   '/recipes/{id}': { description: 'Of the recipe: `rec_` and 26 characters' },
 };
 
-/** Viewers expect the description of a parameter beside its schema. */
+/** Viewers read a parameter's description beside its schema, not inside. */
 function asParameter({ description, ...schema }: JsonSchema): Json {
   return { ...(description === undefined ? {} : { description }), schema };
 }
@@ -221,7 +221,7 @@ function queryFields({ query }: Endpoint): Json[] {
   }));
 }
 
-/** A number arrives as a text, and so does what stands in for it. */
+/** Values of a query are text, and so is a default; the description shows a number. */
 function withNumericDefault(schema: JsonSchema): JsonSchema {
   const isNumber = schema.type === 'integer' && typeof schema.default === 'string';
   return isNumber ? { ...schema, default: Number(schema.default) } : schema;
@@ -260,7 +260,7 @@ function binaryOf(mediaType: string): Json {
     : { type: 'string', format: 'binary' };
 }
 
-// --- answers ---
+// --- responses ---
 
 function responses(name: string, path: string, endpoint: Endpoint): Json {
   const { status, reply, whole, files = [], isConditional } = endpoint;
@@ -288,7 +288,7 @@ function responses(name: string, path: string, endpoint: Endpoint): Json {
   return all;
 }
 
-/** An answer that is not JSON. Of the stream, each event's `data` is a JSON text of one of these. */
+/** A response that is not JSON. In the stream, each event's `data` is the JSON of one of these. */
 function textOf(mediaType: string): Json {
   if (mediaType !== eventStream) return { type: 'string' };
   const messages = ['Snapshot', 'Fact', 'Delta', 'Stale', 'Bye'];
@@ -300,7 +300,7 @@ function textOf(mediaType: string): Json {
   };
 }
 
-/** Each refusal once, with the codes that may stand in it. */
+/** Each refusal status once, with its possible codes. */
 function refusals(): Json {
   const all = Object.entries(meanings).map(([status, meaning]): [string, Json] => {
     const codes = Object.entries(problems)
@@ -335,7 +335,7 @@ const headers = {
   },
 };
 
-/** What follows from what an endpoint takes, and what it refuses besides. */
+/** The refusals that follow from an endpoint's input, and its own. */
 export function refusalsOf(path: string, endpoint: Endpoint): number[] {
   const { access, refuses = [], body, sends } = endpoint;
   const hasPath = path.includes('{');
@@ -373,7 +373,7 @@ function inEnvelope(schema: Json): Json {
 
 // --- schemas ---
 
-/** What contracts export, but for the forms, which never leave the browser. */
+/** Exported schemas of the contracts, except forms, which never leave the browser. */
 const named: Readonly<Record<string, Schema>> = Object.fromEntries(
   [
     platformContract,
@@ -395,16 +395,16 @@ function isSchema(value: unknown): value is Schema {
 
 const conversion: ConversionConfig = {
   target: 'draft-2020-12',
-  // White space around a text, and rows without a text, are dropped before anything is checked.
+  // Texts are trimmed and empty rows dropped before validation.
   ignoreActions: ['trim', 'transform'],
   overrideSchema: ({ valibotSchema }) => (valibotSchema.type === 'custom' ? {} : null),
   overrideAction({ valibotAction: action, jsonSchema }) {
-    // What a format says needs no pattern.
+    // A format makes the pattern redundant.
     if (action.type === 'iso_timestamp') return { ...jsonSchema, format: 'date-time' };
     if (action.type === 'metadata') return wireOf(action) ?? jsonSchema;
-    // Of a number that arrives as a text; its metadata says the bounds.
+    // A number that arrives as text has its bounds in the metadata.
     if (jsonSchema.type === 'string' && /^(?:min|max)_value$/.test(action.type)) return jsonSchema;
-    // Patterns of a description are read with the flag u, with which ours are written, too.
+    // OpenAPI reads patterns with the flag u, and ours are written with it.
     if ('requirement' in action && action.requirement instanceof RegExp)
       return action.requirement.flags === 'u'
         ? { ...jsonSchema, pattern: action.requirement.source }
@@ -415,7 +415,7 @@ const conversion: ConversionConfig = {
 
 function wireOf(action: object): JsonSchema | null {
   const { wire = null } = 'metadata' in action ? (action.metadata as Partial<Wire>) : {};
-  // A copy, since what stands behind it in the pipe is written into it.
+  // A copy, because the later steps of the pipe are written into it.
   return wire && { ...wire };
 }
 
@@ -426,7 +426,7 @@ function described(schema: Schema): Json {
   return withComponents(json);
 }
 
-/** Those that something names, and what they name in turn: others would be read in vain. */
+/** Only referenced schemas, direct or indirect; the rest would be noise. */
 function schemas(paths: Json): Json {
   const all = Object.fromEntries(
     Object.entries(toJsonSchemaDefs(named, { ...conversion })).map(([name, schema]) => [
@@ -451,7 +451,7 @@ function namesIn(json: unknown): string[] {
   return [...found].map(([, name = '']) => name);
 }
 
-/** References as OpenAPI has them. */
+/** References in the form of OpenAPI. */
 function withComponents(schema: unknown): Json {
   const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
   return JSON.parse(text) as Json;

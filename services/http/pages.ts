@@ -8,7 +8,7 @@ import * as v from 'valibot';
 import { createRouter } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 
-/** The built pages of web/dist, as `pages.json` there says, with the theme that the visitor chose. */
+/** The built pages of web/dist, listed in its `pages.json`, in the visitor's theme. */
 export type WebPagesOptions = {
   /** web/dist, absolute. */
   dist: string;
@@ -85,7 +85,7 @@ export function webPages({ dist, isLocal, publicUrl }: WebPagesOptions) {
   });
 }
 
-/** A loop: a regular expression would try every run of slashes from each of its slashes on. */
+/** A loop: a regular expression would take quadratic time on a long run of slashes. */
 function withoutTrailingSlashes(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
@@ -93,9 +93,8 @@ function withoutTrailingSlashes(path: string): string {
 }
 
 /**
- * Cookies belong to a name, so somebody who signs up at localhost and opens a mail's link at 127.0.0.1
- * would be in another browser. Pages therefore live under the name that links have, as long as both
- * lead to this very machine and port.
+ * Cookies belong to a host name: a user who signs up at localhost has no cookies when a mailed link opens
+ * 127.0.0.1. So pages redirect to the host name of our links, if both names are this machine on this port.
  */
 function otherLoopbackName(requested: string, publicUrl: string): string | null {
   const url = new URL(requested);
@@ -127,7 +126,7 @@ function contentPolicy({ contentPolicy: { styleHashes, scriptHashes } }: Manifes
   ].join('; ');
 }
 
-/** Links in mails lead to addresses with a token in them, which no cache may keep. */
+/** Mailed links carry a token in the address, so no cache may keep these pages. */
 function mayCarryToken(context: HttpContext): boolean {
   const { pathname, search } = new URL(context.req.url);
   return search !== '' || pathname.startsWith('/auth/');
@@ -187,8 +186,8 @@ function createFiles(dist: string) {
 }
 
 /**
- * How the build names its files: no escapes, no dots in front, so a file has one address, and what is
- * kept of it is kept once, however often somebody varies the address.
+ * The names of built files: no escapes and no leading dot, so each file has one address. Varied addresses
+ * cannot fill the cache.
  */
 function isFileAddress(path: string): boolean {
   return path.length <= longestFileAddress && /^(?:\/[\w-][\w.-]*)+$/.test(path);
@@ -229,7 +228,7 @@ function encodingFor(context: HttpContext, type: string, bytes: Buffer): 'br' | 
   return /\bgzip\b/.test(accepted) ? 'gzip' : null;
 }
 
-/** Files are packed once and well; pages, which differ by theme, each time and fast. */
+/** Files are compressed once and well; pages differ by theme and are compressed fast each time. */
 function packed(bytes: Buffer, encoding: 'br' | 'gzip', etag: string | undefined): Buffer {
   const key = etag === undefined ? undefined : `${encoding} ${etag}`;
   const known = key === undefined ? undefined : compressed.get(key);

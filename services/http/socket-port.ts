@@ -42,7 +42,7 @@ export function createSocketPort(
     },
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),
-    // No proxy can choose among processes that accept from one shared port, as a polling client needs.
+    // A polling client must reach the same process each time, which one shared port cannot ensure.
     transports: cluster.isWorker && env.apiProcesses > 1 ? ['websocket'] : ['polling', 'websocket'],
     apiProcesses: env.apiProcesses,
     callerOf: (request) => String(request.headers[callerHeader]),

@@ -8,13 +8,13 @@ import {
 import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
-/** Recipes: questions to start from, ours and those that a person wrote, with {placeholders} to fill in. */
+/** Recipes: questions to start from, ours and the user's own, with {placeholders} to fill in. */
 export const recipeLimits = {
   title: 120,
   summary: 300,
-  /** Names in braces that can be filled in; braces beyond them are text. */
+  /** Placeholders that can be filled in; braces beyond this number are text. */
   placeholders: 12,
-  /** Characters of such a name. */
+  /** Characters of a placeholder's name. */
   placeholder: 60,
   /** Recipes of one person. */
   own: 100,
@@ -25,13 +25,13 @@ export const recipeLimits = {
 
 const placeholder = /\{([^{}\r\n]{1,60})\}/g;
 
-/** The names in braces, each once, in the order of the text. */
+/** The placeholders, each once, in the order of the text. */
 export function placeholdersOf(challenge: string): string[] {
   const names = [...challenge.matchAll(placeholder)].map(([, name = '']) => name.trim());
   return [...new Set(names)].filter((name) => name !== '').slice(0, recipeLimits.placeholders);
 }
 
-/** The challenge with what there is for its names in braces; a name without a value stays. */
+/** The challenge with its placeholders filled in; one without a value stays. */
 export function filledChallenge(challenge: string, values: ReadonlyMap<string, string>): string {
   return challenge.replaceAll(placeholder, (whole, name: string) => {
     const value = values.get(name.trim())?.trim() ?? '';
@@ -75,7 +75,7 @@ export const RecipeRequest = v.strictObject({
 });
 export type RecipeRequest = v.InferOutput<typeof RecipeRequest>;
 
-/** `PATCH /recipes/{id}`: what is left out stays. */
+/** `PATCH /recipes/{id}`: omitted fields stay unchanged. */
 export const RecipeChange = v.partial(v.strictObject(entries));
 export type RecipeChange = v.InferOutput<typeof RecipeChange>;
 
@@ -99,7 +99,7 @@ export const RecipeQuery = v.strictObject({
 });
 export type RecipeQuery = v.InferOutput<typeof RecipeQuery>;
 
-/** What somebody wrote, as it is kept: limits may have been others then. */
+/** A stored recipe, without limits: they may have been different when it was written. */
 export const RecipeText = v.object({
   title: v.string(),
   category: ChallengeType,
@@ -110,7 +110,7 @@ export const RecipeText = v.object({
   ),
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
-  /** The one that is suggested. */
+  /** The suggested strategy. */
   strategy: StrategyId,
 });
 

@@ -19,7 +19,7 @@ const tables = {
   ],
 } as const;
 
-/** The recipes that a person wrote. */
+/** The user's own recipes. */
 export function recipeExport({ pool, sealer }: { pool: pg.Pool; sealer: Sealer }): ExportPart {
   return {
     tables,

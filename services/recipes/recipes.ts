@@ -13,8 +13,8 @@ import { shippedRecipe, shippedRecipes } from './shipped.ts';
 import type { ShippedRecipe } from './shipped.ts';
 
 /**
- * Recipes of a person are rows of a plain table: all that was written in one sealed text, under the key
- * of the account. There are few of them, so lists open all and search what was opened.
+ * A user's recipes are rows of a plain table. Each row holds its text sealed with the account's key. There
+ * are few, so a search opens them all.
  */
 export type RecipeDependencies = {
   pool: pg.Pool;
@@ -81,7 +81,7 @@ export async function ownRecipes(
   return Promise.all(rows.map(async (row) => describeOwn(sealer, row)));
 }
 
-/** Asked again with the same id it makes nothing new. @throws Problem 409 `too-many-recipes` */
+/** A repeat with the same id creates nothing. @throws Problem 409 `too-many-recipes` */
 export async function createRecipe(
   dependencies: RecipeDependencies,
   { id, userId }: { id: string; userId: string },
@@ -91,7 +91,7 @@ export async function createRecipe(
   await sealer.createDataKey('account', userId, userId);
   const sealed = await sealRecipe(sealer, userId, id, request);
   await inTransaction(pool, async (client) => {
-    // Creations of one person wait for one another here, so that none is counted twice.
+    // One user's creations take turns here, so that the limit holds.
     await client.query('select from users where id = $1 for no key update', [userId]);
     const { rows } = await client.query<{ others: number }>(
       'select count(*)::integer as others from recipe where user_id = $1 and id <> $2',
@@ -111,7 +111,7 @@ export async function createRecipe(
   return ownRecipe(dependencies, userId, id);
 }
 
-/** @throws Problem 403 for one of ours, 404 for what is not this person's */
+/** @throws Problem 403 for a shipped recipe, 404 for one that is not this user's */
 export async function changeRecipe(
   dependencies: RecipeDependencies,
   userId: string,
@@ -149,7 +149,7 @@ function changed(before: RecipeRequest, change: RecipeChange): RecipeRequest {
   };
 }
 
-/** @throws Problem 403 for one of ours, 404 for what is not this person's */
+/** @throws Problem 403 for a shipped recipe, 404 for one that is not this user's */
 export async function deleteRecipe(pool: pg.Pool, userId: string, id: string): Promise<void> {
   requireChangeable(id);
   await inTransaction(pool, async (client) => {
@@ -163,8 +163,8 @@ export async function deleteRecipe(pool: pg.Pool, userId: string, id: string): P
 }
 
 /**
- * Counts a run for the recipe that it was begun from, once however often it is called. A recipe that is
- * not there, or not there any more, counts nothing: no run is refused for it.
+ * Counts a run for the recipe that it was started from; a repeat counts nothing. A missing or deleted
+ * recipe is ignored, because no run is refused for it.
  */
 export async function recordUse(
   pool: Queryable,
@@ -187,7 +187,7 @@ export async function recordUse(
   );
 }
 
-// --- what there is of it ---
+// --- replies ---
 
 async function usesOf(pool: Queryable, ids: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ recipe_id: string; uses: number }>(
@@ -250,7 +250,7 @@ async function sealRecipe(
 
 const Stored = v.pipe(v.string(), v.parseJson(), RecipeText);
 
-/** One that cannot be read is shown as such: it can be deleted or rewritten, and hides no other. */
+/** An unreadable recipe is listed as such, so that it can be deleted or rewritten. */
 async function openRecipe(sealer: Sealer, id: string, sealed: string): Promise<RecipeRequest> {
   try {
     const opened = await sealer.open(sealed, place(id));

@@ -17,7 +17,7 @@ export function recipeRoutes(
   dependencies: RecipeDependencies & ServeDependencies & { rateLimits: RateLimits },
 ) {
   const { pool, clock } = dependencies;
-  /** Every change takes a turn, a deletion too: else one person could write without end. */
+  /** Every change counts, deletions too; otherwise one user could write without limit. */
   const takeTurn = async (userId: string) =>
     dependencies.rateLimits.take('recipes', userId, { userId });
   return serve(

@@ -10,8 +10,8 @@ import { strategyRecipes } from './shipped/business-strategy.ts';
 import type { Recipe } from './contract.ts';
 
 /**
- * The recipes that come with the service, by category. A recipe's id follows from its name, which
- * therefore never changes; its words may.
+ * The shipped recipes, by category. A recipe's id is derived from its name, so the name never changes; its
+ * texts may.
  */
 export type Written = Omit<
   Recipe,

@@ -15,10 +15,10 @@ import type { ListeningFakeStripe } from './stripe/fake-stripe.ts';
 import { stripePages } from './stripe/pages/pages.ts';
 
 /**
- * The outside world as a process of its own, on loopback: the model providers in their wire formats, a
- * mail server that keeps what it takes, and a payment provider that moves no money. It listens where
- * SANDBOX_URL, SMTP_URL and STRIPE_URL say, or on free ports, and tells the addresses to whoever
- * started it.
+ * The outside services as one process on loopback: the model providers in their wire formats, a mail
+ * server that keeps every mail, and a payment provider that moves no money. It listens at
+ * SANDBOX_URL, SMTP_URL and STRIPE_URL, or on free ports, and reports the addresses to its parent
+ * process.
  */
 await runProcess('sandbox', async ({ env, log, resources }) => {
   if (env.mode === 'production') {
@@ -53,7 +53,7 @@ await runProcess('sandbox', async ({ env, log, resources }) => {
   };
 });
 
-/** Null when there is a key: then it is Stripe itself that takes payments. */
+/** Null when there is a key: then Stripe itself takes payments. */
 async function payments(env: Env): Promise<ListeningFakeStripe | null> {
   if (env.stripe !== null && env.stripe.url === null) return null;
   return startFakeStripe({

@@ -4,8 +4,8 @@ import { runProcess } from '#services/platform/process/lifecycle.ts';
 import { startFakeStripe } from './stripe/fake-stripe.ts';
 
 /**
- * The payment provider of DATA_DIR to look at: a process of its own that answers and changes nothing,
- * beside the sandbox that is at work on it, or while none runs.
+ * The payment provider of DATA_DIR, read-only: a separate process that answers reads, whether or not
+ * the sandbox is running.
  */
 await runProcess('sandbox', async ({ env, resources }) => {
   if (env.mode === 'production') {

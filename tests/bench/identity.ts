@@ -8,9 +8,8 @@ import { milliseconds, percentile, printTable, ratio } from './report.ts';
 import { openHttp } from '#services/http/open.ts';
 
 /**
- * Logins through the real application in this process: how alike those of known and unknown accounts
- * are, how many go through in a second, and how far 64 at once hold up the event loop, which everybody
- * else's request waits for.
+ * Logins through the real application in this process: how similar the times of known and unknown accounts
+ * are, how many succeed per second, and how far 64 at once delay the event loop for all other requests.
  */
 export async function benchIdentity(options: {
   appUrl: string;
@@ -27,7 +26,7 @@ export async function benchIdentity(options: {
   }
 }
 
-/** Answers the status. */
+/** Returns the status. */
 type LogIn = (email: string, password: string) => Promise<number>;
 
 const known = `bench-${randomUUID()}@example.com`;
@@ -58,7 +57,7 @@ async function openLogin(
   return async (email, password) => post('login', { email, password });
 }
 
-/** In turns, so that whatever else the machine does falls on all of them alike. */
+/** Alternates, so that other load on the machine affects all of them equally. */
 async function compareAnswers(logIn: LogIn, logins: number): Promise<void> {
   const wrong = 'Wrong-pass-1';
   const kinds = [

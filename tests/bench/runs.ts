@@ -68,7 +68,7 @@ type Client = {
 
 type Grants = { pool: pg.Pool; log: Log };
 
-/** With more credits than all of this takes. */
+/** A user with more credits than the benchmark needs. */
 async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
   const send = async <Data>(
     bearer: string,

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { Server } from 'socket.io';
 
-/** What the stream is measured beside: servers that do nothing but write a fact to its watchers. */
+/** The stream's peers: servers that only write a fact to its watchers. */
 type Fact = { group: number; type: string; fact: Record<string, unknown> };
 export type PeerSaid = { kind: 'ready'; port: number };
 

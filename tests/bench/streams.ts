@@ -20,10 +20,9 @@ import type { Plan, Report } from './streams-clients-process.ts';
 import type { PeerSaid } from './streams-peer-process.ts';
 
 /**
- * Many watchers of a few runs at one API process, their clients in another: how late a fact comes
- * that every watcher of its person hears, and what it costs, beside a bare server that writes the same
- * facts and beside socket.io alone. Then how much idle watchers hold. What the processes use is read
- * from Linux's `/proc`.
+ * Many watchers of a few runs at one API process, with their clients in another: the delay and cost of a
+ * fact sent to every watcher of its user, beside a bare server that writes the same facts and beside
+ * socket.io alone. Then the memory of idle watchers. The use of each process is read from Linux's `/proc`.
  */
 export async function benchStreams(options: {
   appUrl: string;
@@ -115,7 +114,7 @@ export async function benchStreams(options: {
 type Owner = { token: string; userId: string; id: string };
 type Target = Plan['targets'][number];
 
-/** As large as a fact of an account, for servers that know none. */
+/** As large as a fact of an account, for servers without accounts. */
 const fact = {
   type: 'CreditsGranted',
   stream: 'credits-usr_00000000000000000000000000',

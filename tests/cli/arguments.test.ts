@@ -23,10 +23,13 @@ describe('arguments are counted before anything is opened', () => {
     ],
     [['projections', 'list', 'all'], 'It takes no arguments'],
     [['run', ''], '"<question>" is missing'],
-  ] as const)('%j', ([noun, verb, ...args], message) => {
-    const error = new UsageError(message);
-    expect(() => parse(noun, verb, ...args)).toThrow(error);
-  });
+  ] as const)(
+    'the arguments %j are refused before anything opens',
+    ([noun, verb, ...args], message) => {
+      const error = new UsageError(message);
+      expect(() => parse(noun, verb, ...args)).toThrow(error);
+    },
+  );
 
   test.each([
     [['credits', 'verify']],
@@ -34,12 +37,12 @@ describe('arguments are counted before anything is opened', () => {
     [['projections', 'rebuild', '--all']],
     [['projections', 'rebuild', 'credit_account']],
     [['credits', 'balance', '--help']],
-  ] as const)('%j is well called', ([noun, verb, ...args]) => {
+  ] as const)('the arguments %j are accepted', ([noun, verb, ...args]) => {
     expect(() => parse(noun, verb, ...args)).not.toThrow();
   });
 });
 
-test('a negative number is an argument and no option', () => {
+test('a negative number is an argument, not an option', () => {
   const call = parse('credits', 'grant', 'ann@example.com', '-5', '--reason', '-1 star', '--json');
   expect(call).toEqual({
     positionals: ['ann@example.com', '-5'],
@@ -58,7 +61,7 @@ describe('the operator is known by name', () => {
     [undefined, 'peter', 'operator:peter'],
     ['', '', `operator:${userInfo().username}`],
     [undefined, undefined, `operator:${userInfo().username}`],
-  ])('SUDO_USER %j, USER %j: %s', (sudo, user, operator) => {
+  ])('with SUDO_USER %j and USER %j the operator is %s', (sudo, user, operator) => {
     vi.stubEnv('SUDO_USER', sudo);
     vi.stubEnv('USER', user);
     expect(operatorName()).toBe(operator);
@@ -70,10 +73,10 @@ describe('an amount of credits is written in digits', () => {
     ['1', 1],
     ['50', 50],
     ['1000000', 1_000_000],
-  ])('%s', (given, credits) => expect(amountOf(given)).toBe(credits));
+  ])('%s is an amount of credits', (given, credits) => expect(amountOf(given)).toBe(credits));
 
   test.each(['', '0', '-1', '1.5', '1e3', '0x10', ' 5', '+5', '\u0665', '1000001', 'NaN'])(
-    'not as %j',
+    '%j is not an amount of credits',
     (given) => expect(() => amountOf(given)).toThrow(UsageError),
   );
 });
@@ -87,7 +90,7 @@ describe('--at is a position or a time, UTC unless it says otherwise', () => {
     ['2026-11-20T12:00:00.5Z', { at: '2026-11-20T12:00:00.500Z' }],
     ['2026-11-20T12:00+02:00', { at: '2026-11-20T10:00:00.000Z' }],
     ['2028-02-29', { at: '2028-02-29T00:00:00.000Z' }],
-  ])('%s', (given, cut) => expect(cutOf(given)).toEqual(cut));
+  ])('--at accepts %s', (given, cut) => expect(cutOf(given)).toEqual(cut));
 
   test.each([
     '',
@@ -99,5 +102,5 @@ describe('--at is a position or a time, UTC unless it says otherwise', () => {
     '2027-02-29',
     'yesterday',
     '9'.repeat(20),
-  ])('not %j', (given) => expect(() => cutOf(given)).toThrow(UsageError));
+  ])('--at refuses %j', (given) => expect(() => cutOf(given)).toThrow(UsageError));
 });

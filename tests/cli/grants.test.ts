@@ -117,7 +117,7 @@ test('an impossible day is refused, and a reason whose key is gone reads [erased
   ]);
 });
 
-test('verify names a refund that has no end after a month', async () => {
+test('verify reports a refund that is unfinished after a month', async () => {
   const { userId, email } = await app.signUp();
   const { ledger } = app.core;
   const at = new Date(now).toISOString();

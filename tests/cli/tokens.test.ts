@@ -88,7 +88,7 @@ test('a token is issued, shown once, listed without its secret, used, and revoke
   ]);
 }, 60_000);
 
-test('without --json the secret alone is on stdout, for whoever pipes it into a file', async () => {
+test('without --json stdout holds only the secret, so that it can be piped into a file', async () => {
   const { code, stdout, stderr } = await commandLine(settings, ...issue, '--daily-cap', '8');
   expect(code).toBe(0);
   expect(stdout).toMatch(/^svct_[\w-]{43}\n$/);
@@ -96,7 +96,7 @@ test('without --json the secret alone is on stdout, for whoever pipes it into a 
   expect(stderr).toContain('not shown again');
 });
 
-test('called wrongly it says what is missing and issues nothing', async () => {
+test('tokens issue with wrong arguments says what is missing and issues nothing', async () => {
   const commandNamed = (verb: string) => tokenCommands.find((command) => command.verb === verb);
   const before = (await listServiceTokens(app.core.pool, new Date())).length;
   const good = { scope: 'credits:consume', name: 'Reports', 'daily-cap': '8' };
@@ -118,7 +118,7 @@ test('called wrongly it says what is missing and issues nothing', async () => {
   expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no token with this id\n']);
 });
 
-test('what services consumed is verified, and a rebuild comes to the same', async () => {
+test('verify checks what services consumed, and a rebuild gives the same result', async () => {
   const { secret } = await issueToken(app);
   await give(app, ann.userId, 30, 'bonus');
   for (const credits of [7, 20, 9])

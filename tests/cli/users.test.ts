@@ -78,7 +78,7 @@ async function json<Data>(verb: string, ...args: string[]): Promise<Data> {
 }
 
 describe('users', () => {
-  test('list tells the newest first, and no more than it is asked for', async () => {
+  test('users list shows the newest first, up to --limit', async () => {
     const ben = await app.signUp();
     const rows = await json<{ id: string; state: string }[]>('list', '--limit', '2');
     expect(rows).toMatchObject([
@@ -89,7 +89,7 @@ describe('users', () => {
     await expect(ran('list', '--limit', '0')).rejects.toThrow(UsageError);
   });
 
-  test('list writes names as texts for a spreadsheet, and obeys none on a terminal', async () => {
+  test('users list never lets a name act as a formula or a terminal command', async () => {
     const name = '=cmd|1 \u001b[31mred';
     await app.database.pool.query('update users set name = $2 where id = $1', [ann.userId, name]);
     const csv = await ran('list', '--limit', '1', '--csv');
@@ -99,7 +99,7 @@ describe('users', () => {
     expect(lines).not.toContain('\u001b');
   });
 
-  test('show tells state, sessions and credits, by address or id, and no secret', async () => {
+  test('users show reports state, sessions and credits by address or id, and no secret', async () => {
     await give(app, ann.userId, 50);
     for (const named of [ann.email.toUpperCase(), ann.userId]) {
       const shown = await json<Record<string, unknown>>('show', named);
@@ -120,7 +120,7 @@ describe('users', () => {
     await expect(ran('show', 'nobody@example.com')).rejects.toThrow(NoSuchPerson);
   });
 
-  test('confirm counts an address as proved, once', async () => {
+  test('users confirm marks an address as confirmed, once', async () => {
     await app.database.pool.query('update users set email_confirmed_at = null where id = $1', [
       ann.userId,
     ]);
@@ -137,7 +137,7 @@ describe('users', () => {
     expect(await audited(ann.userId)).toEqual([['address.confirmed', { by: 'operator' }]]);
   });
 
-  test('end-sessions signs a person out everywhere, and nobody else', async () => {
+  test('users end-sessions signs out one user everywhere and no other user', async () => {
     const ben = await app.signUp();
     expect(await json('end-sessions', ann.email)).toEqual({
       id: ann.userId,
@@ -152,11 +152,11 @@ describe('users', () => {
 });
 
 describe('users erase', () => {
-  test('wants a person, a reason that names nobody, and to be told that it is meant', async () => {
+  test('users erase requires a user, a reason without personal data, and --yes', async () => {
     const wrong: [string[], string][] = [
       [[], 'Name a person, or a list by --from'],
       [[ann.email], '--reason is missing'],
-      [[ann.email, '--reason', 'Ticket 7'], 'Add --yes to go on'],
+      [[ann.email, '--reason', 'Ticket 7'], 'Add --yes to continue'],
       [[ann.email, '--reason', `asked by ${ann.email}`, '--yes'], '--reason is at most'],
       [[ann.email, '--reason', 'so says a person', '--yes'], '--reason is at most'],
       [['--from', join(folder.path, 'none.json'), '--yes'], 'cannot be read'],
@@ -169,7 +169,7 @@ describe('users erase', () => {
     expect((await app.call('/users/me', { token: ann.token })).status).toBe(200);
   });
 
-  test('erases without a worker, and keeps who did it and why', async () => {
+  test('users erase works without a worker and records who did it and why', async () => {
     await give(app, ann.userId, 50);
     const args = ['users', 'erase', ann.email, '--reason', 'Ticket 4711', '--yes'];
     expect(await commandJson(settings, ...args)).toEqual({
@@ -186,7 +186,7 @@ describe('users erase', () => {
     expect((await commandLine(settings, 'credits', 'verify')).code).toBe(0);
   });
 
-  test('carries its list to a database that was restored from before', async () => {
+  test('users erase applies its list to a restored backup', async () => {
     const list = await json<{ key_id: string; user_id: string }[]>('erasures');
     const path = join(folder.path, 'erasures.json');
     const entry = { key_id: ann.userId, kind: 'account', user_id: ann.userId };
@@ -209,7 +209,7 @@ describe('users erase', () => {
     ]);
   });
 
-  test('refuses a list that is none, before anything happens', async () => {
+  test('users erase refuses an invalid list before it changes anything', async () => {
     const path = join(folder.path, 'wrong.json');
     for (const content of ['{', '[{"key_id":"x"}]', '{"a":1}']) {
       writeFileSync(path, content);
@@ -219,7 +219,7 @@ describe('users erase', () => {
   });
 });
 
-test('an account that is being erased is given no credits', async () => {
+test('an account that is being erased gets no credits', async () => {
   await app.database.pool.query('update users set erasing_at = now() where id = $1', [ann.userId]);
   const grant = creditCommands.find((one) => one.verb === 'grant')!;
   const call = parseCall(grant, [ann.email, '5', '--reason', 'A gift']);

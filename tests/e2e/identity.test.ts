@@ -51,7 +51,7 @@ afterAll(async () => {
 
 afterEach(async () => {
   await Promise.all(opened.map((context) => context.close()));
-  const told = {
+  const violations = {
     complaints,
     leaked: [
       ...secrets.filter((secret) => isKnownOutside(secret)),
@@ -59,7 +59,7 @@ afterEach(async () => {
     ],
   };
   [opened, complaints, asked, secrets] = [[], [], [], []];
-  expect(told).toEqual({ complaints: [], leaked: [] });
+  expect(violations).toEqual({ complaints: [], leaked: [] });
 });
 
 function isKnownOutside(secret: string): boolean {
@@ -69,7 +69,7 @@ function isKnownOutside(secret: string): boolean {
 // --- people, browsers and mails ---
 
 let people = 0;
-/** An address that nobody has used yet. */
+/** An unused address. */
 function newAddress(): string {
   people += 1;
   return `person-${people}-${randomBytes(3).toString('hex')}@example.com`;
@@ -154,7 +154,7 @@ async function choosePassword(page: Page, secret: string): Promise<void> {
   await page.getByRole('button', { name: 'Save and sign in' }).click();
 }
 
-/** Somebody whose address is confirmed, and the browser in which that happened, signed out again. */
+/** A confirmed user and the browser that confirmed the address, signed out again. */
 async function newMember(): Promise<{ email: string; context: BrowserContext }> {
   const email = newAddress();
   const context = await newBrowser();
@@ -177,7 +177,7 @@ async function isSignedIn(context: BrowserContext): Promise<boolean> {
 // --- the journeys ---
 
 describe('signing up', () => {
-  test('a mail confirms the address, signs in, and the tab that waited goes on by itself', async () => {
+  test('the confirmation mail confirms the address and signs in, and the waiting tab continues automatically', async () => {
     const email = newAddress();
     const context = await newBrowser();
     const waiting = await context.newPage();
@@ -202,7 +202,7 @@ describe('signing up', () => {
     await mail.getByText('You are signed in').first().waitFor();
   });
 
-  test('with somebody else’s address gives nothing: who reads its mail chooses a new password', async () => {
+  test('signing up with another person’s address gives no access: its owner chooses a new password', async () => {
     const email = newAddress();
     const attacker = await newBrowser();
     const attackersPage = await attacker.newPage();
@@ -223,7 +223,7 @@ describe('signing up', () => {
     await onDashboard(attackersPage, 'User');
   });
 
-  test('an address that is taken is refused beside its field', async () => {
+  test('signing up with a taken address shows the error beside the field', async () => {
     const page = await newPage('/signup');
     await page.getByLabel('Full name').fill('Ada Example');
     await page.getByLabel('Email').fill(application.demo.email);
@@ -248,7 +248,7 @@ describe('signing up', () => {
 });
 
 describe('a mailed sign-in link', () => {
-  test('signs in where it was asked for and goes on to the page that was wanted', async () => {
+  test('a mailed sign-in link signs in the browser that requested it and opens the page it asked for', async () => {
     const { email, context } = await newMember();
     const page = await newPage('/credits', context);
     await page.waitForURL('**/login?redirect=*');
@@ -261,7 +261,7 @@ describe('a mailed sign-in link', () => {
     await mail.getByRole('heading', { name: 'Transaction History' }).waitFor();
   });
 
-  test('signs nobody in elsewhere, says why, and stays good where it was asked for', async () => {
+  test('a mailed sign-in link is refused in another browser, says why, and stays valid in its own', async () => {
     const { email, context } = await newMember();
     const page = await newPage('/login', context);
     await page.getByLabel('Email').fill(email);
@@ -311,29 +311,32 @@ test('a forgotten password is replaced in the browser that asked, once, and ever
   await onDashboard(fresh);
 });
 
-describe('remembering', () => {
+describe('Remember me', () => {
   test.each([
     ['with', true],
     ['without', false],
-  ])('%s it a restarted browser is signed in: %s', async (_with, remembers) => {
-    const context = await newBrowser();
-    const page = await newPage('/login', context);
-    const remember = page.getByLabel('Remember me');
-    if (remembers) await remember.check();
-    await logIn(page, application.demo.email, application.demo.password);
-    await page.waitForURL('**/dashboard');
-    const state = await context.storageState();
-    // What has no end of its own is gone when the browser is closed.
-    const kept = state.cookies.filter(({ expires }) => expires > 0);
-    const restarted = await newBrowser({ ...state, cookies: kept });
-    const again = await newPage('/dashboard', restarted);
-    await again.waitForURL(remembers ? '**/dashboard' : '**/login?redirect=*');
-    expect(await isSignedIn(restarted)).toBe(remembers);
-  });
+  ])(
+    'after a login %s Remember me, a restarted browser is signed in: %s',
+    async (_with, remembers) => {
+      const context = await newBrowser();
+      const page = await newPage('/login', context);
+      const remember = page.getByLabel('Remember me');
+      if (remembers) await remember.check();
+      await logIn(page, application.demo.email, application.demo.password);
+      await page.waitForURL('**/dashboard');
+      const state = await context.storageState();
+      // A browser drops cookies without an expiry when it closes.
+      const kept = state.cookies.filter(({ expires }) => expires > 0);
+      const restarted = await newBrowser({ ...state, cookies: kept });
+      const again = await newPage('/dashboard', restarted);
+      await again.waitForURL(remembers ? '**/dashboard' : '**/login?redirect=*');
+      expect(await isSignedIn(restarted)).toBe(remembers);
+    },
+  );
 });
 
 describe('a refused login', () => {
-  test('says the same for any wrong pair, and how long to wait after too many', async () => {
+  test('a refused login gives the same message for every wrong pair, and how long to wait after too many', async () => {
     const email = newAddress();
     const page = await newPage('/login');
     for (let attempt = 0; attempt < loginsAMinute; attempt += 1) {
@@ -347,7 +350,7 @@ describe('a refused login', () => {
       .waitFor();
   });
 
-  test('of an address that is not confirmed leads to another mail', async () => {
+  test('a login with an unconfirmed address offers another mail', async () => {
     const email = newAddress();
     const context = await newBrowser();
     await signUp(await newPage('/signup', context), email);
@@ -366,8 +369,8 @@ describe('a refused login', () => {
   });
 });
 
-describe('a link that does not help', () => {
-  test('says why, and another one can be asked for', async () => {
+describe('an invalid link', () => {
+  test('an invalid link says why and offers another one', async () => {
     const { email, context } = await newMember();
     const page = await context.newPage();
     const askForLink = async (): Promise<string> => {
@@ -402,7 +405,7 @@ describe('a link that does not help', () => {
     await page.getByText('This link was already used. Ask for a new one.').first().waitFor();
   });
 
-  test('and a tampered pair at the home page signs nobody in', async () => {
+  test('a tampered token pair on the home page signs no one in', async () => {
     const context = await newBrowser();
     const page = await newPage('/#access_token=a.b.c&refresh_token=x', context);
     await page

@@ -58,7 +58,7 @@ async function signIn(page: Page, person: { email: string; password: string }): 
   await page.getByRole('button', { name: 'Login', exact: true }).click();
 }
 
-/** Somebody new, signed in on this device. */
+/** A new user, signed in on this device. */
 async function signUp(page: Page, email: string): Promise<{ email: string; password: string }> {
   const person = { email, password: 'Quiet-Harbour-7' };
   await page.goto(`${application.url}/login`);
@@ -106,7 +106,7 @@ test('two tabs that renew the session at the same moment both stay signed in', a
   expect(statuses).toEqual([200, 200]);
   expect(rotations).toBe(1);
 
-  // Both go on, with a page load and without one.
+  // Both stay signed in, with a page load and without one.
   await first.getByRole('link', { name: 'Account Settings' }).click();
   await part(first, 'Sessions').getByText('This device').waitFor();
   await second.reload();
@@ -144,7 +144,7 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
   await here.waitForURL('**/evolution-chamber?id=opt_*');
 }, 60_000);
 
-test('a person takes everything along, deletes the account, and is nobody afterwards', async () => {
+test('a user exports their data and deletes the account, and cannot sign in afterwards', async () => {
   const page = await (await newDevice()).newPage();
   const person = await signUp(page, 'leaving@example.com');
   await page.goto(`${application.url}/profile`);
@@ -157,7 +157,7 @@ test('a person takes everything along, deletes the account, and is nobody afterw
 
   await page.getByRole('button', { name: 'Delete my account' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
-  await dialog.getByLabel(`Type ${person.email} to go on`).fill(person.email);
+  await dialog.getByLabel(`Type ${person.email} to continue`).fill(person.email);
   await dialog.getByLabel('Your password', { exact: true }).fill(person.password);
   await dialog.getByRole('button', { name: 'Delete my account' }).click();
   await page.waitForURL('**/account-deleted');

@@ -18,9 +18,9 @@ import {
 import type { JsonSchema } from './schemas.ts';
 
 /**
- * F1: calls made from the description by chance. None is answered by a fault of ours; every answer is
- * what its endpoint says; nobody gets in without what the endpoint asks for; a repeat with the same
- * key answers the same; and no refusal holds a text that was sent.
+ * F1: random calls, generated from the description. None causes an internal error; every response matches
+ * its endpoint; no call succeeds without the required authentication; a repeat with the same key gets the
+ * same response; and no refusal echoes what was sent.
  */
 export type Fuzzed = {
   calls: number;
@@ -31,8 +31,8 @@ export type Fuzzed = {
 };
 
 /**
- * @param options.callers that call at the same time, one if absent: each is somebody else with a seed
- *   of its own, counted up from `seed`, so that what one of them found is found again by it alone
+ * @param options.callers the number of concurrent callers, one if absent. Each has its own seed, counted up
+ *   from `seed`, so that one caller alone reproduces what it found
  */
 export async function fuzz(
   app: TestApp,
@@ -59,7 +59,7 @@ async function fuzzAlone(app: TestApp, options: { seed: number; calls: number })
   const done: Fuzzed = { calls: 0, answered: {}, repeats: 0, failures: [] };
   let world = await newWorld(app);
   for (; done.calls < options.calls; done.calls += 1) {
-    // Somebody new from time to time, since calls change addresses and end sessions and accounts.
+    // A new user from time to time, because calls change addresses and end sessions and accounts.
     if (done.calls % callsOfOne === callsOfOne - 1) world = await newWorld(app);
     const call = drawCall(chance, world);
     const response = await made(app, call, world);
@@ -79,13 +79,13 @@ async function fuzzAlone(app: TestApp, options: { seed: number; calls: number })
   return done;
 }
 
-/** Calls until there is another person. */
+/** The number of calls per user. */
 const callsOfOne = 100;
 
 type World = { caller: Caller; ids: string[]; serviceToken: string };
 
 async function newWorld(app: TestApp): Promise<World> {
-  // Its last sign of life would grow old during a long run.
+  // Its heartbeat would become stale during a long run.
   await pretendWorker(app);
   const caller = await newCaller(app);
   const ids = [await newRun(app, caller), caller.sessionId, caller.userId, '2026-10', 'magic'];
@@ -96,7 +96,7 @@ type Call = {
   name: string;
   endpoint: Endpoint;
   sample: Sample;
-  /** With what the endpoint asks for. */
+  /** Sends the credentials that the endpoint requires. */
   isKnown: boolean;
 };
 
@@ -130,7 +130,7 @@ function drawCall(chance: Chance, { ids }: World): Call {
   };
 }
 
-/** Half of them proper, the others but for one rule, and some nothing of the kind. */
+/** Half of the values are valid; most others break one rule, and some are arbitrary. */
 function drawn(schema: JsonSchema, chance: Chance): unknown {
   const roll = chance.below(10);
   if (roll < 5) return valueOf(schema, chance);
@@ -215,7 +215,7 @@ async function wrongWith(call: Call, response: Response): Promise<string[]> {
   return wrong;
 }
 
-/** The same each time, unless `FUZZ_SEED` says otherwise: what runs every day fails for a reason. */
+/** Fixed unless `FUZZ_SEED` is set, so that a failure in the gate always has a cause in the change. */
 export function usualSeed(): number {
   return Number(process.env['FUZZ_SEED'] ?? 20_261_122);
 }

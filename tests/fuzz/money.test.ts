@@ -9,8 +9,8 @@ import { usualSeed } from './calls.ts';
 import { pick, seeded } from './schemas.ts';
 
 /**
- * The same calls with a model beside them: somebody signs up, buys, starts runs and asks money back in
- * any order, and after each step has what the model says.
+ * The same calls beside a model: a user signs up, buys, starts runs and requests refunds in any order. After
+ * each step the balance equals the model's.
  */
 let shop: TestShop;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ const steps = {
 };
 
 test.each([0, 1, 2])(
-  'F1: after each step of life %i the balance is what the model says',
+  'F1: after each step of life %i the balance equals that of the model',
   { timeout: 120_000 },
   async (life) => {
     const chance = seeded(usualSeed() + life);

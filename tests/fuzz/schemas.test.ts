@@ -16,9 +16,9 @@ import {
 import type { JsonSchema } from './schemas.ts';
 
 /**
- * F2: what the description allows is taken, and what breaks one of its rules is taken by neither. Two
- * rules are words in the description, since JSON Schema has none for them: white space around a text
- * does not count, and lengths are counted in UTF-16 units.
+ * F2: the parser accepts what the description allows, and both refuse what breaks one rule. JSON Schema
+ * cannot express two rules, so the description states them in words: texts are trimmed, and lengths are
+ * counted in UTF-16 units.
  */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
 const rounds = 40;
@@ -26,7 +26,7 @@ const rounds = 40;
 type Case = {
   name: string;
   described: JsonSchema;
-  /** As it arrives. */
+  /** The value as it arrives at the parser. */
   sent: (value: unknown) => unknown;
   taken: (value: unknown) => boolean;
 };
@@ -47,7 +47,7 @@ const queries = all.flatMap(([name, { query }]): Case[] => {
   return [{ name: `the query of ${name}`, described, sent: onTheWire, taken }];
 });
 
-/** As a route parses. */
+/** Parses like a route. */
 function takes(schema: v.GenericSchema, value: unknown): boolean {
   try {
     parseInput(schema, value);
@@ -58,7 +58,7 @@ function takes(schema: v.GenericSchema, value: unknown): boolean {
   }
 }
 
-/** Everything in a query is a text. */
+/** In a query every value is text. */
 function onTheWire(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const texts = Object.entries(value).map(([name, one]) => [
@@ -68,22 +68,22 @@ function onTheWire(value: unknown): unknown {
   return Object.fromEntries(texts) as unknown;
 }
 
-describe.each([...bodies, ...queries])('$name', ({ described, sent, taken }) => {
+describe.each([...bodies, ...queries])('$name', ({ name, described, sent, taken }) => {
   const allowed = allows(described);
 
-  test('takes what its description allows', () => {
+  test(`${name} accepts what its description allows`, () => {
     const chance = seeded(seed);
     const values = Array.from({ length: rounds }, () => valueOf(described, chance));
     expect(values.filter((value) => !allowed(value))).toEqual([]);
     expect(values.filter((value) => !taken(sent(value)))).toEqual([]);
   });
 
-  test('refuses what breaks one rule of it', () => {
+  test(`${name} refuses what breaks one rule of its description`, () => {
     const chance = seeded(seed);
     const misses = nearMisses(described)
       .map(({ what, make }) => ({ what, value: make(chance) }))
       .filter(
-        // In a query a number is a text as well, and may stand where a text may.
+        // In a query a number is text, so it is valid where text is.
         ({ what, value }) => !allowed(value) && !(sent === onTheWire && what.endsWith(': integer')),
       );
     expect(misses).not.toEqual([]);

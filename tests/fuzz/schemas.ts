@@ -4,7 +4,7 @@ import { describeApi } from '#services/http/openapi.ts';
 import { createChance } from '#tests/payments/simulation/chance.ts';
 import type { Chance } from '#tests/payments/simulation/chance.ts';
 
-/** JSON Schema as the description writes it, and values of it by chance. */
+/** JSON Schema as the description uses it, and random values of it. */
 export type JsonSchema = {
   $ref?: string;
   type?: string;
@@ -34,7 +34,7 @@ type Document = {
   components: { schemas: Readonly<Record<string, JsonSchema>> };
 };
 
-/** As a caller reads it: JSON, and no more than that. */
+/** The description as plain JSON, as a caller reads it. */
 const document = JSON.parse(
   JSON.stringify(describeApi({ productName: 'Sevenfold', publicUrl: 'https://example.com' })),
 ) as Document;
@@ -48,12 +48,12 @@ export const operations: ReadonlyMap<string, Operation> = new Map(
   ),
 );
 
-/** What the description says of a body, where that is JSON of ours. */
+/** The description of a JSON body. */
 export function bodySchemaOf({ requestBody }: Operation): JsonSchema | null {
   return requestBody?.content['application/json']?.schema ?? null;
 }
 
-/** The query as an object, for which nothing but its fields is right. */
+/** The query as an object that allows no other fields. */
 export function querySchemaOf({ parameters }: Operation): JsonSchema {
   const fields = parameters.filter((one) => one.in === 'query');
   return {
@@ -85,7 +85,7 @@ export function pick<Item>(chance: Chance, items: readonly Item[]): Item {
 
 // --- what the description allows ---
 
-/** A value that the description allows. Optional fields are there or not. */
+/** A value that the description allows. Optional fields are randomly left out. */
 export function valueOf(written: JsonSchema, chance: Chance): unknown {
   const schema = resolved(written);
   if ('const' in schema) return schema.const;
@@ -125,7 +125,7 @@ function resolved(schema: JsonSchema): JsonSchema {
   return found;
 }
 
-/** Mostly the ends of the range, where mistakes live. */
+/** Mostly the ends of the range, where mistakes are most likely. */
 function edge(least: number, most: number, chance: Chance): number {
   const roll = chance.below(4);
   if (roll === 0) return least;
@@ -134,14 +134,14 @@ function edge(least: number, most: number, chance: Chance): number {
 }
 
 /**
- * Without white space around it, which is dropped before lengths are looked at, and of characters that
- * are one unit each, in which lengths are counted: the description says both in words.
+ * No white space at either end: it is trimmed before lengths are checked. Every character is one UTF-16
+ * unit, because lengths are counted in units. The description says both in words.
  */
 function textOf({ pattern, format, minLength = 0, maxLength = 200 }: JsonSchema, chance: Chance) {
   if (format === 'uuid') return drawn(uuid, chance);
   if (format === 'email') return `${drawn(matching('^[a-z][\\w+\\-]{0,20}$'), chance)}@example.com`;
   if (pattern !== undefined && !/\(\?|\[\^/.test(pattern)) return drawn(matching(pattern), chance);
-  // Those that look ahead want letters of both kinds and a digit.
+  // Patterns with a look-ahead require letters of both cases and a digit.
   const needed = pattern?.includes('(?=') === true ? 'aB3' : '';
   const length = edge(Math.max(minLength, needed.length), Math.min(maxLength, 25_000), chance);
   const letters = Array.from({ length: length - needed.length }, () => pick(chance, alphabet));
@@ -150,7 +150,7 @@ function textOf({ pattern, format, minLength = 0, maxLength = 200 }: JsonSchema,
 
 const uuid = fc.uuid();
 
-/** Texts by the pattern that they match. To make one takes longer than a call, so each is kept. */
+/** Generated texts per pattern, cached because generating one takes longer than a call. */
 const byPattern = new Map<string, fc.Arbitrary<string>>();
 
 function matching(pattern: string): fc.Arbitrary<string> {
@@ -169,15 +169,15 @@ function drawn(from: fc.Arbitrary<string>, chance: Chance): string {
   return value;
 }
 
-// --- what it does not ---
+// --- what the description refuses ---
 
-/** A value that would be right but for one rule; made when it is asked for, since most are not. */
+/** A value that breaks exactly one rule; made lazily, because most are never used. */
 export type NearMiss = { what: string; make: (chance: Chance) => unknown };
 
 export function nearMisses(written: JsonSchema, at = ''): NearMiss[] {
   const schema = resolved(written);
   const options = schema.anyOf ?? schema.oneOf;
-  // What breaks one of several may be right for another; the caller asks the description.
+  // A value that breaks one alternative may satisfy another; the caller checks the description.
   if (options) return options.flatMap((one, index) => nearMisses(one, `${at}|${index}`));
   if ('const' in schema) return [miss(`${at}: another constant`, `${String(schema.const)}x`)];
   if (schema.enum) return [miss(`${at}: none of the list`, `${String(schema.enum[0])}x`)];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeApi } from '#services/http/openapi.ts';
 
-/** What the description says of its fields, to somebody who has nothing else to read. */
+/** The descriptions of fields must be complete for a reader who has nothing else. */
 type Schema = {
   $ref?: string;
   type?: string;
@@ -102,8 +102,11 @@ const rules: Readonly<Record<string, { of: (field: Field) => boolean; say: RegEx
   'a number': { of: isNumber, say: /\S/ },
 };
 
-test.each(Object.entries(rules))('%s says its unit, wherever it stands', (_, { of, say }) => {
-  const meant = fields.filter(of);
-  expect(meant).not.toEqual([]);
-  expect(meant.filter((field) => !say.test(wordsOf(field))).map(({ at }) => at)).toEqual([]);
-});
+test.each(Object.entries(rules))(
+  'the description of %s names its unit in every schema',
+  (_, { of, say }) => {
+    const meant = fields.filter(of);
+    expect(meant).not.toEqual([]);
+    expect(meant.filter((field) => !say.test(wordsOf(field))).map(({ at }) => at)).toEqual([]);
+  },
+);

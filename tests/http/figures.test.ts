@@ -39,7 +39,7 @@ async function hold(userId: string): Promise<string> {
   return runId;
 }
 
-/** The projections read until everything is in, and stop again. */
+/** Runs the projections until they have caught up. */
 async function catchUp(person: Person): Promise<void> {
   const listener = startListening({ url: app.database.appUrl });
   const { pool } = app.core;
@@ -68,7 +68,7 @@ async function figuresOf({ token }: Person) {
 }
 
 describe('usage', () => {
-  test('counts holds of the month and not what was released, says what the limit blocks, and agrees with stats and profile', async () => {
+  test('usage counts the month’s holds without the released ones, says what the limit blocks, and agrees with stats and profile', async () => {
     const person = await app.signUp();
     await give(person.userId, 'bonus', 5);
     await hold(person.userId);
@@ -103,7 +103,7 @@ describe('usage', () => {
   test('the limit can block a run only where bonus credits would have to pay for it', async () => {
     const person = await app.signUp();
     const canBlock = async () => (await figuresOf(person)).usage.can_block;
-    // Nothing to pay with: it is the balance that blocks.
+    // Without credits the balance blocks, not the limit.
     expect(await canBlock()).toBe(false);
     await give(person.userId, 'bonus', 30);
     expect(await canBlock()).toBe(true);
@@ -122,7 +122,7 @@ describe('usage', () => {
     });
   });
 
-  test('says up to when it has read, and does not claim what it has not', async () => {
+  test('usage says up to when it is complete, and claims nothing beyond that', async () => {
     const person = await app.signUp();
     const before = await databaseTime();
     await give(person.userId, 'other', 10);
@@ -140,7 +140,7 @@ describe('usage', () => {
     expect(analytics.as_of > after).toBe(true);
   });
 
-  test('is unknown as a share without a limit, and never more than all of it', () => {
+  test('the usage share is unknown without a limit, and never above 100 %', () => {
     expect([
       percentageOf(7, -1),
       percentageOf(0, 0),
@@ -150,7 +150,7 @@ describe('usage', () => {
   });
 });
 
-test('stats are a share of what completed or failed, and unknown before', async () => {
+test('the success rate is a share of completed and failed runs, and unknown before the first', async () => {
   const person = await app.signUp();
   const unknown = await app.data<DashboardStats>('/users/me/stats', person);
   expect(unknown).toMatchObject({ success_rate: null, average_cost_per_optimization: null });
@@ -171,7 +171,7 @@ test('stats are a share of what completed or failed, and unknown before', async 
   });
 });
 
-test('the cost of answers is shown from 20 answers in 90 days on, simulated ones apart', async () => {
+test('the cost of answers is shown from 20 answers in 90 days, with simulated ones apart', async () => {
   const [few, enough, played] = models;
   if (!few || !enough || !played) throw new Error('The catalogue has three models');
   await app.database.ownerPool.query(

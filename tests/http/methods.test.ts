@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '#services/http/endpoints.ts';
 import { createTestApp, type TestApp } from '#tests/support/app.ts';
 
-/** A call that no route takes says which would be. */
+/** A call with an unsupported method is answered with the supported ones. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -16,11 +16,11 @@ for (const name of Object.keys(endpoints)) {
   methodsOf.set(path, [...(methodsOf.get(path) ?? []), method]);
 }
 
-/** As a call has it; what stands in a field is nothing that is there. */
+/** The path with ids of objects that do not exist. */
 const filled = (path: string) => path.replaceAll(/\{\w+\}/g, 'nothing');
 
 test.each([...methodsOf].map(([path, methods]) => ({ path, methods })))(
-  '$path takes $methods, and says so to every other method',
+  '$path accepts $methods, and answers every other method with 405 and that list',
   async ({ path, methods }) => {
     const response = await app.call(filled(path), { method: 'PROPFIND' });
     expect(response.status).toBe(405);
@@ -32,7 +32,7 @@ test.each([...methodsOf].map(([path, methods]) => ({ path, methods })))(
   },
 );
 
-test.each(['GET', 'POST', 'DELETE'])('where nothing is, %s is answered 404', async (method) => {
+test.each(['GET', 'POST', 'DELETE'])('%s of an unknown path is answered 404', async (method) => {
   const response = await app.call('/nowhere', { method });
   expect(response.status).toBe(404);
   expect(response.headers.get('allow')).toBeNull();

@@ -54,7 +54,7 @@ test('a file is served under its own address, and cached for a year when its nam
   expect((await request('/mark.svg', { 'if-none-match': etag })).status).toBe(304);
 });
 
-test('the other name of this machine leads to the one that links have, with path and parameters', async () => {
+test('the other name of this machine redirects to the name in links, with path and parameters', async () => {
   const other = await app.request('http://127.0.0.1/optimizations/opt_1?view=table');
   expect(other.status).toBe(302);
   expect(other.headers.get('location')).toBe('http://localhost/optimizations/opt_1?view=table');
@@ -69,14 +69,14 @@ test('a long run of slashes takes no longer than other addresses of its length',
     [`/optimizations/opt_1${slashes}`, 200],
     [slashes, 200],
   ] as const) {
-    // Of this thread alone: the machine may have other work.
+    // Processor time of this thread, because the machine may be busy.
     const before = process.threadCpuUsage();
     expect((await request(path)).status).toBe(status);
     expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(50);
   }
 });
 
-describe('there is no page', () => {
+describe('a missing page', () => {
   test.each([
     ['with the character NUL', '/%00.js'],
     ['with a name longer than a file may have', `/${'a'.repeat(300)}.js`],
@@ -94,14 +94,14 @@ describe('there is no page', () => {
     ['with a second slash', '/assets//main-1a2b.js'],
     ['by a detour', '/assets/..%2fassets/main-1a2b.js'],
     ['named like a part of every object', '/x.constructor'],
-  ])('%s', async (_what, path) => {
+  ])('an address %s has no page', async (_what, path) => {
     const response = await request(path);
     expect(response.status).toBe(404);
     expect(await response.text()).toContain('<!-- not-found -->');
   });
 });
 
-test('a cookie that names no theme of ours leaves no trace in the page', async () => {
+test('an unknown theme in the cookie leaves no trace in the page', async () => {
   const page = await (await request('/', { cookie: 'sf_theme=dark"><script>' })).text();
   expect(page).not.toContain('script');
   expect(page).toContain('data-mode="local"');

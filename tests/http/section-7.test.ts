@@ -13,26 +13,26 @@ import type { Access, Caller } from '#tests/walls/calls.ts';
  * payloads, defaults, and the fields that those clients read. What an answer has besides is for others.
  */
 type Row = {
-  /** Method and path, `{id}` standing for something of the caller's. */
+  /** Method and path; `{id}` is an object of the caller. */
   call: string;
   access: Access;
   status: number;
-  /** What `{id}` is; for anybody else it does not exist. */
+  /** Creates the object of `{id}`; for other users it does not exist. */
   id?: (caller: Caller) => Promise<string>;
   body?: (caller: Caller) => Record<string, unknown>;
-  /** Some answers say that there is no session, and are no refusal. */
+  /** The status without a session, where that is not a refusal. */
   withoutSession?: number;
   /** Names that `data` must have; of the first item where it is a list. */
   fields: readonly string[];
   /** The list is read whole. */
   isWhole?: true;
-  /** Must stand in `data`. */
+  /** Values that `data` must contain. */
   holds?: Record<string, unknown>;
   /** A body or query that is refused, and the field that the refusal names. */
   bad?: readonly { query?: string; body?: Record<string, unknown>; field: string }[];
 };
 
-/** What a caller made up is not repeated to them. */
+/** Invented values of a caller are not echoed. */
 const unknownField = '';
 
 let app: TestApp;
@@ -371,7 +371,7 @@ async function ask(
 }
 
 describe.each(rows)('$call', (row) => {
-  test('answers its owner in the envelope, with the fields that clients read', async () => {
+  test(`${row.call} answers its owner in the envelope, with the fields that clients read`, async () => {
     const caller = await newCaller(app);
     await give(app, caller.userId, 20);
     await newRun(app, caller);
@@ -385,7 +385,7 @@ describe.each(rows)('$call', (row) => {
     expect(body['data']).toMatchObject(row.holds ?? {});
   });
 
-  test('asks who is there only where it has to', async () => {
+  test(`${row.call} requires authentication exactly where it should`, async () => {
     const caller = await newCaller(app);
     const id = await row.id?.(caller);
     const { status, body } = await ask(row, null, { id: id ?? '', body: row.body?.(caller) });
@@ -400,7 +400,7 @@ describe.each(rows)('$call', (row) => {
 });
 
 describe.each(rows.filter(({ id }) => id !== undefined))('$call', (row) => {
-  test('answers another person as if the object did not exist', async () => {
+  test(`${row.call} answers another user as if the object did not exist`, async () => {
     const [owner, other] = [await newCaller(app), await newCaller(app)];
     const id = (await row.id?.(owner)) ?? '';
     const said = async (of: string) => {
@@ -418,7 +418,7 @@ const refusals = rows.flatMap((row) =>
   (row.bad ?? []).map((bad) => ({ ...bad, row, of: row.call })),
 );
 test.each(refusals)(
-  '$of refuses a bad $field and names it',
+  '$of refuses an invalid $field and names it',
   async ({ row, query, body, field }) => {
     const caller = await newCaller(app);
     const answer = await ask(row, caller, { query: query ?? '', body });
@@ -429,7 +429,7 @@ test.each(refusals)(
   },
 );
 
-test('lists have the defaults that clients count on: page 1 of 10, and 50 lines of history', async () => {
+test('lists have the expected defaults: page 1 of 10 rows, and 50 lines of history', async () => {
   const caller = await newCaller(app);
   for (let number = 0; number < 11; number += 1) await newRun(app, caller);
   for (let number = 0; number < 51; number += 1) await give(app, caller.userId, 1);

@@ -84,7 +84,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   let plain: Provider;
 
   beforeAll(async () => {
-    // It takes seconds, and would be counted to the first call.
+    // Loading an SDK takes seconds, which would count towards the first call.
     await loadSdks();
     plain = connected(each, (await sandboxWith({})).url);
   });
@@ -114,7 +114,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     ]);
   });
 
-  it('answers in free text when no schema is asked for', async () => {
+  it('answers in free text when the call names no schema', async () => {
     const { reply } = await collect(plain, requestTo(model));
     expect(reply.text).toBe('Lease it.');
   });
@@ -144,7 +144,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(reply.usage.outputThinking).toBe(thinkingBy[effort]);
   });
 
-  it('says that a reply was cut at the bound of its output', async () => {
+  it('reports that a reply was cut at its output limit', async () => {
     const { reply } = await collect(plain, requestTo(model, { schema, maxOutputTokens: 50 }));
     expect(reply.finish).toBe('length');
     expect(
@@ -152,20 +152,20 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     ).toBeLessThanOrEqual(50);
   });
 
-  it('says that the model stopped short', async () => {
+  it('reports that the model stopped early', async () => {
     const { reply } = await collect(await withPersona('truncated'), requestTo(model, { schema }));
     expect(reply.finish).toBe('length');
     expect(answerText.startsWith(reply.text)).toBe(true);
   });
 
-  it('hands on text that is not the JSON it should be, for the caller to judge', async () => {
+  it('returns text that is not the expected JSON, for the caller to judge', async () => {
     const { reply } = await collect(await withPersona('malformed'), requestTo(model, { schema }));
     expect(reply.finish).toBe('stop');
     expect(() => JSON.parse(reply.text) as unknown).toThrow(SyntaxError);
     expect(reply.usage.source).toBe('provider');
   });
 
-  it('hands on an answer that speaks to its reviewers', async () => {
+  it('returns an answer that addresses its reviewers', async () => {
     const { reply } = await collect(await withPersona('injection'), requestTo(model, { schema }));
     expect(JSON.parse(reply.text)).toMatchObject({
       reasoning: [
@@ -224,7 +224,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe('timeout');
   });
 
-  it('ends with an abort, and hangs up on the provider', async () => {
+  it('ends with an abort, and closes the connection to the provider', async () => {
     const hungUp = Promise.withResolvers<void>();
     const controller = new AbortController();
     const server = await serverThat((_request, response) => {
@@ -254,7 +254,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(texts).toHaveLength(1);
   });
 
-  it('does not even call when it is aborted before', async () => {
+  it('does not call the provider when it is aborted before', async () => {
     const server = await serverThat((_request, response) => response.end());
     const failure = await failureOfCall(
       connected(each, server.url),
@@ -307,7 +307,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
       'refusal',
     ],
     ['<html>Bad gateway</html>', 502, 'unavailable'],
-  ])('takes the word of %s over its status', async (body, status, expected) => {
+  ])('trusts the error code of %s over its status', async (body, status, expected) => {
     const server = await serverThat((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(body);
@@ -337,7 +337,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(elsewhere.requests).toHaveLength(0);
   });
 
-  it('fails as a lost connection when nobody listens', async () => {
+  it('fails as a lost connection when the port is closed', async () => {
     const server = await serverThat((_request, response) => response.end());
     await server.close();
     open.pop();
@@ -373,7 +373,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe('malformed');
   });
 
-  it('says nothing of the question in what it throws', async () => {
+  it('throws errors that hold nothing of the question', async () => {
     const failure = await failureOfCall(
       await withPersona('500'),
       requestTo(model, { prompt: 'canary-9f2c' }),

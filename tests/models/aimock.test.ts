@@ -6,12 +6,12 @@ import { collect, failureOfCall, providerCases, requestTo } from './provider-cas
 import type { ProviderCase } from './provider-cases.ts';
 
 /**
- * The adapters against somebody else's idea of the wire formats, so that our adapter and our sandbox
- * cannot share a misunderstanding unseen.
+ * The adapters against a third party's wire formats: our adapter and our sandbox could share a
+ * misunderstanding.
  *
  * Known gaps of aimock 1.43: Claude and Gemini report usage only where a fixture gives it, Mistral is
- * served by the OpenAI route and so has usage only in a chunk that nobody asked for, and nothing
- * reports thinking tokens or cached input unasked.
+ * served by the OpenAI route and so has usage only in an extra chunk, and no vendor reports thinking
+ * tokens or cached input by default.
  */
 const mock = new LLMock({ port: 0, logLevel: 'silent' });
 const answer = '{"one_line":"Lease the oven.","reasoning":["Two ovens are idle after ten."]}';
@@ -34,7 +34,7 @@ const usages: Readonly<Record<string, Record<string, number>>> = {
 };
 
 beforeAll(async () => {
-  // It takes seconds, and would be counted to the first call.
+  // Loading an SDK takes seconds, which would count towards the first call.
   await loadSdks();
   await mock.start();
 });
@@ -85,7 +85,7 @@ describe.each(
     expect(reply.text).toBe(answer);
   });
 
-  it('sees that a reply was cut', async () => {
+  it('reports that a reply was cut', async () => {
     mock.reset().onMessage(/third/, { content: answer.slice(0, 30), finishReason: 'length' });
     const { reply } = await collect(provider(), requestTo(each.model, { schema }));
     expect(reply.finish).toBe('length');
@@ -95,7 +95,7 @@ describe.each(
     [429, 'rate_limited'],
     [500, 'unavailable'],
     [401, 'auth'],
-  ])('takes a %i as %s', async (status, expected) => {
+  ])('reports a %i as %s', async (status, expected) => {
     mock.reset().onMessage(/third/, { content: answer });
     mock.nextRequestError(status, { message: 'no', type: 'error' });
     const failure = await failureOfCall(provider(), requestTo(each.model));
@@ -103,13 +103,13 @@ describe.each(
     expect(mock.getRequests()).toHaveLength(1);
   });
 
-  it('takes a stream that is cut off as a lost connection', async () => {
+  it('reports a stream that is cut off as a lost connection', async () => {
     mock.reset().onMessage(/third/, { content: answer }, { disconnectAfterMs: 1, latency: 20 });
     const failure = await failureOfCall(provider(), requestTo(each.model));
     expect(failure.failure).toBe('connection');
   });
 
-  it('takes a chaotic body as malformed', async () => {
+  it('reports a chaotic body as malformed', async () => {
     mock.reset().onMessage(/third/, { content: answer });
     mock.setChaos({ malformedRate: 1 });
     const failure = await failureOfCall(provider(), requestTo(each.model));

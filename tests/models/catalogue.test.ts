@@ -25,7 +25,7 @@ function usage(counts: Partial<UsageRecord>): UsageRecord {
   };
 }
 
-/** A catalogue of one model, with the first one's fields where nothing else is said. */
+/** A catalogue of one model, with the first model's fields by default. */
 function catalogueOf(entry: Record<string, unknown>): unknown[] {
   return [{ ...structuredClone(models[0]), ...entry }];
 }
@@ -46,7 +46,7 @@ describe('cost', () => {
     ['mistral-large-4', '2026-10-20T00:00:00.000Z', 5_540_000],
     ['gpt-5.6-luna', '2026-07-29T23:59:59.999Z', 2_000_000 + 9_000_000],
     ['gpt-5.6-luna', '2026-07-30T00:00:00.000Z', 400_000 + 1_800_000],
-  ])('of a million tokens each way with %s at %s is %i micro-dollars', (model, at, expected) => {
+  ])('a million tokens each way with %s at %s cost %i micro-dollars', (model, at, expected) => {
     expect(costMicros(million, model, at)).toBe(expected);
   });
 
@@ -77,7 +77,7 @@ describe('cost', () => {
     ['gpt-6-luna', { inputUncached: 5 }, 1],
     ['gemini-3.8-flash', { inputCached: 6 }, 0],
     ['gemini-3.8-flash', { inputCached: 7 }, 1],
-  ])('of one call with %s adds up its parts', (model, counts, expected) => {
+  ])('the cost of one call with %s adds up its parts', (model, counts, expected) => {
     expect(costMicros(usage(counts), model, now)).toBe(expected);
   });
 
@@ -88,53 +88,53 @@ describe('cost', () => {
     ['claude-haiku-5-5', 100_000, 10_000 + 500],
     ['claude-haiku-5-5', 100_001, 50_001 + 2500],
     ['claude-sonnet-5-5', 900_000, 1_800_000 + 10_000],
-  ])('of a prompt of %s with %i tokens is that of its tier', (model, input, expected) => {
+  ])('a prompt of %s with %i tokens costs the price of its tier', (model, input, expected) => {
     const inputs = { inputUncached: input, outputVisible: 1000 };
     const cost = costMicros(usage(inputs), model, now);
     expect(cost).toBeGreaterThanOrEqual(expected);
     expect(cost).toBeLessThanOrEqual(expected + 1);
   });
 
-  it('reaches the long tier by cached input, too', () => {
+  it('cached input counts towards the long tier, too', () => {
     const counts = usage({ inputUncached: 1, inputCached: 100_000, outputVisible: 0 });
     expect(costMicros(counts, 'claude-haiku-5-5', now)).toBe(5001);
   });
 
-  it('is unknown, and never 0, when the usage is', () => {
+  it('the cost is unknown, and never 0, when the usage is unknown', () => {
     expect(costMicros(unknownUsage, 'gpt-6-luna', now)).toBeNull();
     expect(costMicros(usage({ outputVisible: null }), 'gpt-6-luna', now)).toBeNull();
   });
 
-  it('is unknown for a model that is not listed and before the first price', () => {
+  it("the cost is unknown for an unlisted model and before a model's first price", () => {
     expect(costMicros(million, 'llama-of-mine', now)).toBeNull();
     expect(costMicros(million, 'gpt-6.1-terra', '2026-10-25T23:59:59.999Z')).toBeNull();
   });
 });
 
 describe('the catalogue', () => {
-  it('prices every model today', () => {
+  it('the catalogue prices every model today', () => {
     expect(models.filter((entry) => priceOf(entry.id, now) === null)).toEqual([]);
   });
 
-  it('names a version that changes with any figure', () => {
+  it('the catalogue names a version that changes with any figure', () => {
     expect(catalogueVersion).toMatch(/^\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}$/);
   });
 
-  it('knows no model but those that it lists', () => {
+  it('the catalogue knows only the models that it lists', () => {
     expect(modelOf('gpt-6-luna')?.displayName).toBe('GPT-6 Luna');
     expect(modelOf('constructor')).toBeNull();
   });
 
-  it('calls a price stale 30 days after it was read', () => {
+  it('the catalogue calls a price stale 30 days after it was read', () => {
     expect(staleModels('2026-12-20T00:00:00.000Z')).toEqual([]);
     expect(staleModels('2026-12-20T00:00:00.001Z')).toHaveLength(models.length);
   });
 
-  it('refuses an alias, because its price moves with it', () => {
+  it('the catalogue refuses an alias, because the price of an alias can move', () => {
     expect(() => parseCatalogue(catalogueOf({ id: 'ministral-8b-latest' }))).toThrow(/alias/);
   });
 
-  it('refuses prices that overlap or leave a gap', () => {
+  it('the catalogue refuses prices that overlap or leave a gap', () => {
     const [row] = models[0]?.prices ?? [];
     const first = { ...row, validTo: '2027-01-01T00:00:00.000Z' };
     const late = { ...row, validFrom: '2027-02-01T00:00:00.000Z' };
@@ -144,7 +144,7 @@ describe('the catalogue', () => {
     expect(() => parseCatalogue(catalogueOf({ prices: [row, late] }))).toThrow(/overlap/);
   });
 
-  it('refuses a price finer than it can add up exactly', () => {
+  it('the catalogue refuses a price finer than it can add up exactly', () => {
     const [row] = models[0]?.prices ?? [];
     const fine = { ...row, inputPerMTok: 0.00001 };
     expect(() => parseCatalogue(catalogueOf({ prices: [fine] }))).toThrow('decimals');

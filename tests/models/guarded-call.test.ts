@@ -24,7 +24,7 @@ async function textOf(parts: () => AsyncIterable<ModelPart>): Promise<string> {
 }
 
 describe('a reply far longer than what was allowed', () => {
-  test('is given up while it streams, before it fills the memory', async () => {
+  test('a reply far longer than allowed is given up while it streams, before it fills the memory', async () => {
     let sent = 0;
     async function* endless(): AsyncIterable<ModelPart> {
       for (;;) {
@@ -36,14 +36,14 @@ describe('a reply far longer than what was allowed', () => {
     expect(sent).toBeLessThan(most + 2000);
   });
 
-  test('is refused when it comes at once', async () => {
+  test('a reply far longer than allowed is refused when it arrives in one piece', async () => {
     async function* whole(): AsyncIterable<ModelPart> {
       yield replyOf('x'.repeat(most + 1));
     }
     await expect(textOf(whole)).rejects.toMatchObject({ failure: 'malformed' });
   });
 
-  test('but everything that the tokens can hold passes', async () => {
+  test('a reply as long as its tokens allow is accepted', async () => {
     async function* longest(): AsyncIterable<ModelPart> {
       yield { type: 'text', text: 'x'.repeat(most) };
       yield replyOf('x'.repeat(most));

@@ -62,7 +62,7 @@ const isCount = (count: number | null) =>
 const everyCount = /("\w*[tT]oken(?:s|Count)":)\d+/g;
 const partCount = /("(?:cached\w*|cache_read\w*|reasoning|thinking|thoughts)[tT_]\w+":)\d+/g;
 
-/** What is wrong with a record of usage and the cost that it comes to. */
+/** The faults of a usage record and of its cost. */
 function faultsOf(usage: UsageRecord, model: string): string[] {
   const { source: _source, ...all } = usage;
   const cost = costMicros(usage, model, '2026-11-20T12:00:00.000Z');
@@ -97,7 +97,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
       }
   });
 
-  test('parts that are larger than their whole are unknown, and the whole counts', async () => {
+  test('parts that are larger than their total are unknown, and the total counts', async () => {
     const provider = await changed(each, (events) => events.replace(partCount, '$19000000'));
     const { usage } = (await collect(provider, requestTo(model))).reply;
     // Two vendors count a part beside the rest: the sum is the whole there, and any part fits.
@@ -126,11 +126,11 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     const failure = await failureOfCall(provider, requestTo(model));
     expect(failure.failure).toBe('unavailable');
     await closed.promise;
-    // What the sockets hold on the way is not read.
+    // Bytes that are still in the sockets are not read.
     expect(sent).toBeLessThan(50_000_000);
   });
 
-  test('a wait that makes no sense is bounded or none', async () => {
+  test('a wait that makes no sense is limited or ignored', async () => {
     let headers: Readonly<Record<string, string>> = {};
     const provider = await providerThat(each, (_request, response) => {
       response.writeHead(429, headers);
@@ -159,7 +159,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     }
   });
 
-  test('a text that is none is a malformed reply', async () => {
+  test('a text that is not a string is a malformed reply', async () => {
     for (const text of ['7', '{"a":1}', '["Lease it."]']) {
       const provider = await changed(each, (events) =>
         events.replace(/("(?:delta|text|content)":)"[^"]+"/g, (_all, key: string) => key + text),

@@ -20,7 +20,7 @@ const plain = requestTo('model');
 const signal = new AbortController().signal;
 
 describe('a request for structured output at high effort', () => {
-  it('is a text format and a reasoning effort for OpenAI, who keeps nothing', () => {
+  it('a request for structured output becomes a text format and a reasoning effort for OpenAI, which stores nothing', () => {
     expect(responsesParams(asked)).toMatchObject({
       instructions: asked.system,
       input: asked.prompt,
@@ -31,7 +31,7 @@ describe('a request for structured output at high effort', () => {
     });
   });
 
-  it('is an output format and an effort for Anthropic, and never a forced tool', () => {
+  it('a request for structured output becomes an output format and an effort for Anthropic, and never a forced tool', () => {
     const params = messageParams(asked);
     expect(params).toMatchObject({
       max_tokens: 4000,
@@ -44,13 +44,13 @@ describe('a request for structured output at high effort', () => {
     expect(params).not.toHaveProperty('thinking');
   });
 
-  it('turns thinking off for Anthropic at effort none, and names no effort', () => {
+  it('a request at effort none turns thinking off for Anthropic and names no effort', () => {
     const params = messageParams({ ...plain, effort: 'none' });
     expect(params).toMatchObject({ thinking: { type: 'disabled' } });
     expect(params).not.toHaveProperty('output_config');
   });
 
-  it('is a MIME type, a schema and a thinking level for Google', () => {
+  it('a request for structured output becomes a MIME type, a schema and a thinking level for Google', () => {
     expect(contentParams(asked, signal).config).toMatchObject({
       systemInstruction: asked.system,
       maxOutputTokens: 4000,
@@ -62,7 +62,7 @@ describe('a request for structured output at high effort', () => {
     });
   });
 
-  it('reaches the level of Google that the SDK does not name yet', () => {
+  it('a request can use the Google thinking level that the SDK does not name yet', () => {
     expect(contentParams({ ...asked, effort: 'xhigh' }, signal).config).toMatchObject({
       httpOptions: {
         extraBody: { generationConfig: { thinkingConfig: { thinkingLevel: 'XHIGH' } } },
@@ -70,7 +70,7 @@ describe('a request for structured output at high effort', () => {
     });
   });
 
-  it('is a response format and a reasoning effort for Mistral', () => {
+  it('a request for structured output becomes a response format and a reasoning effort for Mistral', () => {
     expect(chatRequest(asked)).toMatchObject({
       maxTokens: 4000,
       reasoningEffort: 'high',
@@ -81,7 +81,7 @@ describe('a request for structured output at high effort', () => {
     });
   });
 
-  it('is a response format with usage in the stream for everything compatible', () => {
+  it('a request for structured output becomes a response format with usage in the stream for compatible endpoints', () => {
     expect(chatParams(asked)).toMatchObject({
       max_tokens: 4000,
       reasoning_effort: 'high',
@@ -96,7 +96,7 @@ describe('a request for structured output at high effort', () => {
     ['Google', contentParams(plain, signal).config ?? {}],
     ['Mistral', chatRequest(plain)],
     ['a compatible endpoint', chatParams(plain)],
-  ])('leaves every default to %s when nothing is asked', (_vendor, params) => {
+  ])('a request without settings leaves every default to %s', (_vendor, params) => {
     const settings = [
       'temperature',
       'reasoning',
@@ -126,7 +126,7 @@ const counted = {
 };
 
 describe('usage', () => {
-  it('of OpenAI includes the cached, the written and the thought tokens', () => {
+  it('the input of OpenAI usage includes cached and written tokens, and its output includes thoughts', () => {
     expect(
       usageOfResponse({
         input_tokens: 1000,
@@ -138,7 +138,7 @@ describe('usage', () => {
     ).toEqual(counted);
   });
 
-  it('of Chat Completions includes them, too', () => {
+  it('the usage of Chat Completions includes cached tokens and thoughts, too', () => {
     expect(
       usageOfCompletion({
         prompt_tokens: 1000,
@@ -150,7 +150,7 @@ describe('usage', () => {
     ).toEqual(counted);
   });
 
-  it('of Anthropic excludes the cached and the written, and includes the thought', () => {
+  it('the usage of Anthropic excludes cached and written tokens, and includes thoughts', () => {
     const last = {
       input_tokens: 260,
       cache_read_input_tokens: 640,
@@ -177,7 +177,7 @@ describe('usage', () => {
     expect(usageOfMessage(start, older)).toEqual(counted);
   });
 
-  it('of Google includes the cached and excludes the thoughts', () => {
+  it('the usage of Google includes cached tokens and excludes thoughts', () => {
     expect(
       usageOfContent({
         promptTokenCount: 1000,
@@ -188,14 +188,14 @@ describe('usage', () => {
     ).toEqual({ ...counted, inputUncached: 360, cacheWrite: null });
   });
 
-  it('of Google counts thoughts that left no room for an answer', () => {
+  it('the usage of Google counts thoughts that left no room for an answer', () => {
     expect(usageOfContent({ promptTokenCount: 1000, thoughtsTokenCount: 500 })).toMatchObject({
       outputVisible: 0,
       outputThinking: 500,
     });
   });
 
-  it('of Mistral includes both, where it says so', () => {
+  it('the usage of Mistral includes cached tokens and thoughts where the reply reports them', () => {
     expect(
       usageOfChat({
         promptTokens: 1000,
@@ -214,14 +214,14 @@ describe('usage', () => {
     });
   });
 
-  it('is unknown, and never 0, when a provider is silent', () => {
+  it('the usage is unknown, and never 0, when a provider reports none', () => {
     expect(usageOfResponse(null)).toEqual(unknownUsage);
     expect(usageOfMessage(null, null)).toEqual(unknownUsage);
     expect(usageOfContent({})).toEqual(unknownUsage);
     expect(usageOfChat({})).toEqual(unknownUsage);
   });
 
-  it('adds up to what the provider counted, whatever the parts', () => {
+  it('the usage adds up to what the provider counted, whatever the parts', () => {
     const tokens = fc.nat(2_000_000);
     fc.assert(
       fc.property(
@@ -271,7 +271,7 @@ describe('a response of OpenAI', () => {
     top_p: null,
   };
 
-  it('that was filtered is a refusal, not a truncation', () => {
+  it('a filtered response of OpenAI is a refusal, not a truncation', () => {
     expect(() =>
       replyOfResponse({
         ...response,
@@ -293,7 +293,7 @@ describe('the wait that a provider asks for', () => {
     [{ 'retry-after-ms': '250', 'retry-after': '1' }, 250],
     [{ 'retry-after': 'soon' }, null],
     [{}, null],
-  ])('in %o is %s ms', (headers, expected) => {
+  ])('the wait that a provider asks for in %o is %s ms', (headers, expected) => {
     expect(retryAfterHeaderMs(new Headers(Object.entries(headers)), at)).toBe(expected);
   });
 });

@@ -12,7 +12,7 @@ const settings: RegistrySettings = {
 };
 
 describe('the registry', () => {
-  it('serves every model of the catalogue from the sandbox when there is no key', () => {
+  it('the registry serves every model of the catalogue from the sandbox when there is no key', () => {
     const registry = modelRegistry(settings);
     for (const { id, provider, family } of models) {
       expect(registry.statusOf(id)).toEqual({ available: true, simulated: true, provider, family });
@@ -21,7 +21,7 @@ describe('the registry', () => {
     expect(registry.hasRealModels).toBe(false);
   });
 
-  it('serves a provider with a key itself and leaves the others to the sandbox', () => {
+  it('the registry serves a provider with a key itself and leaves the others to the sandbox', () => {
     const registry = modelRegistry({ ...settings, providerKeys: { anthropic: 'key' } });
     expect(registry.statusOf('claude-haiku-5-5')).toMatchObject({
       available: true,
@@ -31,7 +31,7 @@ describe('the registry', () => {
     expect(registry.hasRealModels).toBe(true);
   });
 
-  it('names the missing variable where there is neither key nor sandbox', () => {
+  it('the registry names the missing variable when there is neither a key nor a sandbox', () => {
     const registry = modelRegistry({ ...settings, mode: 'production', sandboxUrl: null });
     expect(registry.statusOf('mistral-large-4')).toEqual({
       available: false,
@@ -42,11 +42,11 @@ describe('the registry', () => {
     expect(registry.providerFor('mistral-large-4')).toBeNull();
   });
 
-  it('refuses a sandbox in production', () => {
+  it('the registry refuses a sandbox in production', () => {
     expect(() => modelRegistry({ ...settings, mode: 'production' })).toThrow(/production/);
   });
 
-  it('lets an endpoint serve the models that it lists, real ones before simulated ones', () => {
+  it('an endpoint serves the models that it lists, real ones before simulated ones', () => {
     const registry = modelRegistry({
       ...settings,
       compatibleEndpoints: [
@@ -73,7 +73,7 @@ describe('the registry', () => {
     expect(registry.statusOf('gpt-6.1-sol')).toMatchObject({ simulated: true });
   });
 
-  it('prefers a provider’s own key to an endpoint that lists its model', () => {
+  it('the registry prefers a provider’s own key to an endpoint that lists its model', () => {
     const registry = modelRegistry({
       ...settings,
       providerKeys: { openai: 'key' },
@@ -84,19 +84,19 @@ describe('the registry', () => {
     expect(registry.statusOf('gpt-6-luna')).toMatchObject({ provider: 'openai', simulated: false });
   });
 
-  it('knows nothing of a model that nobody serves', () => {
+  it('the registry does not know a model that no provider serves', () => {
     expect(modelRegistry(settings).statusOf('llama-4')).toMatchObject({
       available: false,
       missing: 'OPENAI_COMPATIBLE_ENDPOINTS',
     });
   });
 
-  it('has a provider for every model of the catalogue', () => {
+  it('the registry has a provider for every model of the catalogue', () => {
     const names = new Set(providerDefinitions.map((definition) => definition.name));
     expect(models.filter((entry) => !names.has(entry.provider))).toEqual([]);
   });
 
-  it('gives each provider its own path in the sandbox', () => {
+  it('the registry gives each provider its own path in the sandbox', () => {
     const urls = providerDefinitions.map((each) => sandboxBaseUrl('http://127.0.0.1:4000/', each));
     expect(urls).toContain('http://127.0.0.1:4000/openai/v1');
     expect(new Set(urls).size).toBe(providerDefinitions.length);

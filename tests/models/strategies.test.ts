@@ -19,7 +19,7 @@ function changed(change: (strategy: Strategy) => void): Strategy {
 }
 
 describe('the strategies', () => {
-  it('have an id each, and recommend balanced alone, at 14 credits', () => {
+  it('each strategy has its own id, and only balanced is recommended, at 14 credits', () => {
     expect(new Set(strategies.map(({ id }) => id)).size).toBe(strategies.length);
     expect(balanced.credits).toBe(14);
     expect(strategies.filter((each) => each.recommended).map((each) => each.id)).toEqual([
@@ -27,7 +27,7 @@ describe('the strategies', () => {
     ]);
   });
 
-  it('give each seat its code and its role', () => {
+  it('each strategy gives every seat its code and its role', () => {
     expect(balanced.panel.map(({ seat, role, model }) => `${seat} ${role} ${model}`)).toEqual([
       'S1 strategic gpt-6.1-terra',
       'S2 strategic claude-sonnet-5-5',
@@ -40,7 +40,7 @@ describe('the strategies', () => {
   });
 
   it.each(strategies.map((each) => [each.id, each] as const))(
-    '%s: the other synthesiser is the first verifier, and the first one verifies it',
+    'the two synthesisers of %s verify each other’s drafts',
     (_id, { synthesizers, verifiers }) => {
       expect(synthesizers[1]).toEqual(verifiers[0][0]);
       expect(verifiers[1]).toEqual([verifiers[0][1], synthesizers[0]]);
@@ -57,7 +57,7 @@ describe('the strategies', () => {
     },
   );
 
-  it('name what this version leaves out', () => {
+  it('the strategies name what this version leaves out', () => {
     const leftOut = strategies.filter((each) => each.notInThisVersion.length > 0);
     expect(leftOut.map((each) => each.id)).toEqual([
       'reasoning-focused',
@@ -67,14 +67,14 @@ describe('the strategies', () => {
     ]);
   });
 
-  it('call only models that the catalogue lists', () => {
+  it('the strategies call only models that the catalogue lists', () => {
     const called = strategies.flatMap(modelsOf);
     expect(called.filter((id) => modelOf(id) === null)).toEqual([]);
   });
 });
 
 describe('the check of a strategy', () => {
-  it('finds nothing wrong with any that is configured', () => {
+  it('the check of a strategy accepts every configured strategy', () => {
     expect(strategies.flatMap(problemsOf)).toEqual([]);
   });
 
@@ -177,7 +177,7 @@ describe('the check of a strategy', () => {
         each.maxOutputTokens = 100_000;
       },
     ],
-  ])('refuses %s', (_what, problem, change) => {
+  ])('the check of a strategy refuses %s', (_what, problem, change) => {
     const broken = changed(change);
     expect(problemsOf(broken).join('\n')).toContain(problem);
     expect(() => checkStrategies([broken])).toThrow(problem);

@@ -145,7 +145,7 @@ describe('the email about a run', () => {
   const words = (more: Partial<Parameters<typeof finishedEmail>[0]>) =>
     finishedEmail({ ...run, ...more }, 'https://example.com');
 
-  test('says what became of it', () => {
+  test('the email about a run says how the run ended', () => {
     expect(words({}).subject).toBe('Your optimization is complete: Buy?');
     expect(words({ status: 'failed' }).subject).toBe('Your optimization has failed: Buy?');
     expect(words({ status: 'cancelled' }).paragraphs[0]).toBe('“Buy?” was cancelled.');
@@ -162,15 +162,18 @@ describe('the email about a run', () => {
     [0, 1, 'Nothing was charged: 1 credit was returned.'],
     [7, 7, '7 of 14 credits were charged, and 7 came back.'],
     [1200, 1, '1,200 of 1,201 credits were charged, and 1 came back.'],
-  ])('of %i charged and %i returned says so', (charged, returned, sentence) => {
-    expect(words({ charged, returned }).paragraphs[1]).toBe(sentence);
-  });
+  ])(
+    'the email about a run names %i charged and %i returned credits',
+    (charged, returned, sentence) => {
+      expect(words({ charged, returned }).paragraphs[1]).toBe(sentence);
+    },
+  );
 
   test.each([
     [0, []],
     [7, ['Simulated models: example answers, no provider was called.']],
     [2, ['Simulated models (2 of 7): example answers, no provider was called for them.']],
-  ])('marks %i simulated models', (simulatedSeats, marks) => {
+  ])('the email about a run marks %i simulated models', (simulatedSeats, marks) => {
     expect(words({ simulatedSeats }).paragraphs.slice(2)).toEqual(marks);
   });
 });

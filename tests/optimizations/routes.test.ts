@@ -84,15 +84,18 @@ describe('creating a run', () => {
       'At most 20 objectives',
     ],
     [{ ...question, canary: 'secret-value' }, '', 'This field is not known.'],
-  ])('a bad field is named and its value is not repeated: %j', async (body, field, message) => {
-    const response = await app.call('/optimizations', { token: ann.token, body });
-    const text = await response.text();
-    expect(response.status).toBe(400);
-    expect(JSON.parse(text)).toMatchObject({ code: 'validation', errors: [{ field, message }] });
-    expect(text).not.toContain('secret-value');
-  });
+  ])(
+    'creating a run with a bad field names the field and does not repeat its value: %j',
+    async (body, field, message) => {
+      const response = await app.call('/optimizations', { token: ann.token, body });
+      const text = await response.text();
+      expect(response.status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({ code: 'validation', errors: [{ field, message }] });
+      expect(text).not.toContain('secret-value');
+    },
+  );
 
-  test('without a token the answer is 401, with another type than JSON 415, too large 413', async () => {
+  test('creating a run answers 401 without a token, 415 for another type than JSON, and 413 when too large', async () => {
     expect((await app.call('/optimizations', { body: question })).status).toBe(401);
     const plain = await app.call('/optimizations', {
       token: ann.token,
@@ -107,7 +110,7 @@ describe('creating a run', () => {
     expect(large.status).toBe(413);
   });
 
-  test('the same key makes one run, with another body it is refused', async () => {
+  test('the same key creates one run, and with another body it is refused', async () => {
     const create = (challenge: string) =>
       app.call('/optimizations', {
         token: ann.token,
@@ -124,7 +127,7 @@ describe('creating a run', () => {
 });
 
 describe('starting a run', () => {
-  test('takes nothing, and neither does cancelling: a field is a mistake', async () => {
+  test('starting or cancelling a run takes no fields: a field is refused', async () => {
     const run = await createRun(ann);
     for (const path of [`/optimizations/${run.id}/process`, `/optimizations/${run.id}/cancel`]) {
       const response = await app.call(path, { token: ann.token, body: { credits: 0 } });
@@ -134,7 +137,7 @@ describe('starting a run', () => {
     expect((await app.call(path, { token: ann.token, body: {} })).status).toBe(202);
   });
 
-  test('without credits it is refused with the figures, and nothing is held', async () => {
+  test('starting a run without credits is refused with the figures, and nothing is held', async () => {
     const poor = await app.signUp();
     const run = await createRun(poor);
     const start = () =>
@@ -159,7 +162,7 @@ describe('starting a run', () => {
     expect(((await started.json()) as { data: Optimization }).data.status).toBe('processing');
   });
 
-  test('the price is held once, however often the start is asked for', async () => {
+  test('the price of a run is held once, however often it is started', async () => {
     const person = await app.signUp();
     await give(app, person.userId, 50);
     const run = await createRun(person);
@@ -188,7 +191,7 @@ describe('starting a run', () => {
     ]);
   });
 
-  test('a start reads the state of the run once and its stream once', async () => {
+  test('starting a run reads the state of the run once and its stream once', async () => {
     const person = await app.signUp();
     await give(app, person.userId, 50);
     const run = await createRun(person);
@@ -202,7 +205,7 @@ describe('starting a run', () => {
     expect(about.filter((statement) => /stream_snapshot/.test(statement))).toHaveLength(1);
   });
 
-  test('50 starts at once on 140 credits: exactly 10 are accepted', async () => {
+  test('of 50 simultaneous starts on 140 credits exactly 10 are accepted', async () => {
     const person = await app.signUp();
     for (let gift = 0; gift < 3; gift += 1) await give(app, person.userId, 50);
     const spare = await createRun(person, { ...question, strategy: 'economy' });
@@ -226,7 +229,7 @@ describe('starting a run', () => {
     expect(balance).toMatchObject({ available_credits: 0, reserved_credits: 150 });
   });
 
-  test('another person gets the same 404 as for a run that does not exist', async () => {
+  test("starting another user's run gets the same 404 as a run that does not exist", async () => {
     const owner = await app.signUp();
     const stranger = await app.signUp();
     const run = await createRun(owner);
@@ -254,7 +257,7 @@ describe('starting a run', () => {
 });
 
 describe('cancelling a run', () => {
-  test('before it starts nothing is held, and it can never start again', async () => {
+  test('cancelling a run before it starts holds nothing, and the run can never start again', async () => {
     const person = await app.signUp();
     await give(app, person.userId, 50);
     const run = await createRun(person);
@@ -290,7 +293,7 @@ describe('cancelling a run', () => {
   });
 });
 
-test('a run whose text was damaged reads so in the list, and takes no other with it', async () => {
+test('a run with damaged text says so in the list, and affects no other run', async () => {
   const person = await app.signUp();
   await give(app, person.userId, 50);
   const good = await createRun(person);
@@ -329,7 +332,7 @@ test('the list is newest first, in pages, and reads what was written', async () 
   expect((await app.call('/optimizations?limit=0', { token: person.token })).status).toBe(400);
 });
 
-test('a question stands sealed in every table, and reads "Erased" once its key is gone', async () => {
+test('a question is sealed in every table, and reads "Erased" once its key is gone', async () => {
   const person = await app.signUp();
   const run = await createRun(person, { ...question, challenge: 'Canary question about llamas?' });
   const { rows } = await app.database.ownerPool.query<{ found: number }>(
@@ -376,7 +379,7 @@ test('once the models of a day have cost the daily limit, no run starts until th
   }
 });
 
-test('what turns the direction of reading is taken out of a question, a title and a recipe', async () => {
+test('characters that turn the direction of reading are removed from a question, a title and a recipe', async () => {
   const turned = (text: string) => `\u202e${text}\u2069`;
   const run = await createRun(ann, {
     challenge: turned('Open on Sundays?'),

@@ -28,7 +28,7 @@ async function rich(council: TestCouncil, credits = 1000): Promise<Person> {
   return person;
 }
 
-/** How the models behave in a test; those that are not named answer. */
+/** How the models behave in a test; models without an entry answer. */
 const personas: Record<string, Persona> = {};
 let council: TestCouncil;
 let person: Person;
@@ -94,7 +94,7 @@ describe('a run whose models fail', () => {
 
   test('a dead model is named, its share comes back, and the run completes without it', async () => {
     Object.assign(personas, { 'gemini-3.8-flash': 'dead', 'gpt-6-luna': '429-then-ok' });
-    // A model is limited the first time that it is asked something.
+    // A model is rate limited on its first call.
     const challenge = 'Should I sell my course to companies, too?';
     const run = await council.ask(person, { ...question, challenge, strategy: 'balanced' });
     expect(run.status).toBe('completed');
@@ -102,7 +102,7 @@ describe('a run whose models fail', () => {
       status: 'failed',
       reason: 'The provider does not know this model',
     });
-    // 14 × 1 / 7, rounded in the person's favour.
+    // 14 × 1 / 7, rounded in the user's favour.
     expect(run.credits).toMatchObject({ charged: 12, refunded: 2 });
     expect(run.council.calls['opinion.I2']?.attempts['1']).toMatchObject({
       status: 'failed',
@@ -114,7 +114,7 @@ describe('a run whose models fail', () => {
     );
   });
 
-  test('too few answers: the run fails, half of the price comes back, and it says why', async () => {
+  test('a run with too few answers fails, returns half of the price, and says why', async () => {
     Object.assign(personas, {
       'gpt-6.1-terra': 'dead',
       'claude-sonnet-5-5': 'refusal',
@@ -129,7 +129,7 @@ describe('a run whose models fail', () => {
     });
   });
 
-  test('answers that cannot be used were written and streamed: half of the price comes back', async () => {
+  test('a run whose written answers cannot be used returns half of the price', async () => {
     const models = (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map(
       ({ model }, index) => [model, index % 2 === 0 ? 'malformed' : 'truncated'] as const,
     );
@@ -143,7 +143,7 @@ describe('a run whose models fail', () => {
     expect(Math.max(...run.models.map(({ attempt }) => attempt))).toBe(2);
   });
 
-  test('no answer at all: everything comes back', async () => {
+  test('a run without any answer returns everything', async () => {
     const dead = Object.fromEntries(
       (strategies.find((one) => one.id === 'balanced')?.panel ?? []).map((seat) => [
         seat.model,

@@ -12,7 +12,7 @@ import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
 
-/** Tasks one at a time, without a queue: what each does to the streams and to the jobs. */
+/** Tasks one at a time, without a queue: their effect on the streams and the jobs. */
 let app: TestApp;
 let tasks: Readonly<Record<string, Task>>;
 const log = createLog({ level: 'silent', process: 'test', destination: { write: () => {} } });
@@ -111,7 +111,7 @@ describe('start and settlement', () => {
 });
 
 describe('a run whose texts cannot be opened', () => {
-  test('still ends at its deadline and gives back what it held', async () => {
+  test('a run whose texts cannot be opened still ends at its deadline and gives back what it held', async () => {
     const { person, runId } = await started();
     await app.database.ownerPool.query(
       `update emt_messages
@@ -129,7 +129,7 @@ describe('a run whose texts cannot be opened', () => {
 });
 
 describe('deadlines', () => {
-  test('one that is noticed long after it was due is armed once more, for its full length', async () => {
+  test('a deadline that is noticed long after it was due is set once more, for its full length', async () => {
     const { runId } = await started();
     const dueAt = new Date(Date.now() - 60_000).toISOString();
     const payload = { runId, stage: 'opinions', kind: 'hard', dueAt, rearmed: false };
@@ -138,7 +138,7 @@ describe('deadlines', () => {
     expect(job?.payload).toMatchObject({ rearmed: true });
     const againInMs = Date.parse(String(job?.payload['dueAt'])) - Date.now();
     expect(againInMs).toBeGreaterThan(170_000);
-    // The second time it closes: nobody has answered, so the run has failed.
+    // The second time it closes: no seat has answered, so the run has failed.
     await work('stage-deadline', { ...payload, rearmed: true });
     expect((await app.core.readRun(runId))?.state).toMatchObject({
       stage: 'settling',
@@ -146,7 +146,7 @@ describe('deadlines', () => {
     });
   });
 
-  test('one that is due now closes at once', async () => {
+  test('a deadline that is due now closes the stage at once', async () => {
     const { runId } = await started();
     await work('run-deadline', { runId, dueAt: new Date().toISOString(), rearmed: false });
     expect((await app.core.readRun(runId))?.state).toMatchObject({
@@ -169,7 +169,7 @@ describe('calls', () => {
     expect(job).toBeDefined();
   });
 
-  test('text that a failed attempt left behind counts for no progress', async () => {
+  test('text of a failed attempt counts for no progress', async () => {
     const { person, runId } = await started();
     await work('call-model', { runId, slot: 'opinion.S1' });
     await app.core.pool.query(

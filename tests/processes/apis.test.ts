@@ -91,7 +91,7 @@ describe('50 reserves of 14 at once on 140 credits', { timeout: 300_000 }, () =>
     expect(verified.verified).toBe(true);
   });
 
-  test('one run that is processed through both at once is reserved once', async () => {
+  test('one run that is started through both at once is reserved once', async () => {
     const person = await clients[0]!.signUp();
     const { token } = person;
     const { id } = await clients[0]!.data<Optimization>('/optimizations', {

@@ -121,7 +121,7 @@ function watchReadiness(): AsyncDisposable & { checks(): number; failures(): rea
   };
 }
 
-/** What a status says of failures or of things set aside, wherever in it that stands. */
+/** Failures and set-aside streams, anywhere in a status. */
 function troubles(value: unknown, path = ''): string[] {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value).flatMap(([name, inner]) => troubles(inner, `${path}.${name}`));

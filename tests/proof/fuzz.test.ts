@@ -4,10 +4,10 @@ import { fuzz } from '#tests/fuzz/calls.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
-/** Calls by chance, for long: `FUZZ_SEED` begins with that one, `FUZZ_CALLS` says how many there are. */
+/** Many random calls: `FUZZ_SEED` sets the first seed, `FUZZ_CALLS` their number. */
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const calls = Number(process.env['FUZZ_CALLS'] ?? 100_000);
-/** At once: more of them would only wait for one another. */
+/** Concurrent callers; more would only wait for each other. */
 const callers = 8;
 
 let shop: TestShop;

@@ -35,7 +35,7 @@ const people = 10;
 const strategies = ['ultra-economy', 'fast', 'economy', 'balanced'];
 /** A run has to outlast providers that are unavailable for less. */
 const bearableOutageMs = 20_000;
-/** Between two outages, so that calls are answered in between. */
+/** The pause between two outages, in which calls succeed. */
 const calmMs = 30_000;
 const creditsEach = 2_000;
 
@@ -157,7 +157,7 @@ async function untilEnded(someone: Someone, runId: string): Promise<void> {
   );
 }
 
-// --- blows ---
+// --- kills ---
 
 const targets = [
   'worker',
@@ -214,7 +214,7 @@ async function backends(): Promise<number[]> {
   }
 }
 
-/** Starts it again when it has ended: killed, or because too much of it had been. */
+/** Starts the application again when it has ended: killed, or after too many kills of its parts. */
 async function startAgainWhenEnded(port: number): Promise<void> {
   const ended = await Promise.race([app.ended.then(() => true), sleep(200).then(() => false)]);
   if (!ended) return;
@@ -304,7 +304,7 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
     },
     900_000,
   );
-  // Acknowledged is stored, and nothing was created twice.
+  // Every acknowledged run is stored, and none was created twice.
   expect(new Set(listed.map(({ id }) => id))).toEqual(runs);
   expect(listed).toHaveLength(runs.size);
 
@@ -328,7 +328,7 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
   expect(follower.snapshots()).toBe(1);
 }
 
-test(`a storm of ${blows} kills over ${leastRuns} runs and more leaves every run ended and every credit in its place`, async () => {
+test(`a storm of ${blows} kills over at least ${leastRuns} runs leaves every run ended and every credit accounted for`, async () => {
   console.info(`seed ${seed}`);
   const began = performance.now();
   const port = await freePort();

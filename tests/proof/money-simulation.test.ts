@@ -4,10 +4,9 @@ import { report, simulate } from '#tests/payments/simulation/simulate.ts';
 import type { Simulated } from '#tests/payments/simulation/simulate.ts';
 
 /**
- * Money under everything that can happen to it, in many lives: each seed is another town of people who
- * buy, run, refund and dispute while processes die. The first seed is drawn, and the others follow it,
- * so that every proof lives what no proof has lived before. `MONEY_SEED=1234` begins with that one,
- * `MONEY_SEEDS` says how many there are, `MONEY_STEPS` how long each of them lasts.
+ * Money under everything that can happen to it: each seed is a new set of users who buy, run, refund and
+ * dispute while processes die. The first seed is random and the others follow it, so that every proof covers
+ * new cases. `MONEY_SEED=1234` sets the first seed, `MONEY_SEEDS` their number, `MONEY_STEPS` their length.
  */
 const steps = Number(process.env['MONEY_STEPS'] ?? 500);
 const count = Number(process.env['MONEY_SEEDS'] ?? 20);

@@ -46,8 +46,8 @@ async function refusal(path: string, options: CallOptions): Promise<[number, unk
   return [response.status, ((await response.json()) as { code: unknown }).code];
 }
 
-describe('the recipes that come with the service', () => {
-  test('are listed ten at a time, each of them once', async () => {
+describe('shipped recipes', () => {
+  test('shipped recipes are listed ten per page, each of them once', async () => {
     const first = await list(ann, '/recipes');
     expect(first.pagination).toEqual({
       page: 1,
@@ -62,7 +62,7 @@ describe('the recipes that come with the service', () => {
     expect((await list(ann, '/recipes?page=99')).data).toEqual([]);
   });
 
-  test('are found by category and by words, in any case', async () => {
+  test('shipped recipes are found by category and by words, in any case', async () => {
     const { data } = await list(ann, '/recipes?category=hiring&limit=100');
     expect(new Set(data.map(({ category }) => category))).toEqual(new Set(['hiring']));
     const found = await list(ann, '/recipes?search=RAISE%20my');
@@ -70,7 +70,7 @@ describe('the recipes that come with the service', () => {
     expect((await list(ann, '/recipes?search=no-such-words')).pagination.total).toBe(0);
   });
 
-  test('are read by everybody who is signed in, and changed by nobody', async () => {
+  test('shipped recipes can be read by every signed-in user, and changed by none', async () => {
     const path = `/recipes/${ours.id}`;
     const { token } = bob;
     expect(await app.data(path, { token })).toMatchObject({ owner: 'ours', title: ours.title });
@@ -79,15 +79,15 @@ describe('the recipes that come with the service', () => {
     expect(await app.data(path, { token })).toMatchObject({ title: ours.title });
   });
 
-  test('do not hold what people wrote', async () => {
+  test('the list of shipped recipes holds no recipe of a user', async () => {
     const { id } = await create(ann);
     const { data } = await list(ann, '/recipes?limit=100');
     expect(data.map((recipe) => recipe.id)).not.toContain(id);
   });
 });
 
-describe('a recipe of one’s own', () => {
-  test('is written, read, listed, changed in parts, and deleted', async () => {
+describe('a user’s own recipe', () => {
+  test('a user’s recipe is created, read, listed, changed in parts, and deleted', async () => {
     const eve = await app.signUp();
     const { token } = eve;
     const made = await create(eve);
@@ -110,7 +110,7 @@ describe('a recipe of one’s own', () => {
     expect((await list(eve, '/recipes/me')).data).toEqual([]);
   });
 
-  test('does not exist for another person, and nothing does for nobody', async () => {
+  test('a user’s recipe is a 404 for another user and a 401 for a visitor', async () => {
     const { id } = await create(ann);
     const path = `/recipes/${id}`;
     const calls: CallOptions[] = [
@@ -136,7 +136,7 @@ describe('a recipe of one’s own', () => {
     expect((await app.call('/recipes', { body: secondShop })).status).toBe(401);
   });
 
-  test('is listed newest first, and found by its title and category', async () => {
+  test('a user’s recipes are listed newest first, and found by title and category', async () => {
     const eve = await app.signUp();
     for (const title of ['Bread', 'Cheese', 'Brown bread'])
       await create(eve, { title, category: title === 'Bread' ? 'sales' : 'product' });
@@ -148,7 +148,7 @@ describe('a recipe of one’s own', () => {
     expect(await titles('?limit=2&page=2')).toEqual(['Bread']);
   });
 
-  test('that is sent again under the same key is one recipe, answered as it is now', async () => {
+  test('a recipe sent twice under one key is one recipe, and the repeat returns its current state', async () => {
     const eve = await app.signUp();
     const send = { token: eve.token, body: secondShop, key: 'once' };
     const first = await app.data<Recipe>('/recipes', send);
@@ -156,7 +156,7 @@ describe('a recipe of one’s own', () => {
     expect((await list(eve, '/recipes/me')).pagination.total).toBe(1);
   });
 
-  test('is refused when a field is wrong, without saying what was sent', async () => {
+  test('a recipe with an invalid field is refused without an echo', async () => {
     const wrong: [string, unknown][] = [
       ['title', '  '],
       ['title', 'x'.repeat(recipeLimits.title + 1)],
@@ -195,7 +195,7 @@ describe('a recipe of one’s own', () => {
       expect(await refusal(`/recipes/${none}`, { token: ann.token })).toEqual([404, 'not-found']);
   });
 
-  test('is sealed where it is stored, and a damaged one hides no other', async () => {
+  test('a recipe is stored sealed, and a damaged one hides no other', async () => {
     const eve = await app.signUp();
     const damaged = await create(eve, { title: 'Canary-title', challenge: 'Canary-challenge' });
     const other = await create(eve);
@@ -214,7 +214,7 @@ describe('a recipe of one’s own', () => {
     expect(await app.data(`/recipes/${damaged.id}`, rewritten)).toMatchObject(secondShop);
   });
 
-  test('is one of a hundred at most, however many are sent at once', async () => {
+  test('a user has at most a hundred recipes, even when many are sent at once', async () => {
     const eve = await app.signUp();
     const { sealer, pool } = app.core;
     const sealed = await sealer.seal(eve.userId, { stream: 'none', field: 'none' }, '{}');
@@ -232,7 +232,7 @@ describe('a recipe of one’s own', () => {
   });
 });
 
-describe('how often a recipe was used', () => {
+describe('the uses of a recipe', () => {
   const question = {
     challenge: 'Should we open a second shop?',
     strategy: 'ultra-economy',
@@ -247,7 +247,7 @@ describe('how often a recipe was used', () => {
   const uses = async (person: Person, id: string) =>
     (await app.data<Recipe>(`/recipes/${id}`, { token: person.token })).times_used;
 
-  test('counts each run once, of everybody for ours', async () => {
+  test('the uses count each run once, and over all users for a shipped recipe', async () => {
     const { id } = shippedRecipes[1]!;
     await ask(ann, id, 'first');
     await ask(ann, id, 'first');
@@ -257,7 +257,7 @@ describe('how often a recipe was used', () => {
     expect(listed?.times_used).toBe(2);
   });
 
-  test('counts nothing for what is another’s or not there, and the run is made', async () => {
+  test('a run with a foreign or missing recipe is created and counts no use', async () => {
     const { id } = await create(ann);
     await ask(ann, id);
     await ask(bob, id);
@@ -272,7 +272,7 @@ describe('how often a recipe was used', () => {
   });
 });
 
-test('changes of recipes have a limit, and reading them has none of its own', async () => {
+test('changing recipes has a rate limit, and reading them has none of its own', async () => {
   const limited = await createTestApp({ env: { RATE_LIMITS: 'recipes=2/h' } });
   try {
     const { token } = await limited.signUp();
@@ -287,7 +287,7 @@ test('changes of recipes have a limit, and reading them has none of its own', as
   }
 });
 
-test('an export holds one’s recipes opened, and an erasure leaves none of them', async () => {
+test('an export holds the user’s recipes in plain text, and an erasure leaves none', async () => {
   const eve = await app.signUp();
   const { token, userId } = eve;
   const made = await create(eve);

@@ -14,7 +14,7 @@ import { mailboxPages } from '#services/sandbox/mail/mailbox-pages.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 
-/** The mail server of local mode and its mailbox, as a client and as a person meet them. */
+/** The mail server of local mode and its mailbox, for clients and for people. */
 let directory: string;
 let mailbox: Mailbox;
 let trouble: MailTrouble;
@@ -45,8 +45,8 @@ async function send(mail: Sent): Promise<void> {
   await transport.sendMail({ from: 'Shop <shop@example.com>', subject: 'Hi', text: 'Hi', ...mail });
 }
 
-describe('the catcher', () => {
-  test('keeps what it takes, newest first, and finds it by address in any case', async () => {
+describe('the mail catcher', () => {
+  test('the mail catcher keeps every mail, newest first, and finds it by address in any case', async () => {
     await send({ to: 'ann@example.com', subject: 'First' });
     await send({
       to: ['Bob@Example.com', 'carl@example.com'],
@@ -64,7 +64,7 @@ describe('the catcher', () => {
     expect(await mailbox.find(all[1]?.id ?? '')).toEqual(all[1]);
   });
 
-  test('has lost nothing after a restart, and listens where it did', async () => {
+  test('the mail catcher keeps its mail and its port over a restart', async () => {
     await send({ to: 'ann@example.com' });
     const { url } = catcher;
     await catcher.close();
@@ -76,7 +76,7 @@ describe('the catcher', () => {
     expect(await mailbox.list()).toHaveLength(2);
   });
 
-  test('keeps the last 500 and lets nobody else read them', async () => {
+  test('the mail catcher keeps the last 500 mails, readable only by its own user', async () => {
     const mail = { to: 'a@example.com', from: '', subject: '', text: '', html: '', message_id: '' };
     for (let count = 0; count < 505; count += 1)
       await mailbox.keep({ ...mail, subject: String(count) });
@@ -90,12 +90,12 @@ describe('the catcher', () => {
     expect(await mailbox.list()).toEqual([]);
   });
 
-  test('reads no file but its own', async () => {
+  test('the mailbox reads only its own files', async () => {
     for (const id of ['../keys/data.key', '..%2f', '', 'x'.repeat(5_000)])
       expect(await mailbox.find(id)).toBeNull();
   });
 
-  test('misbehaves when it is told to', async () => {
+  test('the mail catcher fails in the ways that its settings name', async () => {
     trouble.greylist = 1;
     trouble.refuse = ['nobody@example.com'];
     await expect(send({ to: 'nobody@example.com' })).rejects.toMatchObject({ responseCode: 550 });
@@ -108,7 +108,7 @@ describe('the catcher', () => {
   });
 });
 
-describe('the mailbox on our port', () => {
+describe('the mailbox', () => {
   let app: TestApp;
   let server: ReturnType<typeof createServer>;
   let shown: Mailbox;
@@ -141,7 +141,7 @@ describe('the mailbox on our port', () => {
   const json = { accept: 'application/json' };
   const page = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-  test('is JSON for whoever asks for it', async () => {
+  test('the mailbox answers in JSON when the request asks for JSON', async () => {
     const first = await keep();
     const second = await keep({ to: 'bob@example.com' });
     const all = await open('/dev/mail', { headers: json });
@@ -154,7 +154,7 @@ describe('the mailbox on our port', () => {
     expect(await none.json()).toEqual([]);
   });
 
-  test('is a page for people, with a word when it is empty', async () => {
+  test('the mailbox answers a browser with a page, which says so when it is empty', async () => {
     const empty = await open('/dev/mail', { headers: page });
     expect(empty.headers.get('content-type')).toMatch(/^text\/html/);
     expect(await empty.text()).toContain('No mail yet.');
@@ -165,7 +165,7 @@ describe('the mailbox on our port', () => {
     expect(await other.text()).toContain('No mail to bob@example.com.');
   });
 
-  test('shows one mail with its text, its links, and its HTML in a frame', async () => {
+  test('the mailbox shows one mail with its text, its links, and its HTML in a frame', async () => {
     const mail = await keep();
     const html = await (await open(`/dev/mail/${mail.id}`, { headers: page })).text();
     expect(html).toContain('href="http://localhost:3000/auth/link/confirm#token"');
@@ -178,7 +178,7 @@ describe('the mailbox on our port', () => {
     );
   });
 
-  test("stays shut on the sandbox's own port to whoever comes under a foreign name", async () => {
+  test("the mailbox answers 404 on the sandbox's own port to a request with a foreign host name", async () => {
     await keep();
     const direct = mailboxPages(shown, 'Sevenfold');
     const ask = async (host: string, method: string) =>
@@ -190,7 +190,7 @@ describe('the mailbox on our port', () => {
       expect(await ask(host, 'GET')).toBe(200);
   });
 
-  test('runs nothing that a mail brings', async () => {
+  test('the mailbox runs no script from a mail', async () => {
     const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
     const mail = await keep({
       subject: evil,
@@ -219,19 +219,19 @@ describe('the mailbox on our port', () => {
     );
   });
 
-  test('has nothing under other addresses', async () => {
+  test('the mailbox answers 404 under other addresses', async () => {
     for (const path of ['/dev/mail/nothing', '/dev/mail/%2e%2e', '/dev/other', '/dev'])
       expect((await open(path, { headers: page })).status).toBe(404);
   });
 
-  test('is emptied by DELETE', async () => {
+  test('the mailbox is emptied by DELETE', async () => {
     await keep();
     const response = await open('/dev/mail', { method: 'DELETE', headers: json });
     expect(response.status).toBe(200);
     expect(await shown.list()).toEqual([]);
   });
 
-  test('is shown under our own names, and not to pages of others', async () => {
+  test("the mailbox is shown under the product's own host names, and not to pages of other sites", async () => {
     await keep();
     const rebound = await app.app.request('http://evil.example/dev/mail', { headers: json });
     expect(rebound.status).toBe(404);
@@ -239,7 +239,7 @@ describe('the mailbox on our port', () => {
     expect((await open('/dev/mail', { headers: framed })).status).toBe(404);
   });
 
-  test('does not exist in production', async () => {
+  test('the mailbox does not exist in production', async () => {
     const production = await createTestApp({
       env: {
         MODE: 'production',
@@ -261,7 +261,7 @@ describe('the mailbox on our port', () => {
     await production.close();
   });
 
-  test('says that it is away while the sandbox is', async () => {
+  test('the mailbox answers 503 while the sandbox is unavailable', async () => {
     const alone = await createTestApp();
     const response = await alone.app.request('http://localhost/dev/mail', { headers: json });
     expect(response.status).toBe(503);

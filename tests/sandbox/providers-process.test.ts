@@ -16,7 +16,7 @@ const entry = join(import.meta.dirname, '../../services/sandbox/server.ts');
 let directory: string;
 
 beforeAll(async () => {
-  // It takes seconds, and would be counted to the first call.
+  // Loading an SDK takes seconds, which would count towards the first call.
   await loadSdks();
   directory = await mkdtemp(join(tmpdir(), 'sevenfold-sandbox-'));
 });
@@ -52,7 +52,7 @@ const production = {
 };
 
 describe('the sandbox process', () => {
-  it('reports its address over the channel, answers there, and ends when the channel closes', async () => {
+  it('the sandbox process reports its address over the channel, answers there, and ends when the channel closes', async () => {
     const child = start({ SANDBOX_PROFILE: 'instant' });
     const ended = endOf(child);
     const [message] = (await once(child, 'message')) as [
@@ -79,13 +79,13 @@ describe('the sandbox process', () => {
   it.each([
     ['MODE', { MODE: 'production' }],
     ['NODE_ENV', { MODE: '', NODE_ENV: 'production' }],
-  ])('refuses to start in production, said by %s', async (_name, variables) => {
+  ])('the sandbox process refuses to start in production, said by %s', async (_name, variables) => {
     const { code, errors } = await endOf(start({ ...production, ...variables }));
     expect(code).toBe(2);
     expect(errors).toBe('MODE must not be production: the sandbox serves local mode only\n');
   });
 
-  it('names the variable of an unknown persona', async () => {
+  it('the sandbox process names the variable of an unknown persona', async () => {
     const { code, errors } = await endOf(start({ SANDBOX_PERSONAS: 'gpt-6-luna=grumpy' }));
     expect(code).toBe(2);
     expect(errors).toContain('SANDBOX_PERSONAS');

@@ -58,11 +58,11 @@ async function firstTwoIds(): Promise<string[]> {
 }
 
 describe('a turn', () => {
-  it('is the same whenever the same is asked', () => {
+  it('a turn is the same for the same request', () => {
     expect(turn({})).toEqual(turn({}, null, 7));
   });
 
-  it('fails a prompt once under 429-then-ok, whatever code marks its blocks', () => {
+  it('a turn fails a prompt once under 429-then-ok, whatever code marks its blocks', () => {
     const count = callCounter();
     const again = {
       ...call,
@@ -74,16 +74,16 @@ describe('a turn', () => {
     expect(count({ ...call, model: 'gpt-6.1-sol' })).toBe(1);
   });
 
-  it('keeps an injection to opinions, which alone are shown to others', () => {
+  it('an injection appears only in opinions, which alone are shown to others', () => {
     expect(turn({}, 'injection')).toHaveProperty('text', expect.stringContaining('rank this'));
     expect(turn({ schemaName: 'review' }, 'injection')).toMatchObject({ text: answer });
   });
 
-  it('refuses the model of another provider', () => {
+  it('a turn refuses the model of another provider', () => {
     expect(turn({ model: 'claude-haiku-5-5' })).toMatchObject({ failure: 'unknown_model' });
   });
 
-  it('never counts more output than was allowed', () => {
+  it('a turn never counts more output than was allowed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 300 }), (maxOutputTokens) => {
         const ended = turn({ maxOutputTokens });
@@ -97,7 +97,7 @@ describe('a turn', () => {
 
 describe('the pace', () => {
   it.each(strategies.map((each) => [each.id, each] as const))(
-    'lets a whole run of %s take 20 to 35 seconds',
+    'a whole run of %s takes 20 to 35 seconds',
     (_id, { panel, extractors, synthesizers, verifiers }) => {
       const seats = panel.map((seat) => seat.model);
       const slowest = (models: readonly string[], stage: string): number =>
@@ -116,7 +116,7 @@ describe('the pace', () => {
     },
   );
 
-  it('differs from model to model and not from attempt to attempt', () => {
+  it('the pace differs from model to model and not from attempt to attempt', () => {
     const models = strategies.flatMap(({ panel }) => panel.map((seat) => seat.model));
     const speeds = new Set([...new Set(models)].map((model) => lastWord(model, 'opinion')));
     expect(speeds.size).toBe(new Set(models).size);
@@ -127,13 +127,13 @@ describe('the pace', () => {
     expect(paceOf(again, null, 'realistic')).toEqual(paceOf(call, null, 'realistic'));
   });
 
-  it('is slower for the slow and nothing at all when instant', () => {
+  it('the pace is slower for the slow profile and zero for the instant one', () => {
     const usual = paceOf(call, null, 'realistic').lastWordMs;
     expect(paceOf(call, 'slow', 'realistic').lastWordMs).toBeGreaterThan(3 * usual);
     expect(paceOf(call, null, 'instant')).toMatchObject({ firstWordMs: 0, lastWordMs: 0 });
   });
 
-  it('cuts a text into pieces that make it whole again, never within a character', () => {
+  it('the pace cuts a text into pieces that join to the same text, never within a character', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -167,11 +167,11 @@ describe('the sandbox', () => {
       body,
     });
 
-  it('listens on loopback only', () => {
+  it('the sandbox listens on loopback only', () => {
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  it('knows no other address', async () => {
+  it('the sandbox answers 404 under other addresses', async () => {
     expect((await post('/openai/v1/embeddings', '{}')).status).toBe(404);
     expect((await fetch(`${sandbox.url}/openai/v1/responses`)).status).toBe(404);
   });
@@ -180,13 +180,13 @@ describe('the sandbox', () => {
     ['half a body', '{"model":'],
     ['a body of another shape', '{"model": 1}'],
     ['a call that is no stream', '{"model":"gpt-6-luna","input":"Hello"}'],
-  ])('answers %s as a bad request', async (_what, body) => {
+  ])('the sandbox answers %s as a bad request', async (_what, body) => {
     const response = await post('/openai/v1/responses', body);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code: 'invalid_value' } });
   });
 
-  it('answers a body that is too long, and then the next one', async () => {
+  it('the sandbox answers a body that is too long, and then the next one', async () => {
     const long = JSON.stringify({
       model: 'gpt-6-luna',
       input: 'x'.repeat(9_000_000),
@@ -197,13 +197,13 @@ describe('the sandbox', () => {
     expect((await post('/openai/v1/responses', short)).status).toBe(200);
   });
 
-  it('wants a key', async () => {
+  it('the sandbox requires a key', async () => {
     const body = JSON.stringify({ model: 'gpt-6-luna', input: 'x', stream: true });
     const response = await fetch(`${sandbox.url}/openai/v1/responses`, { method: 'POST', body });
     expect(response.status).toBe(401);
   });
 
-  it('satisfies the helpers of the SDKs, which check the order of events', async () => {
+  it('the sandbox satisfies the helpers of the SDKs, which check the order of events', async () => {
     const openai = new OpenAI({ apiKey: 'key', baseURL: `${sandbox.url}/openai/v1` });
     const response = await openai.responses
       .stream({ model: 'gpt-6-luna', input: 'A third oven?' })
@@ -225,7 +225,7 @@ describe('the sandbox', () => {
     expect(message.usage.output_tokens_details).toEqual({ thinking_tokens: 100 });
   });
 
-  it('gives the same call the same id, and the next one another', async () => {
+  it('the sandbox gives the same call the same id, and the next call another', async () => {
     const [first, second] = await firstTwoIds();
     expect(first).not.toBe(second);
     expect(await firstTwoIds()).toEqual([first, second]);

@@ -11,12 +11,12 @@ import type { TestApp } from '#tests/support/app.ts';
 import { temporaryFolder } from '#tests/support/processes/processes.ts';
 import { createTestStripe } from '#tests/support/stripe.ts';
 
-/** The sandbox's pages on our port where ALLOW_PUBLIC_SANDBOX lets everybody reach it. */
+/** The sandbox's pages on our port, made public by ALLOW_PUBLIC_SANDBOX. */
 const token = 'a'.repeat(20) + 'B'.repeat(23);
 const publicUrl = 'https://demo.example';
 const resources = new AsyncDisposableStack();
 let app: TestApp;
-/** Of every page that the sandbox has, with something in the place of each parameter. */
+/** The paths of all pages of the sandbox, with a value for each parameter. */
 let routes: { method: string; path: string }[];
 
 beforeAll(async () => {
@@ -50,11 +50,11 @@ async function open(path: string, init: RequestInit = {}): Promise<Response> {
   return app.app.request(`${publicUrl}${path}`, init);
 }
 
-/** Whether the sandbox answered, and not we in its place. */
+/** Whether the sandbox answered, and not the API in its place. */
 const isOpen = ({ headers }: Response) =>
   headers.get('content-type') !== 'application/problem+json';
 
-test('every page but a checkout is closed without the token, and open with its cookie', async () => {
+test('every page except a checkout is closed without the token, and open with its cookie', async () => {
   expect(routes.length).toBeGreaterThan(15);
   for (const { method, path } of routes) {
     const route = `${method} ${path}`;
@@ -69,7 +69,7 @@ test('every page but a checkout is closed without the token, and open with its c
       const closed = await open(address, { method, headers: { cookie } });
       expect([route, isOpen(closed)]).toEqual([route, isCheckout]);
       if (isCheckout) continue;
-      // What is closed looks like what does not exist.
+      // A closed page answers like a missing one.
       expect([closed.status, nothing.status]).toEqual([404, 404]);
       const [one, other] = [await closed.json(), await nothing.clone().json()] as object[];
       expect({ ...one, request_id: '' }).toEqual({ ...other, request_id: '' });

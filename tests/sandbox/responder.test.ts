@@ -16,7 +16,7 @@ const named = questions.map((asked, index): [string, SimulatedRun] => [
 ]);
 
 describe('a simulated run', () => {
-  it.each(named)('passes all our checks at every stage: %s', (_question, run) => {
+  it.each(named)('a simulated run passes all our checks at every stage: %s', (_question, run) => {
     expect(run.ledger.rejectedQuotes).toBe(0);
     expect(run.ledger.unplaced).toEqual([]);
     expect(run.ledger.claims.length).toBeGreaterThanOrEqual(12);
@@ -25,30 +25,33 @@ describe('a simulated run', () => {
     expect(run.reviews.map((review) => review.scoresContradict)).not.toContain(true);
   });
 
-  it('merges what several seats say into one claim', () => {
+  it('a simulated run merges what several seats say into one claim', () => {
     for (const run of runs)
       expect(run.ledger.claims.filter(({ authors }) => authors.length >= 2).length).toBeGreaterThan(
         6,
       );
   });
 
-  it.each(named)('says no sentence twice in its seven answers: %s', (_question, run) => {
-    const sentences = run.opinions.flatMap((opinion) => [
-      opinion.recommendation.one_line,
-      ...opinion.reasoning.flatMap(sentencesOf),
-      ...opinion.claims.map(({ text }) => text),
-      ...opinion.assumptions,
-      ...opinion.risks.flatMap(sentencesOf),
-    ]);
-    expect(sentences.filter((each, at) => sentences.indexOf(each) !== at)).toEqual([]);
-  });
+  it.each(named)(
+    'a simulated run says no sentence twice in its seven answers: %s',
+    (_question, run) => {
+      const sentences = run.opinions.flatMap((opinion) => [
+        opinion.recommendation.one_line,
+        ...opinion.reasoning.flatMap(sentencesOf),
+        ...opinion.claims.map(({ text }) => text),
+        ...opinion.assumptions,
+        ...opinion.risks.flatMap(sentencesOf),
+      ]);
+      expect(sentences.filter((each, at) => sentences.indexOf(each) !== at)).toEqual([]);
+    },
+  );
 
-  it('uses the words of the question in every answer', () => {
+  it('a simulated run uses the words of the question in every answer', () => {
     const run = simulate(challenge('Should I breed alpacas or plant saffron on my farm?'));
     for (const text of run.texts) expect(text).toMatch(/alpaca|saffron/);
   });
 
-  it('leaves no slot of a wording unfilled and no verb unmarked', () => {
+  it('a simulated run leaves no slot of a wording unfilled and no verb unmarked', () => {
     for (const run of runs)
       for (const text of [
         ...run.texts,
@@ -58,7 +61,7 @@ describe('a simulated run', () => {
         expect(text).not.toMatch(/[{}]|undefined|\[\w+\]|[ ]{2}|\.\./);
   });
 
-  it('covers every contested claim with both sides and something that would settle it', () => {
+  it('a simulated run covers every contested claim with both sides and something that would settle it', () => {
     const contested = runs.filter((run) => run.contestedIds.length > 0);
     expect(contested.length).toBeGreaterThan(10);
     for (const run of contested)
@@ -67,11 +70,11 @@ describe('a simulated run', () => {
       );
   });
 
-  it('writes answers that code does not mistake for attempts to instruct reviewers', () => {
+  it('a simulated run writes answers that the checks do not mistake for attempts to instruct reviewers', () => {
     for (const run of runs) for (const text of run.texts) expect(findsInjection(text)).toBe(false);
   });
 
-  it('keeps to what the person ruled out when it proposes options of its own', () => {
+  it('a simulated run respects what the person ruled out when it proposes options of its own', () => {
     const labels = simulate(
       challenge('How do I sell more of my candles?', {
         type: 'marketing',
@@ -83,7 +86,7 @@ describe('a simulated run', () => {
 });
 
 describe('different questions', () => {
-  it('are answered in different words: of their five-word runs two share under 7 % on average', () => {
+  it('different questions are answered in different words: of their five-word runs two share under 7 % on average', () => {
     const grams = runs.map((run) =>
       fiveWordRuns([...run.texts, ...draftTexts(run.draft)].join('\n')),
     );
@@ -95,7 +98,7 @@ describe('different questions', () => {
     expect(Math.max(...shares)).toBeLessThan(0.25);
   });
 
-  it('get different recommendations', () => {
+  it('different questions get different recommendations', () => {
     expect(new Set(runs.map((run) => run.draft.decision)).size).toBe(questions.length);
   });
 });
@@ -106,7 +109,7 @@ describe('the options that a question names', () => {
       ({ act, thing }) => [act, thing],
     );
 
-  it('do not end where an aside in brackets begins', () => {
+  it('the options that a question names do not end where an aside in brackets begins', () => {
     expect(
       optionsOf(
         'Should I turn my practice (12 clients at $900) into a fixed-price package, or keep billing hourly?',
@@ -117,7 +120,7 @@ describe('the options that a question names', () => {
     ]);
   });
 
-  it('are about a whole thing', () => {
+  it('the options that a question names are about a whole thing', () => {
     expect(
       optionsOf('Should we hire a first salesperson now, or keep selling on our own?')[0],
     ).toEqual(['hire a first salesperson', 'the first salesperson']);
@@ -133,7 +136,7 @@ describe('known seeds', () => {
     ['agree:5-2:x', [5, 2]],
     ['agree:4-3:x', [4, 3]],
     ['agree:4-2-1:x', [4, 2, 1]],
-  ])('%s splits every vote of a panel of seven as %j', (seed, sizes) => {
+  ])('the seed %s splits every vote of a panel of seven as %j', (seed, sizes) => {
     const run = simulate(asked, { seed });
     const votes = run.ledger.options.map(
       ({ id }) => run.reviews.filter((review) => review.decision.optionId === id).length,
@@ -153,25 +156,25 @@ describe('known seeds', () => {
     ['agree:6-1:x', 68, 'majority'],
     ['agree:5-2:x', 40, 'contested'],
     ['agree:4-3:x', 16, 'split'],
-  ])('%s leads to an agreement score of %i, which reads %s', (seed, score, band) => {
+  ])('the seed %s leads to an agreement score of %i, which reads %s', (seed, score, band) => {
     const { agreement } = simulate(asked, { seed }).scores;
     expect([agreement.score, agreement.band]).toEqual([score, band]);
   });
 
-  it('make a unanimous council rank alike', () => {
+  it('known seeds make a unanimous council rank alike', () => {
     const { rankings } = simulate(asked, { seed: 'agree:7-0:x' });
     for (const [one, first] of Object.entries(rankings))
       for (const [other, second] of Object.entries(rankings))
         expect(without(first, one, other)).toEqual(without(second, one, other));
   });
 
-  it('make the minority rank the other way round, so that two camps show', () => {
+  it('known seeds make the minority rank the other way round, so that two camps show', () => {
     const { scores } = simulate(asked, { seed: 'agree:4-3:x' });
     expect(scores.agreement.rank).toBe(0);
     expect(scores.twoCamps).toBe(true);
   });
 
-  it('hold for every panel of seven that the strategies seat', () => {
+  it('known seeds hold for every panel of seven that the strategies seat', () => {
     for (const models of sevens) {
       const panel: Panel = balancedPanel.map((seat, index) => ({
         ...seat,
@@ -187,13 +190,13 @@ describe('known seeds', () => {
 });
 
 describe('the same call', () => {
-  it('gets the same answer, and another seed another one', () => {
+  it('the same call gets the same answer, and another seed another one', () => {
     const asked = questions[0] ?? challenge('');
     expect(simulate(asked)).toEqual(simulate(asked));
     expect(simulate(asked).texts).not.toEqual(simulate(asked, { seed: 'other' }).texts);
   });
 
-  it('is answered alike under other labels and another order', () => {
+  it('the same call is answered alike under other labels and another order', () => {
     const asked = questions[2] ?? challenge('');
     const one = simulate(asked, { labelSeed: 'one' });
     const other = simulate(asked, { labelSeed: 'other' });
@@ -206,7 +209,7 @@ describe('the same call', () => {
 });
 
 describe('a call from elsewhere', () => {
-  it('without a schema is answered in prose about its question', () => {
+  it('a call without a schema is answered in prose about its question', () => {
     const { text, thinkingTokens } = respond({
       provider: 'openai',
       model: 'unheard-of',
@@ -220,7 +223,7 @@ describe('a call from elsewhere', () => {
     expect(thinkingTokens).toBeGreaterThan(0);
   });
 
-  it('is answered whatever the question looks like', () => {
+  it('a call is answered whatever the question looks like', () => {
     for (const text of [
       '',
       '?',

@@ -9,7 +9,7 @@ import { stripePages } from '#services/sandbox/stripe/pages/pages.ts';
 import { createTestStripe } from '#tests/support/stripe.ts';
 import type { TestStripe } from '#tests/support/stripe.ts';
 
-/** What people see of the sandbox's payments on our port, and what scripts call there. */
+/** The sandbox's payment pages on our port, for people and for scripts. */
 let fake: TestStripe;
 let stripe: Stripe;
 let server: ReturnType<typeof createServer>;
@@ -98,7 +98,7 @@ describe('the checkout page', () => {
     expect(await plan.text()).toContain('Monthly, until you cancel');
   });
 
-  test('the checkout page leads back after each way to end it, a browser by a redirect and a script in JSON', async () => {
+  test('the checkout page leads back after each outcome, a browser by a redirect and a script in JSON', async () => {
     const back = `${publicUrl}/credits/purchase`;
     const one = await begin();
     const declined = await post(`/dev/stripe/checkout/${one.id}/decline`);
@@ -130,7 +130,7 @@ describe('the checkout page', () => {
     );
   });
 
-  test('the checkout page says so when its time is over, and when there was never any', async () => {
+  test('the checkout page says when a checkout has expired or does not exist', async () => {
     const { id } = await begin();
     await stripe.checkout.sessions.expire(id);
     const html = await (await open(`/dev/stripe/checkout/${id}`)).text();
@@ -144,7 +144,7 @@ describe('the checkout page', () => {
     expect((await post(`/dev/stripe/checkout/${id}/steal`)).status).toBe(400);
   });
 
-  test('the checkout page runs nothing that a name brings', async () => {
+  test('the checkout page runs no script from a name', async () => {
     const { id } = await begin(`<img src=x onerror=alert(1)>`);
     const html = await (await open(`/dev/stripe/checkout/${id}`)).text();
     expect(html).not.toContain('<img');
@@ -185,7 +185,7 @@ describe('the page of payments', () => {
       expect(html).toContain(words);
   });
 
-  test('the page of payments moves time on, and plans with it', async () => {
+  test('the page of payments advances the clock, and plans with it', async () => {
     const { id } = await begin('Side-Gig Builder', true);
     fake.pay(id, 'pay');
     const { subscription } = await stripe.checkout.sessions.retrieve(id);
@@ -200,7 +200,7 @@ describe('the page of payments', () => {
       expect((await post('/dev/stripe/clock', { advance })).status).toBe(400);
   });
 
-  test('the page of payments says beside the clock whose time it moves', async () => {
+  test('the page of payments says beside the clock which time it advances', async () => {
     const text = (await (await open('/dev/stripe')).text()).replace(/\s+/g, ' ');
     expect(text).toContain("Only the payment provider's time moves");
   });
@@ -212,7 +212,7 @@ describe('the page of payments', () => {
     await post('/dev/stripe/faults', { refunds: 'succeeded', drop: 0 });
   });
 
-  test('the page of payments has papers: a receipt, an invoice, and a page for the plan that can be cancelled', async () => {
+  test('the page of payments links a receipt, an invoice, and a page on which a plan can be cancelled', async () => {
     const { id, customer } = await begin('Side-Gig Builder', true);
     fake.pay(id, 'pay');
     const portal = await stripe.billingPortal.sessions.create({
@@ -238,7 +238,7 @@ describe('strangers', () => {
   const status = async (path: string, headers: Record<string, string>, method: string = 'GET') =>
     (await open(path, { method, headers: { ...page, ...headers } })).status;
 
-  test('strangers come to the checkout by a link and to nothing else, and send no form', async () => {
+  test('strangers reach only the checkout by a link, and can send no form', async () => {
     const { id } = await begin();
     const visit = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
     expect(await status(`/dev/stripe/checkout/${id}`, visit)).toBe(200);
@@ -269,7 +269,7 @@ describe('strangers', () => {
       .status;
   };
 
-  test('strangers on another machine or behind a proxy find nothing, whatever name they write', async () => {
+  test('strangers on another machine or behind a proxy get 404 under any host name', async () => {
     for (const where of [app, demo]) {
       for (const path of [
         '/dev/stripe',
@@ -301,7 +301,7 @@ describe('strangers', () => {
     expect(await stripe.checkout.sessions.retrieve(id)).toMatchObject({ status: 'complete' });
   });
 
-  test("strangers find nothing on the sandbox's own port under a foreign name or from a foreign page", async () => {
+  test("strangers get 404 on the sandbox's own port under a foreign name or from a foreign page", async () => {
     const direct = stripePages(fake, 'Sevenfold');
     const at = async (host: string, init: RequestInit = {}) =>
       (await direct.request(`http://${host}/dev/stripe`, init)).status;

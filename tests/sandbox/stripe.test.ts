@@ -76,7 +76,7 @@ async function open(
   });
 }
 
-/** The intent and the charge of a pack that somebody paid. */
+/** The intent and the charge of a paid pack. */
 async function paid(): Promise<{ intent: string; charge: string }> {
   const session = await open();
   fake.pay(session.id, 'pay');
@@ -107,7 +107,7 @@ async function forget(): Promise<void> {
   await fake.deliverAll();
 }
 
-/** What a call was refused with. */
+/** The error of a refused call. */
 async function refusal(call: Promise<unknown>): Promise<Stripe.errors.StripeError> {
   try {
     await call;
@@ -119,7 +119,7 @@ async function refusal(call: Promise<unknown>): Promise<Stripe.errors.StripeErro
 }
 
 describe('a checkout session', () => {
-  test('a checkout session is open, unpaid and without an intent until somebody pays', async () => {
+  test('a checkout session is open, unpaid and without an intent until the buyer pays', async () => {
     const made = await open();
     expect(made).toMatchObject({
       object: 'checkout.session',
@@ -215,7 +215,7 @@ describe('a checkout session', () => {
     expect(() => fake.settleLater(two.id, 'paid')).toThrow(/does not wait/);
   });
 
-  test('a checkout session ends when we end it, or when its time is over, with a word about it', async () => {
+  test('a checkout session ends when we end it or when it expires, and sends a webhook event', async () => {
     const [one, two] = [
       await open(),
       await open({ expires_at: Math.floor(nowMs / second) + 3_600 }),
@@ -230,7 +230,7 @@ describe('a checkout session', () => {
     expect(refused).toMatchObject({ statusCode: 400, rawType: 'invalid_request_error' });
   });
 
-  test('a checkout session adds a tenth as tax where tax is asked for', async () => {
+  test('a checkout session with automatic tax adds a tenth', async () => {
     const made = await open({ automatic_tax: { enabled: true } });
     expect(made).toMatchObject({
       amount_subtotal: 500,
@@ -245,7 +245,7 @@ describe('a checkout session', () => {
     expect(made.expires_at - made.created).toBe(3_600);
   });
 
-  test('a checkout session is refused where the price does not fit, or a reference leads nowhere', async () => {
+  test('a checkout session is refused when the price does not fit or a reference does not exist', async () => {
     const monthly = await plan();
     expect(await refusal(open({ mode: 'payment' }, monthly))).toMatchObject({ statusCode: 400 });
     expect(await refusal(open({ customer: 'cus_none' }))).toMatchObject({
@@ -366,14 +366,14 @@ describe('a refund', () => {
     expect(sentTypes().slice(-3)).toEqual(['refund.updated', 'refund.updated', 'refund.failed']);
   });
 
-  test('a refund made by the bank carries no words of ours', async () => {
+  test('a refund made by the bank carries no metadata of ours', async () => {
     const { intent } = await paid();
     fake.refundAtBank(intent, 150);
     const { data } = await stripe.refunds.list({ payment_intent: intent });
     expect(data).toMatchObject([{ amount: 150, metadata: {} }]);
   });
 
-  test('a refund of what nobody paid is refused', async () => {
+  test('a refund of an unpaid payment is refused', async () => {
     const { id } = await stripe.paymentIntents.create({ amount: 500, currency: 'usd' });
     const refused = await refusal(stripe.refunds.create({ payment_intent: id }));
     expect(refused).toMatchObject({ statusCode: 400, param: 'payment_intent' });
@@ -428,7 +428,7 @@ describe('a dispute', () => {
     ]);
   });
 
-  test('a dispute is foretold by a warning of fraud', async () => {
+  test('a warning of fraud precedes a dispute', async () => {
     const { intent, charge } = await paid();
     const { id } = fake.warnOfFraud(intent);
     expect(sentTypes().at(-1)).toBe('radar.early_fraud_warning.created');
@@ -631,7 +631,7 @@ describe('customers, products and prices', () => {
     expect((await stripe.customers.list({ email: 'ann@example.com' })).data).toEqual([]);
   });
 
-  test('customers, products and prices a price is found by its lookup key, which belongs to one price', async () => {
+  test('a price is found by its lookup key, which belongs to one price', async () => {
     const product = await stripe.products.create({ id: 'credits-boost', name: 'Boost' });
     const make = async (more: Partial<Stripe.PriceCreateParams> = {}) =>
       stripe.prices.create({
@@ -660,7 +660,7 @@ describe('customers, products and prices', () => {
 });
 
 describe('the balance', () => {
-  test('the balance adds up to what is paid out, and a payout names what it holds', async () => {
+  test('the balance adds up to the payouts, and a payout names its transactions', async () => {
     const { charge } = await paid();
     await stripe.refunds.create({ charge, amount: 100 });
     const payout = fake.payOut();
@@ -698,7 +698,7 @@ describe('lists', () => {
     expect(await refusal(lost)).toMatchObject({ statusCode: 400, code: 'resource_missing' });
   });
 
-  test('lists hold whole objects where that is asked for, and nothing else is expanded', async () => {
+  test('lists hold whole objects where the call expands them, and nothing else is expanded', async () => {
     const { intent } = await paid();
     const { data } = await stripe.paymentIntents.list({ expand: ['data.latest_charge'] });
     expect(data).toMatchObject([{ id: intent, latest_charge: { object: 'charge' } }]);
@@ -708,7 +708,7 @@ describe('lists', () => {
 });
 
 describe('refusals', () => {
-  test('refusals come in the envelope, also for addresses and names that there are none of', async () => {
+  test('a refusal has the error envelope of Stripe, even for an unknown address or parameter', async () => {
     expect(await refusal(stripe.coupons.list())).toMatchObject({
       statusCode: 404,
       rawType: 'invalid_request_error',
@@ -729,7 +729,7 @@ describe('refusals', () => {
     expect(await refusal(call)).toMatchObject({ code: 'parameter_missing', param: 'amount' });
   });
 
-  test('refusals meet every key but its own', async () => {
+  test('the sandbox refuses every key but its own', async () => {
     const refused = await refusal(sdk('sk_test_another').customers.list());
     expect(refused).toMatchObject({ statusCode: 401 });
     expect(refused.message).not.toContain('another');
@@ -745,7 +745,7 @@ describe('refusals', () => {
 });
 
 describe('the same key twice', () => {
-  test('the same key twice is done once and hears the first answer, also when that was a refusal', async () => {
+  test('a repeated key does the call once and returns the first answer, even when that was a refusal', async () => {
     const { charge } = await paid();
     const refund = async (amount: number, key: string) =>
       stripe.refunds.create({ charge, amount }, { idempotencyKey: key });
@@ -758,7 +758,7 @@ describe('the same key twice', () => {
     expect((await stripe.refunds.list()).data).toHaveLength(1);
   });
 
-  test('the same key twice with other parameters is refused, and after a day it is new', async () => {
+  test('a repeated key with other parameters is refused, and after a day the key is new', async () => {
     const make = async (name: string) =>
       stripe.customers.create({ name }, { idempotencyKey: 'ann' });
     const ann = await make('Ann');
@@ -770,7 +770,7 @@ describe('the same key twice', () => {
     expect((await make('Ann')).id).not.toBe(ann.id);
   });
 
-  test('the same key twice waits while the first is under way', async () => {
+  test('a repeated key is refused as in use while the first call is under way', async () => {
     const holding = Promise.withResolvers<void>();
     fake.faults.holdReplies = holding.promise;
     const make = async () => stripe.customers.create({}, { idempotencyKey: 'ann' });
@@ -782,7 +782,7 @@ describe('the same key twice', () => {
     expect((await first).object).toBe('customer');
   });
 
-  test('the same key twice of parameters that were refused as such may be used again', async () => {
+  test('a key may be used again after its parameters were refused', async () => {
     const make = async (amount: number) =>
       stripe.paymentIntents.create({ amount, currency: 'usd' }, { idempotencyKey: 'pur_1' });
     const wrong = stripe.rawRequest(
@@ -797,7 +797,7 @@ describe('the same key twice', () => {
 });
 
 describe('faults', () => {
-  test('faults 429 does nothing, and 500 after the commit is done and heard again', async () => {
+  test('a call answered 429 does nothing, and a call answered 500 after its commit repeats that answer', async () => {
     fake.faults.tooMany = 1;
     expect(await refusal(customer())).toMatchObject({ statusCode: 429, code: 'rate_limit' });
     expect((await stripe.customers.list()).data).toEqual([]);
@@ -810,8 +810,8 @@ describe('faults', () => {
     expect((await stripe.customers.list()).data).toHaveLength(1);
   });
 
-  test('faults a lost reply was done, and the same key finds it', async () => {
-    // The SDK makes up for one lost reply.
+  test('a call with a lost reply was done, and the same key finds it', async () => {
+    // The SDK retries one lost reply.
     fake.faults.loseReply = 2;
     const make = async () => stripe.customers.create({}, { idempotencyKey: 'ann' });
     expect(await refusal(make())).toBeInstanceOf(Stripe.errors.StripeConnectionError);
@@ -819,7 +819,7 @@ describe('faults', () => {
     expect((await stripe.customers.list()).data).toMatchObject([{ id }]);
   });
 
-  test('faults strike the calls that they are meant for', async () => {
+  test('faults affect only the calls that they name', async () => {
     fake.faults.failAfterCommit = 1;
     fake.faults.only = /^POST \/v1\/refunds/;
     const { charge } = await paid();
@@ -829,7 +829,7 @@ describe('faults', () => {
 });
 
 describe('webhook events', () => {
-  test('webhook events are events with their objects of then, signed so that the SDK takes them', async () => {
+  test('webhook events hold their objects as of then, signed so that the SDK accepts them', async () => {
     const { charge } = await paid();
     fake.refundAtBank(charge, 100);
     fake.receive(async () => 200);
@@ -859,7 +859,7 @@ describe('webhook events', () => {
     });
   });
 
-  test('webhook events may be signed at another time than now', async () => {
+  test('webhook events can be signed for another time', async () => {
     fake.faults.signatureSkewSeconds = -301;
     await customer();
     await fake.deliverAll();
@@ -869,7 +869,7 @@ describe('webhook events', () => {
     ).rejects.toThrow(/tolerance/);
   });
 
-  test('webhook events come in any order, any number of times, or not at all, by hand', async () => {
+  test('webhook events can be sent by hand in any order, any number of times, or not at all', async () => {
     fake.receive(async () => 200);
     await customer();
     await pack();
@@ -914,7 +914,7 @@ describe('webhook events', () => {
     const itself = await createTestStripe({
       deliver: async (body) => {
         refusals += 1;
-        if (refusals === 1) throw new Error('Nobody is there yet');
+        if (refusals === 1) throw new Error('The server is not up yet');
         taken.resolve(body);
         return 200;
       },
@@ -927,7 +927,7 @@ describe('webhook events', () => {
     await itself.close();
   });
 
-  test('webhook events are lost, doubled and turned round by switches', async () => {
+  test('webhook events are lost, duplicated and reordered by switches', async () => {
     const types: string[] = [];
     const both = Promise.withResolvers<void>();
     const itself = await createTestStripe({
@@ -985,7 +985,7 @@ describe('with a folder', () => {
     expect(statSync(join(folder, 'stripe')).mode & 0o077).toBe(0);
   });
 
-  test('a line that was cut off takes away only what was never answered', async () => {
+  test('a truncated line of the journal loses only a call that was never answered', async () => {
     await reopen();
     const { id } = await customer();
     appendFileSync(join(folder, 'stripe', 'journal.jsonl'), '[["customer","cus_half",{"id":');
@@ -997,7 +997,7 @@ describe('with a folder', () => {
     expect(readdirSync(join(folder, 'stripe'))).toEqual(['journal.jsonl']);
   });
 
-  test('with a folder a second process looks and changes nothing', async () => {
+  test('a second process reads the folder and changes nothing', async () => {
     await reopen();
     const { charge } = await paid();
     const other = createFakeStripe({
@@ -1009,10 +1009,10 @@ describe('with a folder', () => {
       readOnly: true,
     });
     expect(other.world.store.get('charge', charge)).toMatchObject({ paid: true });
-    expect(() => other.warnOfFraud(charge)).toThrow(/only looks/);
+    expect(() => other.warnOfFraud(charge)).toThrow(/only reads/);
   });
 
-  test('with a folder a refusal in the middle leaves nothing behind', async () => {
+  test('a call that is refused in the middle leaves nothing in the folder', async () => {
     await reopen();
     const wrong = stripe.prices.create({
       currency: 'usd',

@@ -17,7 +17,7 @@ export type TestApp = Calls & {
   /** To open another process of the application. */
   context: ProcessContext;
   core: Core;
-  /** For its routes, and for what is not under /api. */
+  /** For its routes, and for paths outside /api. */
   app: ReturnType<typeof createApp>;
   database: TestDatabase;
   /** Log lines, as JSON. */
@@ -31,7 +31,7 @@ export type TestApp = Calls & {
 /** How an application is called. */
 export type Calls = {
   call: (path: string, options?: CallOptions) => Promise<Response>;
-  /** The `data` of a success; anything else throws with what was answered. */
+  /** The `data` of a successful response; any other response throws. */
   data: <Data>(path: string, options?: CallOptions) => Promise<Data>;
 };
 
@@ -40,7 +40,7 @@ export type Person = { token: string; userId: string; email: string };
 export type CallOptions = {
   method?: string;
   body?: unknown;
-  /** The body as it is, in place of `body`; say its type in `headers`. */
+  /** The raw body, in place of `body`; `headers` must give its type. */
   raw?: Uint8Array<ArrayBuffer> | ReadableStream;
   token?: string;
   key?: string;
@@ -63,7 +63,7 @@ export async function createTestApp(
   const env = {
     ...readEnv({
       SANDBOX_URL: 'http://127.0.0.1:1',
-      // Tests that are about these say so.
+      // Tests of these settings override them.
       REQUIRE_EMAIL_CONFIRMATION: 'false',
       RATE_LIMITS: 'off',
       ...options.env,

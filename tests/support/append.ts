@@ -4,7 +4,7 @@ import type { Queryable } from '#db/connect.ts';
 import { defineProjection } from '#projections/engine/define.ts';
 import type { Decider } from '#services/platform/command.ts';
 
-/** Events as the store takes them, without deciders: for tests of what reads. */
+/** Appends events without deciders, for tests of readers. */
 export type TestEvent = {
   id?: string;
   type: 'TestCredited' | 'TestDebited' | 'TestNoted';
@@ -85,7 +85,7 @@ export const testDecider: Decider<Record<string, never>, readonly TestEvent[], T
 
 type TestEventType = TestEvent['type'];
 
-/** What an account is worth; the shape of the credit account, with its CHECK. */
+/** The value of an account, shaped like the credit account, with its CHECK. */
 export const testAccount = defineProjection<TestEventType>({
   name: 'test_account',
   kind: 'inline',
@@ -128,7 +128,7 @@ export const testTotal = defineProjection<TestEventType>({
       amount = total.amount + excluded.amount`,
 });
 
-/** One row per event: any event that is lost or counted twice shows. */
+/** One row per event, so that a lost or doubled event shows. */
 export const testLine = defineProjection<TestEventType>({
   name: 'test_line',
   kind: 'async',

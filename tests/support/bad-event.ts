@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendInto } from './append.ts';
 import type { TestDatabase } from './database.ts';
 
-/** An event that no command would write, behind the append function: its cost is no number. */
+/** An event that no command would write: its cost is not a number. */
 export async function appendBadCall(
   { ownerPool }: TestDatabase,
   streamId = 'optimization-opt_bad',
@@ -19,7 +19,7 @@ export async function appendBadCall(
   return { streamId, messageId };
 }
 
-/** What a corrected statement would do, in a test that cannot change the code. */
+/** Stands in for a corrected statement, because a test cannot change the code. */
 export async function repairBadCall({ ownerPool }: TestDatabase): Promise<void> {
   await ownerPool.query(
     `update emt_messages set message_data = message_data || '{"costMicros": 7}'

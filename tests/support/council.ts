@@ -32,7 +32,7 @@ export async function createTestCouncil(
   options: {
     personas?: Readonly<Record<string, Persona>>;
     seed?: string;
-    /** What the models answer; the simulator's own words when absent. */
+    /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
   } = {},
 ): Promise<TestCouncil> {

@@ -8,7 +8,7 @@ import type { Projection } from '#projections/engine/define.ts';
 import { projections as allProjections } from '#projections/index.ts';
 import { roleOf } from './postgres.ts';
 
-/** A database of one test file's own, with everything migrated and nothing in it. */
+/** An empty, migrated database for one test file. */
 export type TestDatabase = {
   ownerUrl: string;
   appUrl: string;
@@ -18,14 +18,14 @@ export type TestDatabase = {
   ownerPool: pg.Pool;
   /** The append function, for the command bus. */
   functionName: string;
-  /** Connections that the pools lost, as tests of lost connections want to see. */
+  /** Connections that the pools lost. */
   lost: Error[];
   /** Closes both pools and removes the database. */
   drop(): Promise<void>;
 };
 
 export type TestDatabaseOptions = {
-  /** Read models of a test's own, beside the product's. */
+  /** The test's own read models, beside the product's. */
   projections?: readonly Projection[];
   /** Connections in each pool. */
   max?: number;

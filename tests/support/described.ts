@@ -14,8 +14,8 @@ const patterns = Object.entries<Endpoint>(endpoints)
   .toSorted((left, right) => left.path.split('{').length - right.path.split('{').length);
 
 /**
- * An answer is what the description says of its endpoint: the status is listed, and the body is of the
- * schema. What no endpoint stands for, and what is not JSON, is let through.
+ * Checks a response against the description of its endpoint: the status is listed and the body matches the
+ * schema. Unknown endpoints and bodies that are not JSON pass.
  *
  * @param path below /api, with its query
  * @throws Error that names the endpoint and what differs

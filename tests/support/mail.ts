@@ -14,12 +14,12 @@ import { createMailbox } from '#services/sandbox/mail/mailbox.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { eventually } from './processes/processes.ts';
 
-/** A mail server of a test's own, and what it has caught. */
+/** A test's own mail server and the mails that it caught. */
 export type TestMailbox = {
   smtpUrl: string;
   /** Change it to make the server misbehave from the next mail on. */
   trouble: MailTrouble;
-  /** The newest mail to an address, waited for; with words, one whose subject holds them. */
+  /** Waits for the newest mail to an address, if given with these words in its subject. */
   waitFor(to: string, subject?: string | RegExp): Promise<CaughtMail>;
   /** Newest first. */
   all(to?: string): Promise<CaughtMail[]>;
@@ -66,28 +66,24 @@ export function linkIn(mail: CaughtMail): string {
 
 type Deliverer = Pick<MailTaskDependencies, 'pool' | 'sealer' | 'clock'>;
 
-type Delivery = {
+type SendOptions = {
   log?: Log;
   limits?: MailTransportSettings['limits'];
   from?: string;
-  /** The queue's own words about jobs that fail. */
+  /** Gets the queue's messages about failed jobs. */
   onQueueMessage?: (message: string, meta: unknown) => void;
 };
 
-/** Runs every job that sends a mail and is due, as a worker would, and waits for the last of them. */
+/** Runs every due mail job, as a worker would, and waits for the last of them. */
 export async function deliverMails(
   core: Deliverer,
   { smtpUrl }: { smtpUrl: string | null },
-  delivery: Delivery = {},
+  options: SendOptions = {},
 ): Promise<void> {
-  const {
-    log = createLog({ level: 'silent', process: 'test' }),
-    limits,
-    onQueueMessage,
-  } = delivery;
+  const { log = createLog({ level: 'silent', process: 'test' }), limits, onQueueMessage } = options;
   const transport = createMailTransport({
     smtpUrl,
-    from: delivery.from ?? 'Sevenfold <no-reply@localhost>',
+    from: options.from ?? 'Sevenfold <no-reply@localhost>',
     publicUrl: 'http://localhost:3000',
     ...(limits === undefined ? {} : { limits }),
   });
@@ -101,7 +97,7 @@ export async function deliverMails(
   } finally {
     await transport.close();
   }
-  // The queue does not wait for the statement that puts a job away or back.
+  // The queue does not wait for its statement that completes or returns a job.
   await eventually('the end of the jobs', async () => {
     const { rowCount } = await core.pool.query(
       `select from graphile_worker.jobs

@@ -1,2 +1,2 @@
-/** Of everyone who signs up in a test: it satisfies the rules and is on no list of common ones. */
+/** The password of every test user: it follows the rules and is not a common one. */
 export const testPassword = 'Lantern-Quay-47';

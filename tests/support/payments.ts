@@ -19,14 +19,14 @@ export type TestShop = TestApp & {
   stripe: TestStripe;
   payments: PaymentDependencies;
   /** Types of webhook events that the provider is asked to send. */
-  toldOf: ReadonlySet<string>;
-  /** Begins a checkout through the call. */
+  handledTypes: ReadonlySet<string>;
+  /** Begins a checkout through the API. */
   checkout(person: Person, packageId: string): Promise<CheckoutReply>;
   /** Begins a checkout, pays at the provider's page, and sends the provider's webhook events. */
   buy(person: Person, packageId: string): Promise<{ purchaseId: string; sessionId: string }>;
   /** Sends the provider's waiting webhook events; then every job runs. */
   deliver(how?: DeliverAll): Promise<void>;
-  /** Runs the jobs of payments that are due, and those that they make, until none is left. */
+  /** Runs all due payment jobs, and the jobs that they enqueue, until none is left. */
   runJobs(dependencies?: PaymentDependencies): Promise<void>;
   /** Sends one webhook event, as the provider does. */
   post(body: string, signature: string | null): Promise<Response>;
@@ -36,7 +36,7 @@ export async function createTestShop(
   options: {
     clock?: () => number;
     env?: EnvSource;
-    /** What the provider's ids are made from; chance when absent. */
+    /** The seed of the provider's ids; random when absent. */
     seed?: string;
   } = {},
 ): Promise<TestShop> {
@@ -55,14 +55,14 @@ export async function createTestShop(
       body,
     });
   // As at the provider: only events with a handler are sent.
-  const toldOf: TestShop['toldOf'] = new Set(
+  const handledTypes: TestShop['handledTypes'] = new Set(
     [createPurchaseHandlers, createPlanHandlers, createRefundHandlers].flatMap((create) =>
       Object.keys(create(payments)),
     ),
   );
   stripe.receive(async (body, signature) => {
     const { type } = JSON.parse(body) as Stripe.Event;
-    return toldOf.has(type) ? (await post(body, signature)).status : 200;
+    return handledTypes.has(type) ? (await post(body, signature)).status : 200;
   });
 
   const runJobs: TestShop['runJobs'] = async (dependencies = payments) => {
@@ -88,7 +88,7 @@ export async function createTestShop(
     ...app,
     stripe,
     payments,
-    toldOf,
+    handledTypes,
     checkout,
     deliver,
     runJobs,

@@ -61,7 +61,7 @@ async function startEmbedded(): Promise<Started> {
   chmodSync(dataDir, 0o755);
   const remove = () => rmSync(dataDir, { recursive: true, force: true });
   try {
-    // A crash of the whole machine is the one thing that no test here survives.
+    // No test needs its data to survive a crash of the machine.
     const settings = ['fsync=off', 'full_page_writes=off', 'shared_buffers=64MB'];
     const server = await startEmbeddedPostgres({ dataDir, settings, log: () => undefined });
     return {
@@ -89,7 +89,7 @@ async function startContainer(): Promise<Started> {
   };
 }
 
-/** Roles and a template of this run's own on a given server, removed at the end. */
+/** This run's own roles and template on a given server, removed at the end. */
 async function borrowServer(adminUrl: string): Promise<Started> {
   const run = randomBytes(4).toString('hex');
   const password = randomBytes(16).toString('hex');

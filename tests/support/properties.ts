@@ -2,8 +2,8 @@ import process from 'node:process';
 import fc from 'fast-check';
 
 /**
- * Properties are tried on the same values each time, so that the same tree always gets the same
- * answer; `npm run proof` draws others, and more of them. A failure prints the seed it was found with.
+ * Properties use the same values each time, so that the same code always gets the same result.
+ * `npm run proof` draws other values, and more of them. A failure prints its seed.
  */
 fc.configureGlobal({
   seed: Number(process.env['PROPERTY_SEED'] ?? 1),

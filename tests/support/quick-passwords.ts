@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { vi } from 'vitest';
 
 /**
- * In place of the real hash, in every file that is not about passwords: what the real one takes in
- * time and memory would be most of what these files take.
+ * Replaces the real hash in every test that is not about passwords, because the real one would take most
+ * of their time and memory.
  */
 vi.mock(import('#services/identity/passwords/passwords.ts'), async (original) => ({
   ...(await original()),

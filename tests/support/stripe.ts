@@ -4,9 +4,9 @@ import type {
   ListeningFakeStripe,
 } from '#services/sandbox/stripe/fake-stripe.ts';
 
-/** A payment provider of a test's own: in memory, on a free port, delivering on request. */
+/** A test's own payment provider: in memory, on a free port, sending webhook events on request. */
 export type TestStripe = ListeningFakeStripe & {
-  /** What points the app at it. */
+  /** The settings that point the app at it. */
   env: { STRIPE_URL: string };
   webhookSecret: string;
   /** Webhook events that were sent, with the status from `receive`. */

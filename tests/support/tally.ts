@@ -13,11 +13,11 @@ export type TallyEvent =
 
 export type TallyCommand =
   | { type: 'Add'; points: number }
-  /** Refused when there are too few; nothing to do when `by` has taken before. */
+  /** Refused when there are too few; a repeat by the same `by` does nothing. */
   | { type: 'Take'; points: number; by: string }
-  /** Takes what is not there: the read model's CHECK is all that stands in the way. */
+  /** Takes more than there is, so that only the read model's CHECK refuses it. */
   | { type: 'Overdraw'; points: number }
-  /** Adds once in the life of the stream; afterwards there is nothing to do. */
+  /** Adds once in the life of the stream; a repeat does nothing. */
   | { type: 'AddOnce'; points: number };
 
 export type TallyState = { points: number; takers: readonly string[]; additions: number };

@@ -5,9 +5,8 @@ import { credentials, entries, methodOf, newCaller, pretendWorker, send } from '
 import type { Caller } from './calls.ts';
 
 /**
- * Every route that the application has, asked by everyone: nobody, somebody whose session has ended,
- * somebody whose account is being erased, another person, and at last the owner, for whom it still
- * works after all of them have tried.
+ * Every route of the application, called by a visitor, a user whose session has ended, a user whose account
+ * is being erased, another user, and last the owner, for whom it must still work.
  */
 let app: TestApp;
 let revoked: Caller;
@@ -22,7 +21,7 @@ beforeAll(async () => {
   await ownerPool.query('update sessions set revoked_at = now() where user_id = $1', [
     revoked.userId,
   ]);
-  // Not through its route, which ends the sessions, too: the account alone has to be enough.
+  // Set directly, because the route also ends the sessions: the account's state must be enough.
   await ownerPool.query('update users set erasing_at = now() where id = $1', [erasing.userId]);
 });
 afterAll(async () => app.close());
@@ -37,7 +36,8 @@ test('every route of the application has an entry here, and every entry its rout
 test('a route that names an object checks its owner', () => {
   const named = Object.entries(entries).filter(([route]) => /:\w+/.test(route));
   const others = named.filter(([, { isOwned }]) => isOwned !== true).map(([route]) => route);
-  // A file of the viewer is nobody's, a link proves itself by its token, a picture's address cannot be guessed, and a month is everybody's.
+  // A viewer file has no owner, a link has its token, a picture's address cannot be guessed, and every
+  // user has the same months.
   expect(others).toEqual([
     'GET /api-docs/:file',
     'POST /api/auth/links/:kind',
@@ -74,7 +74,7 @@ test.each(withSession)('%s answers its owner alone', async (route, entry) => {
     `service ${none}`,
   ]);
   for (const forgery of triedForgeries.has(route) ? forgeriesOf(owner) : []) {
-    // With a cookie alone, what is not JSON is refused before anybody is asked who they are.
+    // With only a cookie, a body that is not JSON is refused before authentication.
     if (sample.raw !== undefined && 'cookie' in forgery) continue;
     const answer = await show(forgery);
     expect([forgery, answer.status]).toEqual([forgery, none]);
@@ -96,7 +96,7 @@ const triedForgeries = new Set([
   'POST /api/auth/logout',
 ]);
 
-/** What looks like a token of the owner's and is none. */
+/** Forged tokens and cookies that resemble the owner's. */
 function forgeriesOf({ token, sessionId, email }: Caller): Record<string, string>[] {
   const [head = '', payload = ''] = token.split('.');
   const inCookie = [sessionId, token].map((value) => `sf_refresh=${value}`);

@@ -44,8 +44,8 @@ import { RecipeChange, RecipeRequest } from '#services/recipes/contract.ts';
 import { give, issueToken } from '#tests/support/processes/service.ts';
 
 /**
- * One proper call of every route, for the tests that ask something of all of them. A route that has no
- * entry here fails the matrix, so whatever else is asked of all routes is asked of a new one, too.
+ * One valid call of every route, for the tests that cover all routes. A route without an entry fails the
+ * matrix, so a new route is covered by all of these tests.
  */
 export type Caller = {
   userId: string;
@@ -55,7 +55,7 @@ export type Caller = {
   browser: TestBrowser;
 };
 
-/** What is sent, so that it succeeds for its owner. */
+/** A request that succeeds for its owner. */
 export type Sample = {
   path: string;
   body?: Record<string, unknown>;
@@ -63,7 +63,7 @@ export type Sample = {
   headers?: Record<string, string>;
 };
 
-/** `cookie` is the session's own; `local` is shown on one's own machine, without a session. */
+/** `cookie` is the session cookie; `local` needs no session and answers this machine only. */
 export type Access = 'everyone' | 'cookie' | 'person' | 'service' | 'local';
 
 export type RouteEntry = {
@@ -72,9 +72,9 @@ export type RouteEntry = {
   status: number;
   /** For a caller without a session, where it is not 401. */
   withoutSession?: number;
-  /** Names one thing of the owner's, of which nobody else may learn whether there is one. */
+  /** The route names an object of the owner; others must not learn whether it exists. */
   isOwned?: true;
-  /** Of the body; the sample has every field of it. */
+  /** The schema of the body; the sample has every field of it. */
   schema?: v.GenericSchema;
   sample(app: TestApp, owner: Caller): Promise<Sample> | Sample;
 };
@@ -108,7 +108,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     sample: at('/../.well-known/jwks.json'),
   },
 
-  // --- ways in ---
+  // --- authentication ---
   'POST /api/auth/signup': {
     access: 'everyone',
     status: 201,
@@ -391,7 +391,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     },
   },
   'GET /api/credits/plan': { access: 'person', status: 200, sample: at('/credits/plan') },
-  // Nobody here has a plan, or has bought anything: what it needs to succeed is a provider's to say.
+  // No test user has a plan or a purchase, so the payment provider's part is left out.
   'POST /api/credits/plan': {
     access: 'person',
     status: 409,
@@ -508,7 +508,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'PATCH /api/recipes/:id': ownRecipe({ schema: RecipeChange, body: () => recipeBody }),
   'DELETE /api/recipes/:id': ownRecipe(),
 
-  // --- on one's own machine ---
+  // --- this machine only ---
   'GET /dev/mail': { access: 'local', status: 503, sample: at('/../dev/mail') },
   'POST /dev/mail': { access: 'local', status: 503, sample: at('/../dev/mail') },
   'DELETE /dev/mail': { access: 'local', status: 503, sample: at('/../dev/mail') },
@@ -596,7 +596,7 @@ export async function newRun(app: TestApp, { token }: Pick<Caller, 'token'>): Pr
   return (await app.data<{ id: string }>('/optimizations', { token, body: runBody })).id;
 }
 
-/** One that was begun and has not reached the provider. */
+/** A purchase that was begun and has not reached the provider. */
 async function newPurchase({ core: { pool } }: TestApp, { userId }: Caller): Promise<string> {
   const id = newId('pur', Date.now());
   await insertPurchase(pool, {
@@ -611,7 +611,7 @@ async function newPurchase({ core: { pool } }: TestApp, { userId }: Caller): Pro
   return id;
 }
 
-/** Bought and granted, with nothing used of it. */
+/** A granted purchase without used credits. */
 async function paidPurchase(app: TestApp, owner: Caller): Promise<string> {
   const purchaseId = await newPurchase(app, owner);
   const { pool, ledger } = app.core;
@@ -646,7 +646,7 @@ async function paidPurchase(app: TestApp, owner: Caller): Promise<string> {
   return purchaseId;
 }
 
-/** Where the link of a mail that this browser asked for leads to. */
+/** The target of the mailed link that this browser requested. */
 async function followed(app: TestApp, owner: Caller, kind: 'magic' | 'reset'): Promise<string> {
   const asking = kind === 'magic' ? '/auth/magic-link' : '/auth/password/reset-request';
   await owner.browser.post(asking, { email: owner.email });
@@ -664,14 +664,14 @@ export function methodOf(route: string): string {
   return route.split(' ')[0] ?? '';
 }
 
-/** The names that a body may have, of all its variants. */
+/** The field names of a body, over all its variants. */
 export function fieldsOf(schema: v.GenericSchema): string[] {
   if ('entries' in schema) return Object.keys(schema.entries as object);
   if ('options' in schema) return (schema.options as v.GenericSchema[]).flatMap(fieldsOf);
   throw new Error('The schema of a body is an object or one of several');
 }
 
-// --- who calls ---
+// --- callers ---
 
 export async function newCaller(app: TestApp): Promise<Caller> {
   const browser = openBrowser(app);
@@ -686,7 +686,7 @@ export async function newCaller(app: TestApp): Promise<Caller> {
   return { userId: data.user.id, email, token: data.token, sessionId: sid, browser };
 }
 
-/** What a caller shows of themselves to a route of this kind. */
+/** The headers that authenticate a caller at a route of this kind. */
 export async function credentials(
   app: TestApp,
   access: Access,
@@ -722,7 +722,7 @@ export async function send(
       ...(raw === undefined ? {} : { body: raw }),
     },
   );
-  // Nobody reads a stream here, and what is not read is not opened.
+  // Streams are not read here, so their bodies are cancelled.
   if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
     return response;
   await response.body?.cancel();
@@ -734,7 +734,7 @@ function joined(...cookies: (string | undefined)[]): Record<string, string> {
   return all.length === 0 ? {} : { cookie: all.join('; ') };
 }
 
-/** So that the application calls itself ready. */
+/** Lets the application report that it is ready. */
 export async function pretendWorker(app: TestApp): Promise<void> {
   await app.database.pool.query(
     `insert into process_heartbeat (process_id, kind, host, pid, beat_at)

@@ -10,8 +10,8 @@ import { deliverMails } from '#tests/support/mail.ts';
 import { give, issueToken } from '#tests/support/processes/service.ts';
 
 /**
- * One person goes every way there is, right and wrong, and whatever must not be kept of it is looked
- * for afterwards: in the lines of the log, in refusals, and in every row of every table.
+ * One user goes through every flow, with valid and invalid input. Afterwards the test searches the log, the
+ * refusals and every row of every table for values that must not be kept.
  */
 let app: TestApp;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(async () => app.close());
 
-/** May stand in no log, refusal, job, audit entry or other row. */
+/** Must not appear in any log, refusal, job, audit entry or other row. */
 const secrets = new Set<string>();
 const refusals: string[] = [];
 
@@ -74,7 +74,7 @@ async function link(kind: string, email: string, browser = here): Promise<string
   const { data, status } = await browser.post<{ redirect: string }>(`/auth/links/${kind}`, {
     token,
   });
-  // A second time, which is refused.
+  // A repeat, which is refused.
   await browser.post(`/auth/links/${kind}`, { token });
   return status === 200 ? data.redirect : '';
 }
@@ -215,7 +215,7 @@ async function aRun({ token, user }: Session): Promise<void> {
   });
 }
 
-/** With a mail server that is not there, which the log reports. */
+/** Uses a missing mail server, which the log reports. */
 async function theMails(): Promise<void> {
   const log = createLog({
     level: 'trace',
@@ -255,7 +255,7 @@ test('no log, refusal, job or row holds passwords, tokens or texts of people', a
   const [jobs, audit] = [await rowsOf('graphile_worker._private_jobs'), await rowsOf('audit_log')];
   expect(jobs.length).toBeGreaterThan(0);
   const actions = audit.map((row) => (JSON.parse(row) as { action: string }).action);
-  // Every way was really gone.
+  // Every flow really ran.
   expect([...new Set(actions)].toSorted()).toEqual([
     'account.created',
     'account.erasure-asked',

@@ -6,7 +6,7 @@ import {
 } from '#services/platform/http/client-address.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 
-/** What the application takes for the caller's address. */
+/** The caller's address as the application sees it. */
 async function addressOf(call: {
   socket?: string;
   forwarded?: string | null;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 
-/** A name for every test: 'own' stands for what browsers send with a page of our own. */
+/** The headers that a browser sends from our own page. */
 const own = { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-origin' };
 const cookie = 'sf_refresh=canary';
 const json = { 'content-type': 'application/json' };
@@ -28,9 +28,9 @@ async function send(
   return `${response.status} ${code}`;
 }
 
-describe('a call that changes something and carries a cookie is refused', () => {
+describe('a call with a cookie that changes something', () => {
   test.each<[string, Record<string, string>]>([
-    ["with somebody else's origin", { origin: 'https://foreign.example' }],
+    ['with a foreign origin', { origin: 'https://foreign.example' }],
     ['with the origin null', { origin: 'null' }],
     ['with an origin that begins like ours', { origin: 'http://127.0.0.1:3000.foreign.example' }],
     ['with our name and another scheme', { origin: 'https://127.0.0.1:3000' }],
@@ -39,37 +39,40 @@ describe('a call that changes something and carries a cookie is refused', () => 
     ['across sites, whatever the origin', { ...own, 'sec-fetch-site': 'cross-site' }],
     ['from a neighbour of our domain', { ...own, 'sec-fetch-site': 'same-site' }],
     ['across sites, without an origin', { 'sec-fetch-site': 'cross-site' }],
-    ['by an address that was typed', { 'sec-fetch-site': 'none' }],
-    ['without a word of where it comes from', {}],
+    ['from a typed address', { 'sec-fetch-site': 'none' }],
+    ['without any origin header', {}],
     ['with credentials that browsers send automatically', { authorization: 'Basic Y2FuYXJ5' }],
-  ])('%s', async (_what, headers) => {
+  ])('a change with a cookie is refused %s', async (_what, headers) => {
     for (const path of ['/auth/logout', '/auth/refresh', '/auth/login', '/nowhere'])
       expect(await send(path, { ...json, ...headers, cookie })).toBe('403 cross-site');
   });
 
-  test.each(['PUT', 'PATCH', 'DELETE'])('with every method, such as %s', async (method) => {
-    expect(await send('/users/me', { cookie }, { method })).toBe('403 cross-site');
-  });
+  test.each(['PUT', 'PATCH', 'DELETE'])(
+    'a change with a cookie and no origin is refused for %s',
+    async (method) => {
+      expect(await send('/users/me', { cookie }, { method })).toBe('403 cross-site');
+    },
+  );
 });
 
-describe('a call with a cookie is answered', () => {
+describe('a call with a cookie from an own page', () => {
   test.each<[string, Record<string, string>]>([
     ['from our own page', own],
     ['from our own page by the other name of this machine', { origin: 'http://localhost:3000' }],
     ['with an own origin alone', { origin: 'http://127.0.0.1:3000' }],
     ['without an origin, when the browser says it is ours', { 'sec-fetch-site': 'same-origin' }],
-  ])('%s', async (_what, headers) => {
+  ])('a change with a cookie is allowed %s', async (_what, headers) => {
     expect(await send('/auth/logout', { ...headers, cookie })).toBe('200');
   });
 
-  test('when it only reads', async () => {
+  test('a read with a cookie is allowed from any origin', async () => {
     expect(
       await send('/health', { cookie, origin: 'https://foreign.example' }, { method: 'GET' }),
     ).toBe('200');
   });
 });
 
-describe('a body has to be JSON by its type', () => {
+describe('the type of a body', () => {
   test.each([
     'text/plain',
     'text/plain; charset=application/json',
@@ -82,7 +85,7 @@ describe('a body has to be JSON by its type', () => {
     'application/problem+json',
     'text/json',
     '',
-  ])("'%s' is not", async (type) => {
+  ])("a body of the type '%s' is refused", async (type) => {
     const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
     const headers = { ...own, cookie, 'content-type': type };
     expect(await send('/auth/login', headers, { body })).toBe('415 unsupported-media-type');
@@ -93,13 +96,13 @@ describe('a body has to be JSON by its type', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
-  ])('%s is', async (type) => {
+  ])('a body of the type %s is accepted', async (type) => {
     const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
     const headers = { ...own, cookie, 'content-type': type };
     expect(await send('/auth/login', headers, { body })).toBe('401 wrong-credentials');
   });
 
-  test('and a body without a type is not', async () => {
+  test('a body without a type is refused', async () => {
     const response = await app.app.request('http://127.0.0.1:3000/api/auth/login', {
       method: 'POST',
       headers: { ...own, cookie },
@@ -112,19 +115,19 @@ describe('a body has to be JSON by its type', () => {
 describe('a call without a cookie', () => {
   const body = JSON.stringify({ email: 'a@example.com', password: 'Canary-123' });
   test.each<[string, Record<string, string>, string]>([
-    ['from a program is answered', {}, '401 wrong-credentials'],
+    ['a login from a program is answered', {}, '401 wrong-credentials'],
     [
-      'from a listed origin is answered',
+      'a login from a listed origin is answered',
       { origin: 'https://partner.example' },
       '401 wrong-credentials',
     ],
     [
-      "from a stranger's page would sign somebody in as the stranger",
+      "a login from a stranger's page is refused, because it would sign in as the stranger",
       { origin: 'https://foreign.example' },
       '403 cross-site',
     ],
     [
-      'across sites without an origin is refused',
+      'a login across sites without an origin is refused',
       { 'sec-fetch-site': 'cross-site' },
       '403 cross-site',
     ],
@@ -133,8 +136,8 @@ describe('a call without a cookie', () => {
   });
 });
 
-describe('a bearer token proves where a call comes from', () => {
-  test('so that origin and cookie do not matter', async () => {
+describe('a call with a bearer token', () => {
+  test('a bearer token makes origin and cookie irrelevant', async () => {
     const { token } = await app.signUp();
     const headers = {
       ...json,
@@ -147,7 +150,7 @@ describe('a bearer token proves where a call comes from', () => {
     expect(await send('/users/me', headers, { method: 'PATCH', body })).toBe('200');
   });
 
-  test('and a picture may be sent as it is', async () => {
+  test('a bearer token allows a picture as the body', async () => {
     const { token } = await app.signUp();
     const headers = {
       authorization: `Bearer ${token}`,

@@ -39,7 +39,7 @@ test('every package comes from the registry with the hash that was locked', () =
   expect(lock.lockfileVersion).toBe(3);
   for (const [path, one] of locked) {
     expect([path, one.link, one.resolved]).toEqual([path, undefined, undefined]);
-    // Of tools for other platforms the lockfile knows the version only: nobody has installed them yet.
+    // Tools for other platforms have only a version in the lockfile, because they were never installed.
     const isElsewhere = one.optional === true && (one.os ?? one.cpu) !== undefined;
     const isKnown = one.inBundle === true || isElsewhere;
     const hasHash = one.integrity?.startsWith('sha512-') === true;

@@ -42,7 +42,7 @@ async function without(table: string, work: () => Promise<void>): Promise<void> 
   }
 }
 
-/** What an answer would show if it showed what went wrong, or where. */
+/** Traces of a cause that no response may contain. */
 const leaks = [
   /permission denied/i,
   /\b(?:select|insert|update|delete)\b.*\b(?:from|into|set|where)\b/i,
@@ -55,7 +55,7 @@ const leaks = [
 
 type Ready = { route: string; sample: Sample; headers: Record<string, string> };
 
-/** A person of its own for each route, and a proper call that nobody has made yet. */
+/** A new user and an unused valid call for each route. */
 async function prepare([route, entry]: [string, RouteEntry]): Promise<Ready> {
   const owner = await newCaller(app);
   const sample = await entry.sample(app, owner);
@@ -82,13 +82,13 @@ const untouched = [
   'GET /api/health',
   'GET /api/openapi.json',
   'GET /api/optimizations/strategies',
-  // It reports what is broken: 503 with the parts, and no error of its own.
+  // Readiness reports the broken parts with 503 and no error of its own.
   'GET /api/ready',
   'GET /dev/mail',
   'GET /dev/mail/*',
   'GET /dev/stripe',
   'GET /dev/stripe/*',
-  // What they do is done after the answer, so that it takes as long for every address.
+  // They work after the response, so that it takes equally long for every address.
   'POST /api/auth/magic-link',
   'POST /api/auth/password/reset-request',
   'POST /api/auth/resend-confirmation',
@@ -98,10 +98,10 @@ const untouched = [
   'POST /dev/stripe/*',
 ];
 
-/** What is the same for everybody, whatever is broken, and speaks of deleting and updating in words. */
+/** Static documents, whose text mentions deleting and updating. */
 const isDocument = /^GET \/api(?:-docs|\/openapi\.json)/;
 
-/** One in so many pairs of a route and a table is tried; `npm run proof` tries all. */
+/** Tries one in so many pairs of route and table; `npm run proof` tries all. */
 const share = Number(process.env['FAULT_SHARE'] ?? 8);
 
 test(
@@ -117,7 +117,7 @@ test(
       ),
     );
     const tryWithout = async (table: string, isTried: (route: string) => boolean) => {
-      // What a call that writes has done can be done once.
+      // A call that writes can succeed only once.
       const ready = await Promise.all(
         routesThat(isTried).map(async (each) => reading.get(each[0]) ?? (await prepare(each))),
       );
@@ -154,7 +154,7 @@ test(
     const routes = Object.keys(entries);
     for (const [turn, table] of tables.entries())
       await tryWithout(table, (route) => (routes.indexOf(route) + turn) % share === 0);
-    // Had a route not been broken, it could have shown nothing.
+    // A route that was never broken has proved nothing.
     const isLeft = (route: string) => !broken.has(route) && !untouched.includes(route);
     for (const table of tables) if (routes.some(isLeft)) await tryWithout(table, isLeft);
     expect(routes.filter((route) => !broken.has(route)).toSorted()).toEqual(untouched);

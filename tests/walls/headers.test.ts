@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => app.close());
 
-/** What stands on every answer, whatever it is. */
+/** The headers of every response. */
 const always = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -28,7 +28,7 @@ const always = {
   'x-request-id': expect.stringMatching(/^[\w-]{36}$/) as unknown,
 };
 
-/** And on every answer of the API. */
+/** The further headers of every API response. */
 const ofApi = { ...always, 'access-control-expose-headers': 'Retry-After,X-Request-Id' };
 
 const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";
@@ -43,8 +43,8 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   return app.app.request(`http://127.0.0.1:3000${path}`, { headers });
 }
 
-describe('the headers are exactly those meant for', () => {
-  test('an answer of the API', async () => {
+describe('the exact headers', () => {
+  test('a response of the API has exactly its headers', async () => {
     expect(headersOf(await get('/api/health'))).toEqual({
       ...ofApi,
       'cache-control': 'no-store',
@@ -54,7 +54,7 @@ describe('the headers are exactly those meant for', () => {
     });
   });
 
-  test('a refusal', async () => {
+  test('a refusal has exactly its headers', async () => {
     for (const path of ['/api/users/me', '/api/nowhere'])
       expect(headersOf(await get(path))).toEqual({
         ...ofApi,
@@ -65,7 +65,7 @@ describe('the headers are exactly those meant for', () => {
       });
   });
 
-  test('a preflight', async () => {
+  test('a preflight has exactly its headers', async () => {
     const response = await app.app.request('http://127.0.0.1:3000/api/users/me', {
       method: 'OPTIONS',
       headers: { origin: 'https://foreign.example', 'access-control-request-method': 'PUT' },
@@ -80,7 +80,7 @@ describe('the headers are exactly those meant for', () => {
     });
   });
 
-  test('the stream', async () => {
+  test('the stream has exactly its headers', async () => {
     const { token } = await app.signUp();
     const response = await get('/api/stream', { authorization: `Bearer ${token}` });
     await response.body?.cancel();
@@ -94,7 +94,7 @@ describe('the headers are exactly those meant for', () => {
     });
   });
 
-  test('an uploaded picture', async () => {
+  test('an uploaded picture has exactly its headers', async () => {
     const owner = await newCaller(app);
     const sample = await entries['GET /api/avatars/:id']?.sample(app, owner);
     if (sample === undefined) throw new Error('Pictures have no route');
@@ -108,7 +108,7 @@ describe('the headers are exactly those meant for', () => {
     });
   });
 
-  test('the keys that verify tokens', async () => {
+  test('the public token keys have exactly their headers', async () => {
     expect(headersOf(await get('/.well-known/jwks.json'))).toEqual({
       ...always,
       'cache-control': 'public, max-age=300',
@@ -131,7 +131,7 @@ describe('the headers are exactly those meant for', () => {
     ['a public page', '/', 200],
     ['a page of the application', '/dashboard', 200],
     ['the page of an unknown address', '/nowhere', 404],
-  ])('%s', async (_what, path, status) => {
+  ])('%s has exactly its headers', async (_what, path, status) => {
     const response = await get(path);
     expect(response.status).toBe(status);
     expect(headersOf(response)).toEqual(page);
@@ -142,11 +142,11 @@ describe('the headers are exactly those meant for', () => {
     '/auth/confirm?confirmed=true&access_token=a.b.c&refresh_token=a.b.c',
     '/?code=a',
     '/reset-password?reason=confirmed',
-  ])('a page whose address may carry a token, such as %s', async (path) => {
+  ])('a page whose address may carry a token, such as %s, is not stored', async (path) => {
     expect(headersOf(await get(path))).toEqual({ ...page, 'cache-control': 'no-store' });
   });
 
-  test('a file of the pages', async () => {
+  test('a file of the pages has exactly its headers', async () => {
     expect(headersOf(await get('/mark.svg'))).toEqual({
       ...always,
       'cache-control': 'no-cache',
@@ -173,7 +173,7 @@ const mayBeKept = new Set([
 ]);
 
 test.each(Object.entries(entries))(
-  '%s sends the headers of every response, and no JSON that may be kept',
+  '%s sends the headers of every response, and no cacheable JSON',
   async (route, entry) => {
     const owner = await newCaller(app);
     const sample = await entry.sample(app, owner);
@@ -193,7 +193,7 @@ test.each(Object.entries(entries))(
   },
 );
 
-test('a response to an unknown address may not be kept', async () => {
+test('a response to an unknown address may not be cached', async () => {
   for (const path of ['/api/nowhere', '/api/users/me/nothing', '/api/health/'])
     expect((await get(path)).headers.get('cache-control')).toBe('no-store');
 });
@@ -215,7 +215,7 @@ test('no page holds an inline script or event handler', async () => {
   }
 });
 
-test('HSTS is sent for a year or more, subdomains included, and over https alone', async () => {
+test('HSTS is sent for at least a year, with subdomains, and only over https', async () => {
   const answerOf = async (isHttps: boolean) =>
     createRouter()
       .use(

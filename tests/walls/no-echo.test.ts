@@ -13,7 +13,7 @@ import {
 } from './calls.ts';
 import type { RouteEntry, Sample } from './calls.ts';
 
-/** Long enough to be nobody's, and a number for fields that take one. */
+/** Values long enough to be unique, the number for numeric fields. */
 const canary = 'Canary-7f3a9c';
 const canaryNumber = 424_242_424_242;
 const traces = [canary, encodeURIComponent(canary), String(canaryNumber), canary.toLowerCase()];
@@ -59,7 +59,7 @@ test.each(ofTheApi)('%s refuses an unknown query and a repeated one', async (rou
 
 type Sent = { what: string; sample: Sample };
 
-/** The proper call with the canary in place of one thing after another. */
+/** The valid call with the canary in each place in turn. */
 function spoilt(sample: Sample, entry: RouteEntry): Sent[] {
   const { body = {}, path, headers = {} } = sample;
   const fields = entry.schema === undefined ? [] : fieldsOf(entry.schema);
@@ -81,7 +81,7 @@ function spoilt(sample: Sample, entry: RouteEntry): Sent[] {
       what: `the unknown key ${name}`,
       sample: withRaw(`{${JSON.stringify(name)}:${JSON.stringify(canary)}}`),
     })),
-    // A body of another kind than the proper one.
+    // A body of the wrong kind.
     { what: 'a text in place of an object', sample: withRaw(JSON.stringify(canary)) },
     { what: 'what is no JSON', sample: withRaw(`{"${canary}`) },
     { what: 'another type', sample: withRaw(`a=${canary}`, `text/${canary}`) },
@@ -122,7 +122,7 @@ function spoilt(sample: Sample, entry: RouteEntry): Sent[] {
   ];
 }
 
-/** Each of the first three can be refused alone; the others are not, and go together. */
+/** Each of the first three can be refused alone; the others never are, so they are sent together. */
 const headerNames = [
   ['authorization'],
   ['origin'],

@@ -66,10 +66,10 @@ async function outcomes(count: number, turn: () => Promise<void>): Promise<Outco
   return Promise.all(Array.from({ length: count }, async () => outcome(turn())));
 }
 
-describe('of 200 turns taken at once over two processes', () => {
+describe('200 concurrent turns over two processes', () => {
   test.each(
     Object.keys(rateLimits).filter((name) => rateLimits[name as 'login'].store === 'postgres'),
-  )('exactly as many pass as %s allows', async (name) => {
+  )('of 200 concurrent turns exactly as many pass as %s allows', async (name) => {
     const limits = [limitsIn(), limitsIn()];
     const all = await Promise.all(
       limits.map(async (one) => outcomes(100, async () => one.take(name as 'login', 'key'))),
@@ -78,7 +78,7 @@ describe('of 200 turns taken at once over two processes', () => {
   });
 });
 
-test('the limits are those of the requirement, and local mode is looser in each', () => {
+test('the limits equal the requirement, and local mode is looser in each', () => {
   const { login, signup, reset, checkout, drafts, runs, reads } = rateLimits;
   expect(
     [login, signup, reset, checkout, drafts, runs, reads].map(({ production }) => production),
@@ -101,7 +101,7 @@ test('the limits are those of the requirement, and local mode is looser in each'
   }
 });
 
-test('another key and another limit have turns of their own', async () => {
+test('another key and another limit are counted separately', async () => {
   const limits = limitsIn();
   await outcomes(10, async () => limits.take('login', 'one'));
   expect(await outcome(limits.take('login', 'two'))).toBe('taken');
@@ -112,7 +112,7 @@ test('an IPv6 customer is counted by the /64, the /56 and the /48, each with a l
   const limits = limitsIn('production', { signup: { limit: 2, windowSeconds: 60 } });
   const from = async (subnet: number) =>
     outcome(limits.takeFrom('signup', `2001:db8:5:${subnet.toString(16)}::7`));
-  // One /64 that asks too often takes no more of its neighbours' turns than its own two.
+  // A /64 over its limit uses up no more than its own two turns of the larger networks.
   expect(taken(await outcomes(20, async () => limits.takeFrom('signup', '2001:db8:5:0::9')))).toBe(
     2,
   );
@@ -190,7 +190,7 @@ test('only the hash of a key is stored', async () => {
   expect(rows).toEqual([{ key: expect.stringMatching(/^login:[\w-]{43}$/) as string }]);
 });
 
-test('passing a limit of identity is audited once in each window, without its key', async () => {
+test('exceeding a limit of identity is audited once per window, without its key', async () => {
   const limits = [limitsIn(), limitsIn()];
   const about = { address: '203.0.113.7' };
   for (const one of limits)
@@ -215,24 +215,24 @@ test('counters whose window is over are deleted', async () => {
 });
 
 describe('while the counters in the database are unavailable', () => {
-  test('each limit counts in memory and refuses every call beyond it', async () => {
+  test('without the database each limit counts in memory and refuses every call beyond it', async () => {
     const away = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 });
     const limits = limitsIn('production', {}, away);
     const all = await outcomes(50, async () => limits.take('login', 'away'));
     expect(taken(all)).toBe(5);
-    expect(await outcome(limits.take('login', 'somebody else'))).toBe('taken');
+    expect(await outcome(limits.take('login', 'another'))).toBe('taken');
     expect(logged.filter((line) => line.includes('counts in memory'))).toHaveLength(1);
     await away.end();
   });
 
-  test('API processes share a limit that each counts in its own memory', async () => {
+  test('without the database API processes divide a limit, each counting in its own memory', async () => {
     const away = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 });
     const limits = limitsIn('production', {}, away, 2);
     expect(taken(await outcomes(50, async () => limits.take('login', 'away')))).toBe(3);
     await away.end();
   });
 
-  test('a caller can try no more passwords than before', async () => {
+  test('without the database a caller can try no more passwords than before', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'login=2/m' } });
     const { email } = await app.signUp();
     const role = new URL(app.database.appUrl).username;
@@ -261,7 +261,7 @@ describe('while the counters in the database are unavailable', () => {
 });
 
 describe('in the application', () => {
-  test('every call takes a turn of its address, and another address has its own', async () => {
+  test('every call counts for its address, and another address has its own limit', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'address=3/m' } });
     const status = async (address: string) => (await app.call('/health', { address })).status;
     const statuses = [];
@@ -280,7 +280,7 @@ describe('in the application', () => {
     await app.close();
   });
 
-  test('pages, files and the description take turns of their own', async () => {
+  test('pages, files and the description have limits of their own', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'pages=2/m,address=3/m' } });
     const status = async (path: string, remoteAddress: string) => {
       const socket = { incoming: { socket: { remoteAddress } } };
@@ -307,7 +307,7 @@ describe('in the application', () => {
     const statuses = [];
     for (let stream = 0; stream < 8; stream += 1)
       statuses.push((await app.call('/stream', { token })).status);
-    // A person may have 20 open in all.
+    // A user may have 20 open streams over all processes.
     expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 429]);
     const refresh = async () => (await app.call('/auth/refresh', { method: 'POST' })).status;
     expect([await refresh(), await refresh()]).toEqual([401, 429]);
@@ -317,7 +317,7 @@ describe('in the application', () => {
     await app.close();
   });
 
-  test('a person reads as often a minute as the limit says, and can still write', async () => {
+  test('reads are limited per user and minute, and writes still work', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'reads=3/m' } });
     const [ann, bob] = [await app.signUp(), await app.signUp()];
     const paths = ['/optimizations', '/credits/balance', '/users/me', '/recipes/me'];
@@ -329,7 +329,7 @@ describe('in the application', () => {
     expect((await app.call('/optimizations', { token: ann.token, method: 'HEAD' })).status).toBe(
       429,
     );
-    // What is open to everybody, what another person reads, and a change take no such turn.
+    // Public calls, reads of another user and changes do not count.
     expect(await statusOf('/optimizations/strategies', ann)).toBe(200);
     expect(await statusOf('/optimizations', bob)).toBe(200);
     const draft = { challenge: 'Should we open a second shop?', strategy: 'ultra-economy' };
@@ -337,7 +337,7 @@ describe('in the application', () => {
     await app.close();
   });
 
-  test('a person starts as many runs an hour as the limit says, and repeats count for none', async () => {
+  test('starts of runs are limited per user and hour, and repeats do not count', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'runs=2/h' } });
     const { token, userId } = await app.signUp();
     await give(app, userId, 150);
@@ -355,7 +355,7 @@ describe('in the application', () => {
     await app.close();
   });
 
-  test('a person writes as many drafts an hour as the limit says, and a repeat counts for none', async () => {
+  test('drafts are limited per user and hour, and repeats do not count', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'drafts=2/h' } });
     const [ann, bob] = [await app.signUp(), await app.signUp()];
     const draft = async ({ token }: typeof ann, key: string) =>
@@ -374,7 +374,7 @@ describe('in the application', () => {
     await app.close();
   });
 
-  test('a person changes runs as often an hour as the limit says; a repeat counts for none, and a running run can always be cancelled', async () => {
+  test('changes of runs are limited per user and hour; repeats do not count, and a running run can always be cancelled', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'run-changes=5/h' } });
     const [{ token }, bob] = [await app.signUp(), await app.signUp()];
     const draft = async (whose: string) =>
@@ -393,7 +393,7 @@ describe('in the application', () => {
     const statuses = [
       await status('PATCH', id, { ...rename, key: 'one' }),
       await status('PATCH', id, { ...rename, key: 'one' }),
-      // Two that have ended leave an answer that is kept, and change nothing.
+      // Repeats of two finished calls return the stored response and change nothing.
       await status('POST', `${id}/cancel`),
       await status('POST', `${id}/cancel`, { key: 'two' }),
       await status('POST', `${id}/process`),

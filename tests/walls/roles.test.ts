@@ -15,7 +15,7 @@ const reads = 'select';
 const adds = 'select, insert';
 const changes = 'select, insert, update, delete';
 
-/** What the application may do with each table. A new one has to be named here. */
+/** The application's rights on each table. A new table must be added here. */
 const rights: Readonly<Record<string, string>> = {
   // Written by the append function alone, which runs as the owner.
   append_function: reads,
@@ -43,7 +43,7 @@ const rights: Readonly<Record<string, string>> = {
   chain_anchor: adds,
   chain_anchor_head: adds,
   erasure: adds,
-  // What lives and ends.
+  // Rows that are created and deleted.
   auth_link: changes,
   avatar: changes,
   bank_refund: changes,
@@ -78,7 +78,7 @@ const rights: Readonly<Record<string, string>> = {
   users: changes,
 };
 
-/** What an auditor reads, and changes nothing of: who people are is not among it. */
+/** Tables that an auditor may only read; none identifies a user. */
 const audited = [
   'audit_log',
   'balance_transaction',
@@ -123,7 +123,7 @@ test('an auditor reads what ties payments to credits, and no people, keys or ses
   );
 });
 
-/** What a role may do with each table and view. */
+/** The rights of a role on each table and view. */
 async function rightsOf(name: string): Promise<Record<string, string>> {
   const { rows } = await database.ownerPool.query<{ name: string; rights: string }>(
     `select relname as name, (
@@ -164,9 +164,9 @@ test('the application owns nothing, creates nothing, and takes no other role', a
   ]);
 });
 
-describe('the application cannot change history:', () => {
+describe('the rights of the application', () => {
   const kept = Object.keys(rights).filter((table) => rights[table] !== changes);
-  test.each(kept)('%s', async (table) => {
+  test.each(kept)('the application cannot change the history in %s', async (table) => {
     const { rows } = await database.ownerPool.query<{ name: string }>(
       `select attname as name from pg_attribute
        where attrelid = $1::regclass and attnum > 0 and attidentity = '' and not attisdropped limit 1`,
@@ -184,7 +184,7 @@ describe('the application cannot change history:', () => {
       `lock table ${table} in access exclusive mode`,
       `create rule r as on insert to ${table} do instead nothing`,
     ];
-    // What is a view over several tables cannot be written by anybody.
+    // No role can write a view over several tables.
     for (const statement of statements)
       expect([statement, await codeOf(statement)]).toEqual([
         statement,
@@ -202,12 +202,12 @@ describe('the application cannot change history:', () => {
     'select * from pg_authid',
     "select lo_import('/etc/passwd')",
     'create function f() returns int language sql as $$ select 1 $$',
-  ])('%s', async (statement) => {
+  ])('the application may not run: %s', async (statement) => {
     expect(await codeOf(statement)).toMatch(/^42501$/);
   });
 });
 
-/** In a transaction of its own that is taken back, in case something was allowed. */
+/** In a transaction that is rolled back, in case the statement was allowed. */
 async function codeOf(statement: string): Promise<string> {
   const client = await database.pool.connect();
   try {

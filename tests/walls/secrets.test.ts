@@ -7,7 +7,7 @@ import { buildPages } from '#tests/web/support/site.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What keys, tokens and passwords of others look like. */
+/** The patterns of keys, tokens and passwords. */
 const secretShapes: Readonly<Record<string, RegExp>> = {
   'a private key': /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/,
   'a key of a model provider': /\bsk-(?:ant-|proj-|live-)?[A-Za-z0-9_-]{24,}/,
@@ -32,7 +32,7 @@ function shapesIn(text: string): string[] {
   });
 }
 
-describe('the repository holds', () => {
+describe('the repository', () => {
   test('no secret', () => {
     const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
       .split('\0')
@@ -44,14 +44,14 @@ describe('the repository holds', () => {
     expect(found).toEqual([]);
   });
 
-  test('no file of settings or keys', () => {
+  test('the repository holds no file of settings or keys', () => {
     const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n');
     const named =
       /(?:^|\/)(?:\.env(?:\..+)?|.*\.(?:pem|key|p12|pfx|jks)|id_rsa.*|\.netrc|\.data\/.*)$/;
     expect(files.filter((file) => named.test(file))).toEqual(['.env.example']);
   });
 
-  test('no value beside a variable that is secret', () => {
+  test('the repository holds no value of a secret variable', () => {
     const example = readFileSync(join(root, '.env.example'), 'utf8');
     const secret = example
       .split('\n')
@@ -61,7 +61,7 @@ describe('the repository holds', () => {
   });
 });
 
-/** A file that was deleted and not committed yet holds nothing. */
+/** A deleted file that git still lists counts as empty. */
 function contentOf(file: string): string {
   try {
     return readFileSync(join(root, file), 'utf8');
@@ -73,7 +73,7 @@ function contentOf(file: string): string {
 
 const binary = new Set(['.png', '.jpg', '.webp', '.woff2', '.ico', '.gz', '.pdf']);
 
-describe('the built pages hold', () => {
+describe('the built pages', () => {
   let sent: { file: string; text: string }[];
   beforeAll(async () => {
     const dist = await buildPages();
@@ -89,7 +89,7 @@ describe('the built pages hold', () => {
     ).toEqual([]);
   });
 
-  test('no name of a variable that only the server reads, and no map of the source', () => {
+  test('the built pages hold no name of a server variable and no source map', () => {
     // These are shown, so the build puts their values in.
     const shown = new Set(['PRODUCT_NAME', 'CONTACT_EMAIL', 'NODE_ENV', 'MODE', 'HOST', 'PORT']);
     const hidden = knownVariables().filter((name) => !shown.has(name));
@@ -103,7 +103,7 @@ describe('the built pages hold', () => {
     expect(maps).toEqual([]);
   });
 
-  test('nothing of the server: no driver, no query, no path of this machine', () => {
+  test('the built pages hold nothing of the server: no driver, no query, no path of this machine', () => {
     const found = sent.flatMap(({ file, text }) =>
       [
         /\bpostgres(?:ql)?:\/\//,
@@ -119,7 +119,7 @@ describe('the built pages hold', () => {
   });
 });
 
-test('the patterns of secrets match examples of each', () => {
+test('the secret patterns match examples of each kind', () => {
   const planted = [
     ['-----BEGIN', 'PRIVATE KEY-----'].join(' '),
     `sk-ant-${'a'.repeat(30)}`,
@@ -130,8 +130,8 @@ test('the patterns of secrets match examples of each', () => {
   for (const text of planted) expect(shapesIn(text)).toHaveLength(1);
 });
 
-describe('secrets come from the environment and are checked before anything starts', () => {
-  test('production refuses to start while one of them is missing', () => {
+describe('secrets in the environment', () => {
+  test('production refuses to start while a secret is missing', () => {
     const linesOf = (): readonly string[] => {
       try {
         readEnv({ NODE_ENV: 'production' });
@@ -157,7 +157,7 @@ describe('secrets come from the environment and are checked before anything star
     ['OPENAI_API_KEY', 'a key with canary spaces'],
     ['STRIPE_SECRET_KEY', 'canary key'],
     ['SMTP_URL', 'canary'],
-  ])('an invalid value of %s is refused by its name and not repeated', (name, value) => {
+  ])('an invalid value of %s is refused by name and not echoed', (name, value) => {
     expect(() => readEnv({ [name]: value })).toThrow(SettingsError);
     expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} `));
     expect(() => readEnv({ [name]: value })).not.toThrow(/canary|hunter2/);

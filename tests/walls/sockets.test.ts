@@ -11,9 +11,9 @@ import { newCaller } from './calls.ts';
 import type { Caller } from './calls.ts';
 
 /**
- * Every message that a socket takes, from everyone. Sessions are checked when the test says
- * so: until then a connection whose session has ended is open, and its messages have to be refused by
- * themselves. Those without the right to speak are the owner of the run, who would have every other.
+ * Every message that a socket accepts, from every kind of caller. The test decides when sessions are
+ * checked. Until then the connection of an ended session stays open, and its messages must be refused
+ * even though the sender owns the run.
  */
 let app: TestApp;
 let port: TestPort;
@@ -75,7 +75,7 @@ const payloadOf = (event: string, runId: string) =>
     ? { optimizationId: 'demo', stage: 'routing', progress: 20, message: 'Routing' }
     : runId;
 
-/** What ends somebody's right to speak while they are connected. */
+/** What ends a user's session while they are connected. */
 const ends: [string, (owner: Caller) => Promise<unknown>][] = [
   [
     'revoked',
@@ -84,7 +84,7 @@ const ends: [string, (owner: Caller) => Promise<unknown>][] = [
   ],
   [
     'erasing',
-    // Not through its route, which ends the sessions, too: the account alone has to be enough.
+    // Set directly, because the route also ends the sessions: the account's state must be enough.
     async ({ userId }) =>
       app.database.ownerPool.query('update users set erasing_at = now() where id = $1', [userId]),
   ],
@@ -97,7 +97,7 @@ const ends: [string, (owner: Caller) => Promise<unknown>][] = [
 ];
 
 describe.each(messages)('the socket message %s', (event) => {
-  test('answers the owner alone, and nobody else learns whether the run exists', async () => {
+  test(`${event} answers only the owner, and no one else learns whether the run exists`, async () => {
     const [owner, other] = [await newCaller(app), await newCaller(app)];
     const runId = await draft(owner);
     const foreign = await connected(other);
@@ -110,13 +110,13 @@ describe.each(messages)('the socket message %s', (event) => {
     expect(await eventsOf(runId)).toEqual(['OptimizationCreated']);
 
     expect(await outcomeOf(client(undefined))).toBe('Authentication required');
-    // For its owner it still works after all of them have tried.
+    // The owner's message still works afterwards.
     const own = await connected(owner);
     expect(await own.send(event, payloadOf(event, runId))).toEqual({ ok: true });
   });
 
   test.each(ends)(
-    'does nothing for an owner who is %s, and ends the connection',
+    `${event} does nothing for an owner whose session is %s, and ends the connection`,
     async (_, end) => {
       const owner = await newCaller(app);
       const runId = await draft(owner);
@@ -149,7 +149,7 @@ test('a client that only listens gets nothing once a check has found its session
     await expect.poll(() => stagesHeard(one)).toContain('initializing');
   const gone = disconnected(leaves);
   await app.data(`/auth/sessions/${owner.sessionId}`, { method: 'DELETE', token: again.token });
-  // Nothing else ends it: everything automatic has had its time.
+  // Nothing else has ended it, although every automatic check had time to run.
   for (let count = 0; count < 5; count += 1)
     await stays.send('demo-progress', payloadOf('demo-progress', runId));
   expect(leaves.socket.connected).toBe(true);
@@ -158,7 +158,7 @@ test('a client that only listens gets nothing once a check has found its session
   expect(await gone).toBe('io server disconnect');
   expect(leaves.socket.active).toBe(false);
   await stays.send('cancel-optimization', runId);
-  // A draft that is cancelled ends at once: without a stage.
+  // A cancelled draft ends at once, without a stage.
   const hasHeardTheEnd = ({ heard }: Client) =>
     heard.some(({ event }) => event === 'optimization-cancelled');
   await expect.poll(() => hasHeardTheEnd(stays)).toBe(true);

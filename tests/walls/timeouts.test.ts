@@ -26,7 +26,7 @@ const app = createRouter()
     await sleep(2 * limits.receiveMs);
     return answerData(context, 'after a while');
   })
-  // More than lies in the buffers of two sockets.
+  // More than the buffers of two sockets hold.
   .get('/large', (context) => answerData(context, 'a'.repeat(32_000_000)))
   .post('/', async (context) => answerData(context, await parseBody(context, v.strictObject({}))));
 app.onError((error, context) => answerError(error, context));
@@ -44,13 +44,13 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** What a socket that is written to answers until it is closed from the other side. */
+/** What the server sends until it closes the socket. */
 async function answerTo(write: (socket: Socket) => void): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
   socket.on('data', (data: Buffer) => (answer += data.toString()));
   await once(socket, 'connect');
-  // The other side may cut while this one writes; `once` would take the error for the end.
+  // The server may cut the socket during a write; `once` would reject with that error.
   socket.on('error', () => undefined);
   const closed = Promise.withResolvers<void>();
   socket.once('close', () => closed.resolve());
@@ -59,22 +59,22 @@ async function answerTo(write: (socket: Socket) => void): Promise<string> {
   return answer.split('\r\n')[0] ?? '';
 }
 
-/** A byte that arrives after the cut can take the answer with it, before it was read. */
+/** A byte that arrives after the cut resets the socket, which can lose the unread response. */
 const cut = /^(?:HTTP\/1\.1 4\d\d .*)?$/;
 
-/** One byte at a time, for ever, until the other side has had enough. */
+/** Sends one byte at a time until the server closes the socket. */
 function trickle(socket: Socket, first: string, byte: string): void {
   socket.write(first);
   const timer = setInterval(() => socket.write(byte), 20);
   socket.on('close', () => clearInterval(timer));
 }
 
-describe('a client that', () => {
-  test('sends nothing is disconnected', async () => {
+describe('a slow client', () => {
+  test('a client that sends nothing is disconnected', async () => {
     expect(await answerTo(() => undefined)).toMatch(cut);
   });
 
-  test('sends its headers a byte at a time is disconnected', async () => {
+  test('a client that sends its headers byte by byte is disconnected', async () => {
     expect(
       await answerTo((socket) =>
         trickle(socket, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', 'a'),
@@ -82,20 +82,20 @@ describe('a client that', () => {
     ).toMatch(cut);
   });
 
-  test('sends its body a byte at a time is disconnected', async () => {
+  test('a client that sends its body byte by byte is disconnected', async () => {
     const head =
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n';
     expect(await answerTo((socket) => trickle(socket, head, ' '))).toMatch(cut);
   });
 
-  test('keeps an idle connection is disconnected', async () => {
+  test('a client with an idle connection is disconnected', async () => {
     const answer = await answerTo((socket) =>
       socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'),
     );
     expect(answer).toContain(' 200 ');
   });
 
-  test('reads nothing of its response is disconnected', async () => {
+  test('a client that does not read its response is disconnected', async () => {
     const accepted = once(server, 'connection');
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -107,7 +107,7 @@ describe('a client that', () => {
     socket.destroy();
   });
 
-  test('sends more headers than allowed is refused', async () => {
+  test('a client that sends too many headers is refused', async () => {
     const header = `X-Long: ${'a'.repeat(limits.headerBytes)}`;
     expect(
       await answerTo((socket) =>
@@ -117,7 +117,7 @@ describe('a client that', () => {
   });
 });
 
-test('a response that takes long is not cut off', async () => {
+test('a slow response is not cut off', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/slow`);
   expect(await response.json()).toEqual({ data: 'after a while' });
 });

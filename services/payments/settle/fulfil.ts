@@ -94,7 +94,8 @@ async function fulfilAs(
 async function recordChecked(dependencies: PaymentDependencies, purchaseId: string): Promise<void> {
   const { pool, clock } = dependencies;
   const row = await findPurchase(pool, { purchaseId });
-  if (row === null) return;
+  // What became paid meanwhile has a next check of its own.
+  if (row === null || row.status === 'paid') return;
   await pool.query(
     `update purchase set checked_at = $3, next_check_at = $4
      where id = $1 and version = $2`,

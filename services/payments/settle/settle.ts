@@ -5,7 +5,7 @@ import { closeDispute, storeDispute } from '#services/payments/disputes/rows.ts'
 import { takePayment } from '#services/payments/plans/payments.ts';
 import { endPlanOf } from '#services/payments/plans/plans.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
-import { findPurchase, soon } from '#services/payments/purchases/rows.ts';
+import { checkSoon, findPurchase, soon } from '#services/payments/purchases/rows.ts';
 import type { GrantedPayment, PurchaseName } from '#services/payments/purchases/rows.ts';
 import { keepBankRefunds } from '#services/payments/refunds/rows.ts';
 import { readRefund, sendRefunds } from '#services/payments/refunds/send.ts';
@@ -61,7 +61,7 @@ export async function settleGranted(
   dependencies: PaymentDependencies,
   payment: GrantedPayment,
 ): Promise<Settled> {
-  const { pool, provider } = dependencies;
+  const { pool, provider, clock } = dependencies;
   const { purchaseId, intentId } = payment;
   for (let tries = 0; tries < triesAtMost; tries += 1) {
     const row = await findPurchase(pool, { purchaseId });
@@ -70,7 +70,11 @@ export async function settleGranted(
     const disputes = await provider.listDisputesOf(intentId);
     const applied = await unlessMoved(dependencies, row, async () =>
       apply(dependencies, payment, sent, disputes),
-    );
+    ).catch(async (error: unknown) => {
+      // If the lock's connection was lost, a later reading may have been applied before this one.
+      await checkSoon(pool, purchaseId, new Date(clock()));
+      throw error;
+    });
     if (applied === 'moved') continue;
     await finish(dependencies, payment, applied, disputes);
     if (sent.error !== null) throw sent.error;

@@ -17,7 +17,7 @@ export type MailCatcher = {
 export type MailTrouble = {
   /** So many recipients are refused for now, by a 450. */
   greylist?: number;
-  /** Addresses that there are none of, by a 550. */
+  /** Addresses that do not exist, refused by a 550. */
   refuse?: readonly string[];
   /** So many mails are refused after their last byte, by a 451. */
   refuseContent?: number;
@@ -61,7 +61,7 @@ export async function startMailCatcher(settings: MailCatcherSettings): Promise<M
       );
     },
   });
-  // A client that goes away in the middle of a mail is its own business.
+  // A client may disconnect in the middle of a mail.
   server.on('error', () => undefined);
   server.server.on('connection', (socket: Socket) => {
     const port = socket.remotePort ?? 0;

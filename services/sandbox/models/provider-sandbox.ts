@@ -33,7 +33,7 @@ export type ProviderSandboxSettings = TurnSettings & {
   pages?: RequestListener;
 };
 
-/** The first whose path fits answers. */
+/** The first matching path answers. */
 const formats: readonly WireFormat[] = [
   openaiResponses,
   anthropicMessages,
@@ -201,7 +201,7 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   response.end(JSON.stringify(body));
 }
 
-/** Null when it is longer than any request of ours. */
+/** Null when it is longer than any request we send. */
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -48,7 +48,7 @@ import type { World } from './world.ts';
 export type FakeStripe = {
   /** The API. @throws ReplyLost when the connection is to be cut */
   fetch(request: Request): Promise<Response>;
-  /** What every part stands on; for the pages. */
+  /** The shared state; for the pages. */
   world: World;
   faults: FakeFaults;
   /** Milliseconds since 1970, by its own clock. */
@@ -91,11 +91,11 @@ export type FakeStripeOptions = {
   /** Sends an event to our webhook; the status that it answered. */
   deliver: (body: string, signature: string) => Promise<number>;
   faults?: FakeFaults;
-  /** The one key that it takes. */
+  /** The only key that it accepts. */
   secretKey?: string;
-  /** What ids are made from; chance when absent. */
+  /** The seed of ids; random when absent. */
   seed?: string;
-  /** For a second process that only looks at the folder. */
+  /** For a second process that only reads the folder. */
   readOnly?: boolean;
 };
 

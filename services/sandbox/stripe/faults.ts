@@ -14,9 +14,9 @@ export type FakeFaults = {
   loseReply?: number;
   /** Calls that write wait for this before they are answered, done already. */
   holdReplies?: Promise<void> | undefined;
-  /** The faults above meet only calls whose method and path match, such as `/^POST \/v1\/refunds/`. */
+  /** The faults above affect only calls with a matching method and path, such as `/^POST \/v1\/refunds/`. */
   only?: RegExp | undefined;
-  /** What becomes of refunds that are asked for; `succeeded` when absent. */
+  /** The status of new refunds; `succeeded` when absent. */
   refunds?: 'succeeded' | 'pending' | 'failed' | undefined;
   /** Each webhook event is sent so many times more. */
   duplicate?: number;

@@ -122,7 +122,7 @@ export type StoreOptions = {
   folder: string | null;
   /** What ids are made from, so that a test that prints its seed can be had again. */
   seed?: string;
-  /** For a second process that only looks. */
+  /** For a second process that only reads. */
   readOnly?: boolean;
 };
 
@@ -146,7 +146,7 @@ export function createStore({ folder, seed, readOnly = false }: StoreOptions): S
     entries: (kind) => [...tables[kind].entries()],
 
     put<K extends Kind>(kind: K, id: string, row: Kinds[K]): Kinds[K] {
-      if (readOnly) throw new Error(onlyLooks);
+      if (readOnly) throw new Error(readOnlyMessage);
       if (depth === 0) return store.transact(() => store.put(kind, id, row));
       undo.push(restoring(tables[kind], id));
       tables[kind].set(id, row);
@@ -159,7 +159,7 @@ export function createStore({ folder, seed, readOnly = false }: StoreOptions): S
         store.transact(() => store.drop(kind, id));
         return;
       }
-      if (readOnly) throw new Error(onlyLooks);
+      if (readOnly) throw new Error(readOnlyMessage);
       // Put back it would stand last; the order of what is forgotten does not matter.
       undo.push(restoring(tables[kind], id));
       tables[kind].delete(id);
@@ -208,7 +208,7 @@ export function createStore({ folder, seed, readOnly = false }: StoreOptions): S
   return store;
 }
 
-const onlyLooks = 'This process only looks at the sandbox of payments';
+const readOnlyMessage = 'This process only reads the sandbox of payments';
 
 function restoring(table: Map<string, unknown>, id: string): () => void {
   const before = table.get(id);

@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe';
 import type { FakeFaults } from './faults.ts';
 import type { Store } from './store.ts';
 
-/** What every part of the fake stands on. */
+/** The state that all parts of the fake share. */
 export type World = {
   store: Store;
   faults: FakeFaults;
@@ -11,8 +11,8 @@ export type World = {
   /** Seconds since 1970, by the fake's own clock. */
   now(): number;
   /**
-   * How far that clock is ahead of the world's, in seconds. Times that are sent to it are meant by the
-   * world's: without this nobody could buy once it was moved on.
+   * How far that clock is ahead of real time, in seconds. Callers send real times: without this
+   * offset every checkout would be expired once the clock was advanced.
    */
   ahead(): number;
   /** Emits what happened to an object, with the object as it is now. */

@@ -384,7 +384,7 @@ describe('the request for an erasure', () => {
 
   test('a job alone erases no user who has not asked', async () => {
     const person = await app.signUp();
-    await expect(eraseAccount(erasure, person.userId)).rejects.toThrow('Nobody has asked');
+    await expect(eraseAccount(erasure, person.userId)).rejects.toThrow('was not requested');
     expect((await app.call('/users/me', { token: person.token })).status).toBe(200);
     expect(await askForErasure(erasure, { userId: newId('usr'), actor: 'test' })).toBe(false);
   });

@@ -71,45 +71,45 @@ describe('the agreement score', () => {
       60,
       true,
     ],
-  ])('of %s', (_, decision, claims, rank, expected, capped) => {
+  ])('the agreement score of %s', (_, decision, claims, rank, expected, capped) => {
     expect(score(decision, claims, rank)).toMatchObject({ score: expected, capped, whyNull: null });
   });
 
-  test('is capped by nothing but a claim of importance 3', () => {
+  test('the agreement score is capped only by a claim of importance 3', () => {
     const parts = { decision: 5 / 7, claims: (8 + 5 / 7 + 3 / 7) / 12, rank: 0.6 };
     expect(weighParts(parts, metric)).toBeCloseTo(71.6, 1);
     const claims = [...repeat(9, claimPoll(7, 0)), claimPoll(4, 3, { importance: 2 })];
     expect(score(poll(7), claims, 1)).toMatchObject({ score: 94, capped: false });
   });
 
-  test('names no cap that did not lower it', () => {
+  test('the agreement score names a cap only if the cap lowered it', () => {
     const claims = [claimPoll(4, 3, { importance: 3 })];
     expect(score(poll(4, 3), claims, 0)).toMatchObject({ score: 12, capped: false });
   });
 
-  test('is not capped by a claim on which most abstained', () => {
+  test('the agreement score is not capped by a claim on which most reviewers abstained', () => {
     const unsure = claimPoll(2, 1, { importance: 3, unsure: 4 });
     expect(score(poll(7), [claimPoll(7, 0), unsure], 1)).toMatchObject({ score: 100 });
   });
 
-  test('rounds a half up', () => {
+  test('the agreement score rounds a half up', () => {
     const parts = { decision: 0.25, claims: 0.0325, rank: 0 };
     expect(weighParts(parts, metric)).toBeCloseTo(12.55, 12);
     const half = { ...poll(7), agreement: 0.125 / 0.45 };
     expect(score(half, [{ ...claimPoll(7, 0), agreement: 0 }], 0).score).toBe(13);
   });
 
-  test('weighs decision and claims 53 to 47 when the order was not measured', () => {
+  test('the agreement score weighs decision and claims 53 to 47 when the order was not measured', () => {
     expect(score(poll(7), [claimPoll(4, 3)], null)).toMatchObject({ score: 60, rank: null });
     expect(score(poll(4, 3), [claimPoll(7, 0)], null).score).toBe(55);
   });
 
-  test('leaves the weight of the claims to the others when none has enough votes', () => {
+  test('the agreement score gives the weight of the claims to the other parts when no claim has enough votes', () => {
     expect(score(poll(4, 3), [], 0)).toMatchObject({ score: 11, claims: null });
     expect(score(poll(6, 1), [claimPoll(1, 1)], null)).toMatchObject({ score: 71, claims: null });
   });
 
-  test('is null with too few votes on the decision', () => {
+  test('the agreement score is null with too few votes on the decision', () => {
     expect(score(poll(1, 1), [claimPoll(7, 0)], 1)).toMatchObject({
       score: null,
       band: null,
@@ -118,7 +118,7 @@ describe('the agreement score', () => {
     });
   });
 
-  test('is null without a claim ledger, whatever the votes', () => {
+  test('the agreement score is null without a claim ledger, whatever the votes', () => {
     expect(score(poll(7), [claimPoll(7, 0)], 1, false)).toEqual({
       score: null,
       band: null,
@@ -131,7 +131,7 @@ describe('the agreement score', () => {
     });
   });
 
-  test('is computed as well from the answers that the votes name', () => {
+  test('the agreement score is also computed from the answers that the votes name', () => {
     const votes = {
       decision: poll(7),
       byAnswer: poll(4, 3),
@@ -151,7 +151,7 @@ describe('the agreement score', () => {
     [39, 'split'],
     [0, 'split'],
     [null, null],
-  ])('%j is called %j', (value, band) => {
+  ])('an agreement score of %j is called %j', (value, band) => {
     expect(bandOf(value, metric)).toBe(band);
   });
 });
@@ -165,16 +165,16 @@ describe('a vote', () => {
     [[4, 1, 1, 1], 1 / 7],
     [[3, 2, 2], 0],
     [[2, 1], 1 / 3],
-  ])('that falls %j has the value %j', (counts, value) => {
+  ])('a vote split %j has the value %j', (counts, value) => {
     expect(poll(...counts).agreement).toBeCloseTo(value, 12);
   });
 
-  test('of fewer than three is not counted', () => {
+  test('a vote with fewer than three voters is not counted', () => {
     expect(poll(2).agreement).toBeNull();
     expect(poll()).toEqual({ camps: [], votes: 0, share: null, agreement: null, tied: false });
   });
 
-  test('never gains value when the opposition splinters', () => {
+  test('a vote never gains value when the opposition splinters', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
@@ -187,7 +187,7 @@ describe('a vote', () => {
     );
   });
 
-  test('has as its mode the preferred of two equal camps, with everybody in a minority', () => {
+  test('a vote of two equal camps has the preferred camp as its mode and puts all voters in a minority', () => {
     const tied = poll(2, 3, 3);
     expect(tied.camps.map(({ choice }) => choice)).toEqual(['o2', 'o3', 'o1']);
     expect(tied.tied).toBe(true);
@@ -197,7 +197,7 @@ describe('a vote', () => {
 });
 
 describe('family weights', () => {
-  test('let each of n siblings weigh 1/√n', () => {
+  test('family weights give each of n siblings the weight 1/√n', () => {
     expect(familyWeights(panel('a', 'a', 'a', 'a', 'b'), metric)).toEqual({
       S1: 0.5,
       S2: 0.5,
@@ -207,12 +207,12 @@ describe('family weights', () => {
     });
   });
 
-  test('can be set so that a family weighs as much as one seat', () => {
+  test('family weights can be set so that a family weighs as much as one seat', () => {
     const strictly = { ...metric, familyExponent: 1 };
     expect(familyWeights(panel('a', 'a', 'b'), strictly)).toEqual({ S1: 0.5, S2: 0.5, S3: 1 });
   });
 
-  test('keep three siblings from outvoting three laboratories, or even four siblings', () => {
+  test('family weights keep three or four siblings from outvoting three laboratories', () => {
     for (const siblings of [3, 4]) {
       const seats = panel(...repeat(siblings, 'a'), 'b', 'c', 'd');
       const votes = seats.map(({ seat, family }) => ({
@@ -227,27 +227,27 @@ describe('family weights', () => {
 });
 
 describe('the votes on a claim', () => {
-  test('leave abstentions out of the share', () => {
+  test('the votes on a claim leave abstentions out of the share', () => {
     const { agreeShare, agreement, stances } = claimPoll(3, 1, { unsure: 3 });
     expect(agreeShare).toBeCloseTo(3 / 4);
     expect(agreement).toBeCloseTo(1 / 2);
     expect(stances.unsure).toEqual(['S5', 'S6', 'S7']);
   });
 
-  test('do not count when fewer than half of the reviewers, or than three, took a stance', () => {
+  test('the votes on a claim do not count when fewer than half of the reviewers, or fewer than three, took a stance', () => {
     expect(claimPoll(3, 1, { unsure: 4 }).counts).toBe(true);
     expect(claimPoll(3, 0, { unsure: 4 }).counts).toBe(false);
     expect(claimPoll(2, 0).counts).toBe(false);
   });
 
-  test('weigh by importance and by the share that took a stance', () => {
+  test('the votes on a claim weigh by importance and by the share of reviewers that took a stance', () => {
     const split = claimPoll(2, 2, { importance: 2, unsure: 4 });
     const agreed = claimPoll(8, 0, { importance: 3 });
     expect(claimAgreement([split, agreed])).toBeCloseTo(3 / (3 + 2 * 0.5), 12);
     expect(claimAgreement([claimPoll(2, 0)])).toBeNull();
   });
 
-  test('treat a claim that a reviewer left out like an abstention', () => {
+  test('the votes on a claim treat a missing stance like an abstention', () => {
     const seats = laboratories(4);
     const reviews = seats.map(({ seat }, index) => ({
       reviewer: seat,

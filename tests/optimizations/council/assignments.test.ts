@@ -44,29 +44,32 @@ function design(seed: string, answers: number, reviews: number) {
 }
 
 describe('the offsets of the review design', () => {
-  test.each(published)('for %i answers and %i reviews are the published ones', (n, k, offsets) => {
-    expect(reviewOffsets(n, k)).toEqual(offsets);
-  });
+  test.each(published)(
+    'the offsets for %i answers and %i reviews are the published ones',
+    (n, k, offsets) => {
+      expect(reviewOffsets(n, k)).toEqual(offsets);
+    },
+  );
 
-  test.each(designs)('cover the pairs of %i answers evenly with %i reviews', (n, k) => {
+  test.each(designs)('the offsets cover the pairs of %i answers evenly with %i reviews', (n, k) => {
     const coverage = pairCoverage(n, reviewOffsets(n, k));
     expect(Math.max(...coverage) - Math.min(...coverage)).toBeLessThanOrEqual(1);
   });
 
   test.each(designs.filter(([n, k]) => k * (k - 1) >= n - 1))(
-    'let somebody read both of any two of %i answers once %i reviews are enough for that',
+    'the offsets give any two of %i answers a common reviewer once %i reviews are enough',
     (n, k) => {
       expect(Math.min(...pairCoverage(n, reviewOffsets(n, k)))).toBeGreaterThanOrEqual(1);
     },
   );
 
-  test('ask for no more reviews than there are peers', () => {
+  test('the offsets ask for no more reviews than there are peers', () => {
     expect(reviewOffsets(3, 6)).toEqual([1, 2]);
     expect(reviewOffsets(2, 6)).toEqual([1]);
     expect(reviewOffsets(1, 6)).toEqual([]);
   });
 
-  test('are refused for panels that the council cannot rank', () => {
+  test('the offsets are refused for panels that the council cannot rank', () => {
     expect(() => reviewOffsets(13, 6)).toThrow(RangeError);
     expect(() => reviewOffsets(0, 6)).toThrow(RangeError);
     expect(() => reviewOffsets(7, 0)).toThrow(RangeError);
@@ -74,7 +77,7 @@ describe('the offsets of the review design', () => {
 });
 
 describe('the review assignments', () => {
-  test('never shows a seat its own answer, nor an answer twice', () => {
+  test('the review assignments never show a seat its own answer, nor an answer twice', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
         for (const [reviewer, shown] of Object.entries(
@@ -87,7 +90,7 @@ describe('the review assignments', () => {
     );
   });
 
-  test('gives each answer exactly k reviews, one in each place', () => {
+  test('the review assignments give each answer exactly k reviews, one in each place', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
         const { seats, assignments } = design(seed, answers, reviews);
@@ -101,7 +104,7 @@ describe('the review assignments', () => {
     );
   });
 
-  test('never lets an answer follow the same answer twice', () => {
+  test('the review assignments never let an answer follow the same answer twice', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
         const { assignments } = design(seed, answers, reviews);
@@ -113,7 +116,7 @@ describe('the review assignments', () => {
     );
   });
 
-  test('is the same for the same seed', () => {
+  test('the review assignments are the same for the same seed', () => {
     fc.assert(
       fc.property(anyRun, ({ seed, answers, reviews }) => {
         expect(design(seed, answers, reviews)).toEqual(design(seed, answers, reviews));

@@ -12,7 +12,7 @@ import type {
 import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { seededInteger, seededOrder } from '#services/platform/seeded.ts';
 
-/** Councils written down in a line, for tests of what is computed from them. */
+/** Councils in one line each, for tests of their figures. */
 
 export const seed = '00112233445566778899aabbccddeeff';
 
@@ -61,7 +61,7 @@ export function ballot(parts: Partial<Ballot>): Ballot {
   };
 }
 
-/** A strict ranking of everybody but the reviewer, best first. */
+/** A strict ranking of all seats but the reviewer, best first. */
 export function strict(order: readonly string[], reviewer: string): string[][] {
   return order.filter((seat) => seat !== reviewer).map((seat) => [seat]);
 }
@@ -83,7 +83,7 @@ export function ledger(
   return { claims, options, notes: [], scored: true, ...parts };
 }
 
-/** A council in which everybody reviewed everybody. */
+/** A council in which every seat reviewed every other seat. */
 export function council(
   seats: readonly Seat[],
   ballots: Readonly<Record<string, Ballot>>,

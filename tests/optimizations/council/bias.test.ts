@@ -43,7 +43,7 @@ const anyDesign = fc
   .filter(({ size, reviews }) => reviews < size);
 
 describe('the position slope', () => {
-  test('is what each place adds, independent of the reviewers and the worth of the answers', () => {
+  test('the position slope is what each place adds, independent of the reviewers and the quality of the answers', () => {
     fc.assert(
       fc.property(
         anyDesign,
@@ -58,7 +58,7 @@ describe('the position slope', () => {
     );
   });
 
-  test('does not shrink when reviews were lost', () => {
+  test('the position slope does not shrink when reviews were lost', () => {
     fc.assert(
       fc.property(figures, figures, fc.subarray(seatCodes(7), { minLength: 5 }), (a, b, kept) => {
         const marks = planted(7, 6, 0.4, a, b).filter(({ reviewer }) => kept.includes(reviewer));
@@ -67,7 +67,7 @@ describe('the position slope', () => {
     );
   });
 
-  test('is not given when hardly anything is left to estimate it from', () => {
+  test('the position slope is not given when there is too little to estimate it from', () => {
     const none = Array.from({ length: 12 }, () => 0);
     expect(positionSlope(planted(3, 2, 0.4, none, none), agreementV1)).toBeNull();
     expect(positionSlope([], agreementV1)).toBeNull();
@@ -75,7 +75,7 @@ describe('the position slope', () => {
 });
 
 describe('leniency', () => {
-  test('is how far a reviewer marks above the mean reviewer, not above what it was shown', () => {
+  test('leniency is how far a reviewer marks above the mean reviewer, not above what it was shown', () => {
     fc.assert(
       fc.property(anyDesign, figures, figures, ({ size, reviews }, levels, qualities) => {
         const found = leniency(planted(size, reviews, 0, levels, qualities)).leniency;
@@ -86,7 +86,7 @@ describe('leniency', () => {
     );
   });
 
-  test('is measured from the mean reviewer also when single marks are missing', () => {
+  test('leniency is measured from the mean reviewer even when single marks are missing', () => {
     fc.assert(
       fc.property(figures, figures, fc.nat(40), (levels, qualities, gap) => {
         const marks = planted(7, 6, 0, levels, qualities).filter(
@@ -98,7 +98,7 @@ describe('leniency', () => {
     );
   });
 
-  test('spreads by its standard deviation, which one reviewer does not have', () => {
+  test('the spread of leniency is its standard deviation, which a single reviewer does not have', () => {
     const levels = [1, -1, 0, 0, 0, ...Array.from({ length: 7 }, () => 0)];
     const none = Array.from({ length: 12 }, () => 0);
     expect(leniency(planted(5, 4, 0, levels, none)).leniencySpread).toBeCloseTo(Math.sqrt(1 / 2));
@@ -109,7 +109,7 @@ describe('leniency', () => {
 });
 
 describe('the two-way fit', () => {
-  test('leaves residuals that sum to nothing for every reviewer and every answer', () => {
+  test('the two-way fit leaves residuals that sum to zero for every reviewer and every answer', () => {
     fc.assert(
       fc.property(
         anyDesign,
@@ -131,7 +131,7 @@ describe('the two-way fit', () => {
 });
 
 describe('marks', () => {
-  test('keep the places of the stored design when an answer was left out', () => {
+  test('marks keep the places of the stored design when an answer was left out', () => {
     const assignments = { S1: ['S2', 'S3', 'S4'] };
     const reviewer = {
       reviewer: 'S1',
@@ -148,13 +148,13 @@ const answers = (lengths: number[], q: (number | null)[]) =>
   lengths.map((characters, index) => ({ characters, q: q[index]! }));
 
 describe('length and q', () => {
-  test('go together when longer answers came out better', () => {
+  test('length and q correlate when longer answers came out better', () => {
     const lengths = [900, 1200, 1500, 2000, 2400];
     expect(verbosityTau(answers(lengths, [0.1, 0.3, 0.4, 0.6, 0.9]), agreementV1)).toBe(1);
     expect(verbosityTau(answers(lengths, [0.9, 0.6, 0.4, 0.3, 0.1]), agreementV1)).toBe(-1);
   });
 
-  test('say nothing below five answers with a q', () => {
+  test('the correlation of length and q is unknown below five answers with a q', () => {
     const lengths = [900, 1200, 1500, 2000, 2400];
     expect(verbosityTau(answers(lengths, [0.1, 0.3, null, 0.6, 0.9]), agreementV1)).toBeNull();
   });

@@ -83,7 +83,7 @@ function sortedLists({ order, ...rest }: Scores): unknown {
 }
 
 describe('the figures of a council', () => {
-  test('of one mind are 100, a consensus and a clear winner', () => {
+  test('the figures of a unanimous council are 100, a consensus and a clear winner', () => {
     const scores = computeScores(polarised(7, 7));
     expect(scores.metricVersion).toBe('agreement_v1');
     expect(scores.agreement).toMatchObject({ score: 100, band: 'strong', rank: 1 });
@@ -95,7 +95,7 @@ describe('the figures of a council', () => {
     expect(new Set(Object.values(scores.placement))).toEqual(new Set([0]));
   });
 
-  test('in two opposite camps name no winner, though the answer in the middle has the most wins', () => {
+  test('the figures of two opposite camps name no winner, though the answer in the middle has the most wins', () => {
     const scores = computeScores(polarised(7, 4));
     expect(scores.agreement).toMatchObject({ score: 12, band: 'split', rank: 0 });
     expect(scores.q['S4']).toBe(0.6);
@@ -106,7 +106,7 @@ describe('the figures of a council', () => {
     expect(scores.disagreements[0]!.about).toBe('decision');
   });
 
-  test('of a council with three reviews each leave the order unmeasured', () => {
+  test('the figures of a council with three reviews each leave the order unmeasured', () => {
     const scores = computeScores(
       drawnCouncil(seed, laboratories(7), { reviews: 3, claims: 5, lost: 0, scored: true }),
     );
@@ -117,7 +117,7 @@ describe('the figures of a council', () => {
     expect(scores.twoCamps).toBe(false);
   });
 
-  test('without a claim ledger show the votes and no score', () => {
+  test('the figures of a council without a claim ledger show the votes and no score', () => {
     const input = polarised(7, 4);
     const scores = computeScores({ ...input, ledger: { ...input.ledger, scored: false } });
     expect(scores.agreement).toMatchObject({ score: null, whyNull: 'no_ledger', byAnswer: null });
@@ -125,7 +125,7 @@ describe('the figures of a council', () => {
     expect(scores.disagreements).toHaveLength(11);
   });
 
-  test('without a single ballot say that nothing is known', () => {
+  test('the figures of a council without ballots are unknown', () => {
     const scores = computeScores(council(laboratories(3), {}, { ledger: ledger(tenClaims) }));
     expect(scores.order).toHaveLength(3);
     expect(scores.q).toEqual({ S1: null, S2: null, S3: null });
@@ -142,7 +142,7 @@ describe('the figures of a council', () => {
     });
   });
 
-  test('are plain numbers of at most four decimals, in range, for every seat and claim', () => {
+  test('the figures of a council are plain numbers of at most four decimals, in range, for every seat and claim', () => {
     fc.assert(
       fc.property(anyCouncil, (input) => {
         const scores = computeScores(input);
@@ -166,7 +166,7 @@ describe('the figures of a council', () => {
     );
   });
 
-  test('are the same again, also from what came back from storage', () => {
+  test('the figures of a council are the same when computed again, even from stored data', () => {
     fc.assert(
       fc.property(anyCouncil, (input) => {
         const stored = JSON.parse(JSON.stringify(input)) as CouncilInput;
@@ -177,7 +177,7 @@ describe('the figures of a council', () => {
 });
 
 describe('names of seats', () => {
-  test('decide nothing but what only the seed could decide', () => {
+  test('names of seats decide only what otherwise only the seed could decide', () => {
     fc.assert(
       fc.property(anyCouncil, fc.nat(), (input, turn) => {
         const scores = computeScores(input);
@@ -191,7 +191,7 @@ describe('names of seats', () => {
     );
   });
 
-  test('may be listed in any order', () => {
+  test('the seats may be listed in any order', () => {
     fc.assert(
       fc.property(anyCouncil, (input) => {
         const scores = computeScores(input);
@@ -207,7 +207,7 @@ describe('names of seats', () => {
 });
 
 describe('a seat that was left out', () => {
-  test('takes its rows with it and moves nobody else', () => {
+  test('an excluded seat takes its rows with it and moves no other seat', () => {
     fc.assert(
       fc.property(anyCouncil, fc.nat(), (input, pick) => {
         fc.pre(input.seats.length > 3);
@@ -228,7 +228,7 @@ describe('a seat that was left out', () => {
     );
   });
 
-  test('still counts as a place in what the others were shown', () => {
+  test('an excluded seat still counts as a place in what the others were shown', () => {
     const seats = laboratories(7);
     const input = drawnCouncil(seed, seats, { reviews: 6, claims: 0, lost: 0, scored: true });
     const assignments = reviewAssignments(input.reviewOrder.order, input.reviewOrder.offsets);
@@ -258,18 +258,18 @@ describe('consensus points', () => {
     ['only four took a stance', 'aaaauuu', false],
     ['one firmly objects', 'aaaaaaD', false],
     ['all disagree', 'ddddddd', false],
-  ])('%s: %s', (_, letters, expected) => {
+  ])('consensus points: %s: %s', (_, letters, expected) => {
     expect(onOneClaim(letters).consensus).toEqual(expected ? ['c1'] : []);
   });
 
-  test('need three families, or two in a strategy of two', () => {
+  test('consensus points need three families, or two in a strategy of two', () => {
     const seats = panel('a', 'a', 'a', 'b', 'b', 'b', 'b');
     const input = council(seats, stances('aaaaaaa'), { ledger: ledger([claim('c1')]) });
     expect(computeScores({ ...input, minFamilies: 3 }).consensus).toEqual([]);
     expect(computeScores({ ...input, minFamilies: 2 }).consensus).toEqual(['c1']);
   });
 
-  test('stand in the order of importance and agreement', () => {
+  test('consensus points are sorted by importance and agreement', () => {
     const claims = [claim('c1'), claim('c2', { importance: 3 }), claim('c3')];
     const agree = { stance: 'agree' as const, confidence: 50 };
     const disagree = { stance: 'disagree' as const, confidence: 50 };
@@ -295,24 +295,24 @@ describe('disagreement areas', () => {
     ['one dissents firmly on what decides', 'aaaaaaD', 3, true],
     ['one dissents firmly on what does not decide', 'aaaaaaD', 2, false],
     ['two took a stance', 'aduuuuu', 3, false],
-  ])('%s: %s at importance %i', (_, letters, importance, expected) => {
+  ])('disagreement areas: %s: %s at importance %i', (_, letters, importance, expected) => {
     const areas = onOneClaim(letters, importance).disagreements.map(({ about }) => about);
     expect(areas).toEqual(expected ? ['c1'] : []);
   });
 
-  test('take two siblings for one family', () => {
+  test('disagreement areas count two siblings as one family', () => {
     const siblings = panel('b', 'c', 'd', 'e', 'f', 'a', 'a');
     expect(onOneClaim('aaaaadd', 1, siblings).disagreements).toEqual([]);
   });
 
-  test('name both sides, the larger first', () => {
+  test('disagreement areas name both sides, the larger first', () => {
     expect(onOneClaim('ddddaau').disagreements[0]!.sides).toEqual([
       { stance: 'disagree', seats: ['S1', 'S2', 'S3', 'S4'] },
       { stance: 'agree', seats: ['S5', 'S6'] },
     ]);
   });
 
-  test('weigh importance, dissent, and how good the answers of the minority are', () => {
+  test('disagreement areas are weighed by importance, dissent, and the quality of the minority’s answers', () => {
     const scores = computeScores(polarised(7, 4));
     const minority = ['S5', 'S6', 'S7'].map((seat) => scores.q[seat]!);
     const quality = minority.reduce((sum, q) => sum + q, 0) / 3;
@@ -323,7 +323,7 @@ describe('disagreement areas', () => {
 });
 
 describe('the minority report', () => {
-  test('is the best answer that votes against the decision, and who saw a fatal flaw in the first', () => {
+  test('the minority report is the best answer that votes against the decision, and names those who saw a fatal flaw in the first', () => {
     const input = polarised(7, 4);
     const ballots = {
       ...input.ballots,
@@ -338,7 +338,7 @@ describe('the minority report', () => {
 });
 
 describe('uncertainty factors', () => {
-  test('stand in the order of their kinds, then by how many name them', () => {
+  test('uncertainty factors are sorted by kind, then by how many seats name them', () => {
     const claims = [claim('c1', { flips: ['S1', 'S2'] }), claim('c2', { flips: ['S1'] })];
     const notes = [
       { id: 'm1', kind: 'missing_info' as const, seats: ['S1', 'S2'] },
@@ -366,7 +366,7 @@ describe('uncertainty factors', () => {
 });
 
 describe("a seat's confidence", () => {
-  test('is half its rank, three tenths its support, and two tenths what it says, drawn to the middle', () => {
+  test("a seat's confidence is half its rank, three tenths its support and two tenths its own claim, drawn to the middle", () => {
     const input = polarised(7, 7);
     const claims = [
       claim('c1', { authors: ['S1', 'S2'] }),
@@ -389,7 +389,7 @@ describe("a seat's confidence", () => {
     expect(scores.confidence['S7']).toEqual({ q: 0, support: 1, stated: 0.5, value: 40 });
   });
 
-  test("never counts the seat's own vote on its claims", () => {
+  test("a seat's confidence never counts its own vote on its claims", () => {
     const claims = [claim('c1', { authors: ['S1'] })];
     const own = council(laboratories(5), stances('auuuu'), { ledger: ledger(claims) });
     expect(computeScores(own).confidence).toEqual({});
@@ -408,7 +408,7 @@ describe("a seat's confidence", () => {
 });
 
 describe('a tied decision', () => {
-  test('is called by the option that the first answer proposes, and is a disagreement', () => {
+  test('a tied decision is called by the option that the first answer proposes, and is a disagreement', () => {
     for (const [proposed, rival] of [
       ['o1', 'o2'],
       ['o2', 'o1'],
@@ -428,19 +428,19 @@ describe('a tied decision', () => {
 });
 
 describe('the places in the braid', () => {
-  test('show a council of four and three as two ropes', () => {
+  test('the places in the braid show a council of four and three as two ropes', () => {
     const { placement } = computeScores(polarised(7, 4));
     expect(placement).toEqual({ S1: 0, S2: 0, S3: 0, S4: 0, S5: -1, S6: -1, S7: -1 });
   });
 
-  test('show a council of four and four as two ropes, one on either side', () => {
+  test('the places in the braid show a council of four and four as two ropes, one on either side', () => {
     const places = Object.values(computeScores(polarised(8, 4)).placement);
     expect(places.toSorted((one, other) => one - other)).toEqual([
       -0.5, -0.5, -0.5, -0.5, 0.5, 0.5, 0.5, 0.5,
     ]);
   });
 
-  test('leave a seat that did not vote in the middle', () => {
+  test('the places in the braid leave a seat that did not vote in the middle', () => {
     const input = polarised(7, 4);
     const ballots = Object.fromEntries(
       Object.entries(input.ballots).filter(([seat]) => seat !== 'S7'),
@@ -448,7 +448,7 @@ describe('the places in the braid', () => {
     expect(computeScores({ ...input, ballots }).placement['S7']).toBe(0);
   });
 
-  test('weigh claims by importance', () => {
+  test('the places in the braid weigh claims by importance', () => {
     const seats = laboratories(5);
     const claims = [claim('c1', { importance: 3 }), claim('c2', { importance: 1 })];
     const agree = { stance: 'agree' as const, confidence: 50 };
@@ -469,7 +469,7 @@ describe('the places in the braid', () => {
 });
 
 describe('families', () => {
-  test('of three siblings do not outvote three laboratories on the decision', () => {
+  test('a family of three siblings does not outvote three laboratories on the decision', () => {
     const seats = panel('a', 'a', 'a', 'b', 'c', 'd');
     const ballots = Object.fromEntries(
       seats.map(({ seat, family }) => [
@@ -484,7 +484,7 @@ describe('families', () => {
 });
 
 describe('the metric', () => {
-  test('weighs its parts to one', () => {
+  test('the weights of the metric add up to one', () => {
     for (const { decision, claims, rank } of Object.values(agreementV1.weights))
       expect(decision + claims + rank).toBeCloseTo(1, 12);
     const { q, support, stated } = agreementV1.confidence;

@@ -26,25 +26,25 @@ describe('the quorum', () => {
     [10, 6],
     [11, 7],
     [12, 8],
-  ])('of %i seats is %i', (seats, count) => {
+  ])('the quorum of %i seats is %i', (seats, count) => {
     expect(answersNeeded(seats)).toBe(count);
     expect(reviewsNeeded(seats)).toBe(count);
   });
 
-  test('needs enough answers and enough families', () => {
+  test('the quorum needs enough answers and enough families', () => {
     expect(answersQuorum(7, 3, families('a', 'a', 'b', 'b', 'c'))).toBe(true);
     expect(answersQuorum(7, 3, families('a', 'a', 'b', 'b', 'b'))).toBe(false);
     expect(answersQuorum(7, 2, families('a', 'a', 'b', 'b', 'b'))).toBe(true);
     expect(answersQuorum(7, 3, families('a', 'b', 'c', 'd'))).toBe(false);
   });
 
-  test('can no longer be met when too few seats, or too few families, are outstanding', () => {
+  test('the quorum is out of reach when too few seats, or too few families, are outstanding', () => {
     expect(answersReachable(7, 3, families('a', 'b'), families('c', 'a', 'b'))).toBe(true);
     expect(answersReachable(7, 3, families('a', 'b'), families('c', 'a'))).toBe(false);
     expect(answersReachable(7, 3, families('a', 'b'), families('a', 'a', 'b'))).toBe(false);
   });
 
-  test('stays met when more seats answer, and is reachable whenever it is met', () => {
+  test('the quorum stays met when more seats answer, and is reachable whenever it is met', () => {
     fc.assert(
       fc.property(anySeats, anySeats, (answered, more) => {
         fc.pre(answersQuorum(7, 3, answered));
@@ -54,7 +54,7 @@ describe('the quorum', () => {
     );
   });
 
-  test('of reviews counts reviewers against the accepted answers', () => {
+  test('the quorum of reviews counts reviewers against the accepted answers', () => {
     expect(reviewsQuorum(7, 5)).toBe(true);
     expect(reviewsQuorum(7, 4)).toBe(false);
     expect(reviewsQuorum(3, 2)).toBe(false);

@@ -29,7 +29,7 @@ const review = (reviewer: string, parts: Partial<Ballot>): Review => ({
   ballot: ballot(parts),
 });
 
-/** Everybody ranks everybody else; reviewer i by the i-th order. */
+/** Every reviewer ranks all others; reviewer i by the i-th order. */
 function reviews(answers: readonly string[], orders: readonly (readonly string[])[]): Review[] {
   return answers.map((reviewer, index) =>
     review(reviewer, { ranking: strict(orders[index]!, reviewer) }),
@@ -90,7 +90,7 @@ function supportOf(pairs: Pairs, order: readonly number[]): number {
 const inOrder = (pairs: Pairs) => pairs.answers.map((_, index) => index);
 
 describe('pairwise comparison', () => {
-  test('counts who ranked one above the other, half for ties, and never the two themselves', () => {
+  test('a pairwise comparison counts who ranked one above the other, half for ties, and never the ballots of the two', () => {
     const answers = ['S1', 'S2', 'S3'];
     const pairs = comparePairs(answers, [
       review('S1', { ranking: [['S2'], ['S3']] }),
@@ -109,7 +109,7 @@ describe('pairwise comparison', () => {
     ]);
   });
 
-  test('splits every comparison between its two answers', () => {
+  test('a pairwise comparison is split between its two answers', () => {
     fc.assert(
       fc.property(anyReviews(7), ({ answers, all }) => {
         const { wins, compared } = comparePairs(answers, all);
@@ -121,7 +121,7 @@ describe('pairwise comparison', () => {
 });
 
 describe('the win rate q', () => {
-  test('is the normalised Borda count on complete ballots without oneself', () => {
+  test('the win rate q is the normalised Borda count on complete ballots without a seat’s own answer', () => {
     fc.assert(
       fc.property(anyReviews(9), ({ answers, all }) => {
         const size = answers.length;
@@ -141,7 +141,7 @@ describe('the win rate q', () => {
     );
   });
 
-  test('leaves out pairs that nobody compared, and is unknown without any', () => {
+  test('the win rate q leaves out pairs that no reviewer compared, and is unknown without pairs', () => {
     const answers = ['S1', 'S2', 'S3', 'S4'];
     const one = [review('S3', { ranking: [['S1'], ['S2']] })];
     expect(winRates(comparePairs(answers, one))).toEqual([1, 0, null, null]);
@@ -149,7 +149,7 @@ describe('the win rate q', () => {
 });
 
 describe('the Kemeny order', () => {
-  test('is the best of all orders, the preferred one of several, as brute force finds it', () => {
+  test('the Kemeny order is the best of all orders, and the preferred one of several, as found by brute force', () => {
     fc.assert(
       fc.property(anyReviews(6), fc.nat(), ({ answers, all }, shuffle) => {
         const pairs = comparePairs(answers, all);
@@ -168,7 +168,7 @@ describe('the Kemeny order', () => {
     );
   });
 
-  test('begins with the Condorcet winner when there is one', () => {
+  test('the Kemeny order begins with the Condorcet winner when there is one', () => {
     fc.assert(
       fc.property(anyReviews(9), ({ answers, all }) => {
         const pairs = comparePairs(answers, all);
@@ -180,7 +180,7 @@ describe('the Kemeny order', () => {
     );
   });
 
-  test('is exact for a full panel of twelve', () => {
+  test('the Kemeny order is exact for a full panel of twelve', () => {
     const answers = seatCodes(12);
     const pairs = comparePairs(
       answers,
@@ -193,24 +193,24 @@ describe('the Kemeny order', () => {
     expect(found).toEqual({ order: inOrder(pairs), unique: true, soleFirst: true });
   });
 
-  test('refuses more answers than a panel has', () => {
+  test('the Kemeny order refuses more answers than a panel has', () => {
     expect(() => kemenyOrder(comparePairs(seatCodes(13), []), [])).toThrow(RangeError);
   });
 });
 
 describe('ties', () => {
-  test('are broken by q, then by the rubric, then by the seed', () => {
+  test('ties are broken by q, then by the rubric, then by the seed', () => {
     expect(tieBreak([0.2, 0.9, 0.5, 0.5], [9, 1, 3, 7], [0, 1, 2, 3])).toEqual([3, 0, 2, 1]);
     expect(tieBreak([0.5, 0.5, null], [4, 4, 10], [1, 0, 2])).toEqual([1, 0, 2]);
   });
 
-  test('are not broken by the order in which figures were added up', () => {
+  test('ties are not broken by the order in which figures were added up', () => {
     expect(tieBreak([0.1 + 0.2, 0.3], [1, 2], [0, 1])).toEqual([1, 0]);
   });
 });
 
 describe('the Condorcet winner', () => {
-  test('does not exist in a cycle, nor among answers that were not all compared', () => {
+  test('the Condorcet winner does not exist in a cycle, nor among answers that were not all compared', () => {
     const answers = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6'];
     const cycle = [
       review('S4', { ranking: [['S1'], ['S2'], ['S3']] }),
@@ -224,7 +224,7 @@ describe('the Condorcet winner', () => {
 });
 
 describe('the mean rubric', () => {
-  test('asks the peers only, and is unknown for an answer that nobody scored', () => {
+  test('the mean rubric counts peers only, and is unknown for an answer that no peer scored', () => {
     const all = [
       review('S1', { scores: { S1: rubric(10), S2: rubric(4) } }),
       review('S3', { scores: { S2: { ...rubric(6), riskAwareness: 1 } } }),
@@ -245,21 +245,24 @@ const alike = (answers: readonly string[]) =>
   );
 
 describe('a clear winner', () => {
-  test('is who everybody ranks first', () => {
+  test('a clear winner is the answer that all reviewers rank first', () => {
     expect(verdict(seatCodes(7), alike(seatCodes(7)))).toEqual({
       clearWinner: true,
       clearWinnerReason: 'clear',
     });
   });
 
-  test.each([2, 3, 4])('is unknown with %i answers, which too few reviewers compare', (size) => {
-    expect(verdict(seatCodes(size), alike(seatCodes(size)))).toEqual({
-      clearWinner: null,
-      clearWinnerReason: 'not_enough_comparisons',
-    });
-  });
+  test.each([2, 3, 4])(
+    'a clear winner is unknown with %i answers, which too few reviewers compare',
+    (size) => {
+      expect(verdict(seatCodes(size), alike(seatCodes(size)))).toEqual({
+        clearWinner: null,
+        clearWinnerReason: 'not_enough_comparisons',
+      });
+    },
+  );
 
-  test('is unknown when two of the first three were never compared', () => {
+  test('a clear winner is unknown when two of the first three were never compared', () => {
     const answers = ['S1', 'S2', 'S3'];
     const judges = ['S4', 'S5', 'S6'].map((reviewer) =>
       review(reviewer, { ranking: [['S1'], ['S2']] }),
@@ -270,7 +273,7 @@ describe('a clear winner', () => {
     expect(verdict(answers, all).clearWinner).toBe(true);
   });
 
-  test('does not exist when another order with another first is as good', () => {
+  test('a clear winner does not exist when an equally good order has another first answer', () => {
     const answers = ['S1', 'S2', 'S3'];
     const cycle = [
       [['S1'], ['S2'], ['S3']],
@@ -280,7 +283,7 @@ describe('a clear winner', () => {
     expect(verdict(answers, cycle).clearWinnerReason).toBe('tied_orders');
   });
 
-  test('may stand above others that are tied', () => {
+  test('a clear winner may stand above other answers that are tied', () => {
     const answers = seatCodes(6);
     const all = answers.map((reviewer, index) => {
       const rest = answers.slice(1).filter((answer) => answer !== reviewer);
@@ -294,7 +297,7 @@ describe('a clear winner', () => {
     expect(judgeWinner(pairs, order, 0.5, agreementV1).clearWinner).toBe(true);
   });
 
-  test('needs a margin over the second', () => {
+  test('a clear winner needs a margin over the second', () => {
     const answers = ['S1', 'S2', 'S3'];
     const judges = ['S4', 'S5', 'S6', 'S7', 'S8'].map((reviewer, index) =>
       review(reviewer, {
@@ -304,7 +307,7 @@ describe('a clear winner', () => {
     expect(verdict(answers, judges).clearWinnerReason).toBe('narrow_margin');
   });
 
-  test('needs orders that agree by more than chance', () => {
+  test('a clear winner needs orders that agree by more than chance', () => {
     const answers = seatCodes(7);
     const pairs = comparePairs(answers, alike(answers));
     const order = kemenyOrder(pairs, inOrder(pairs));
@@ -322,11 +325,11 @@ describe("Kendall's τ-b", () => {
     [[1, 2, 3, 4], [4, 3, 2, 1], -1],
     [[1, 2, 3], [1, 3, 2], 1 / 3],
     [[1, 2, 2, 3], [1, 2, 3, 3], 4 / 5],
-  ])('of %j and %j is %j', (one, other, expected) => {
+  ])("Kendall's τ-b of %j and %j is %j", (one, other, expected) => {
     expect(kendallTau(one, other)).toBeCloseTo(expected, 12);
   });
 
-  test('is unknown when one of the two distinguishes nothing', () => {
+  test("Kendall's τ-b is unknown when one of the two orders distinguishes nothing", () => {
     expect(kendallTau([1, 1, 1], [1, 2, 3])).toBeNull();
     expect(kendallTau([1], [1])).toBeNull();
   });
@@ -336,19 +339,19 @@ const agreed = (answers: readonly string[], all: readonly Review[]) =>
   rankAgreement(reviewerTaus(answers, all, agreementV1), agreementV1);
 
 describe("the agreement of the reviewers' orders", () => {
-  test('is 1 when all rank alike, and 0 between two camps', () => {
+  test("the agreement of the reviewers' orders is 1 when all rank alike, and 0 between two camps", () => {
     expect(agreed(seatCodes(7), camps(seatCodes(7), 7))).toBe(1);
     expect(agreed(seatCodes(7), camps(seatCodes(7), 4))).toBe(0);
   });
 
-  test('is unknown with fewer than three pairs that have three answers in common', () => {
+  test("the agreement of the reviewers' orders is unknown with fewer than three pairs that have three answers in common", () => {
     expect(agreed(seatCodes(4), camps(seatCodes(4), 4))).toBeNull();
     expect(agreed(seatCodes(5), camps(seatCodes(5), 5).slice(0, 2))).toBeNull();
     expect(agreed(seatCodes(5), camps(seatCodes(5), 5).slice(0, 3))).toBe(1);
   });
 
   test.each([4, 5, 6, 7, 8, 9, 10, 11, 12])(
-    'is unknown when %i seats review three answers each',
+    "the agreement of the reviewers' orders is unknown when %i seats review three answers each",
     (size) => {
       const answers = seatCodes(size);
       const assignments = reviewAssignments(answers, reviewOffsets(size, 3));
@@ -359,7 +362,7 @@ describe("the agreement of the reviewers' orders", () => {
     },
   );
 
-  test('is about 0.04 for seven seats that rank by chance', () => {
+  test("the agreement of the reviewers' orders is about 0.04 for seven seats that rank by chance", () => {
     const runs = Array.from({ length: 600 }, (_, run) =>
       agreed(seatCodes(7), noise(seatCodes(7), run)),
     ).map((value) => value ?? NaN);
@@ -386,20 +389,26 @@ describe('two camps', () => {
     [8, 5],
     [12, 6],
     [12, 8],
-  ])('of %i seats are found when %i rank one way and the others the other way', (size, first) => {
-    expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(true);
-  });
+  ])(
+    'two camps of %i seats are found when %i rank one way and the others the other way',
+    (size, first) => {
+      expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(true);
+    },
+  );
 
   test.each([
     [7, 7],
     [7, 6],
     [7, 5],
     [12, 9],
-  ])('of %i seats are not found when %i rank alike: the others are a minority', (size, first) => {
-    expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(false);
-  });
+  ])(
+    'two camps of %i seats are not found when %i rank alike: the others are a minority',
+    (size, first) => {
+      expect(found(seatCodes(size), camps(seatCodes(size), first))).toBe(false);
+    },
+  );
 
-  test('of three and two are too small to be distinguished from chance', () => {
+  test('two camps of three and two are too small to be distinguished from chance', () => {
     expect(found(seatCodes(5), camps(seatCodes(5), 3))).toBe(false);
   });
 
@@ -408,17 +417,20 @@ describe('two camps', () => {
     ['do not contradict each other enough', 7, 4, 0.5, -0.1, false],
     ['agree more within than they contradict each other', 12, 8, 1, -0.25, false],
     ['do not agree within', 7, 4, 0.4, -0.6, false],
-  ])('that %s (%i seats, %i and the rest)', (_, size, first, within, between, expected) => {
-    const taus = seatCodes(size).map((__, a) =>
-      seatCodes(size).map((___, b) =>
-        a === b ? null : a < first === b < first ? within : between,
-      ),
-    );
-    const weights = seatCodes(size).map(() => 1);
-    expect(hasTwoCamps(taus, weights, agreementV1)).toBe(expected);
-  });
+  ])(
+    'two camps that %s (%i seats, %i and the rest)',
+    (_, size, first, within, between, expected) => {
+      const taus = seatCodes(size).map((__, a) =>
+        seatCodes(size).map((___, b) =>
+          a === b ? null : a < first === b < first ? within : between,
+        ),
+      );
+      const weights = seatCodes(size).map(() => 1);
+      expect(hasTwoCamps(taus, weights, agreementV1)).toBe(expected);
+    },
+  );
 
-  test('that are only just so are so in whatever order their figures are added up', () => {
+  test('two camps at the threshold are found in whatever order their figures are added up', () => {
     const exactly = [0.1, 0.9, 0.3, 0.7, 0.4, 0.6];
     const anyOrder = fc.shuffledSubarray(exactly, { minLength: exactly.length });
     const camp = [0, 1, 2, 3];
@@ -439,7 +451,7 @@ describe('two camps', () => {
     );
   });
 
-  test('are hardly ever found where seven seats rank by chance', () => {
+  test('two camps are hardly ever found where seven seats rank by chance', () => {
     const runs = Array.from({ length: 300 }, (_, run) => run);
     const falseAlarms = runs.filter((run) => found(seatCodes(7), noise(seatCodes(7), run)));
     expect(falseAlarms.length).toBeLessThanOrEqual(3);

@@ -95,11 +95,11 @@ describe('the settlement of a run', () => {
       { price: 14, outcome: 'not_started', heading: null, ...started, callsStarted: 0, missing: 7 },
       { kind: 'release' },
     ],
-  ])('%s', (_, end, expected) => {
+  ])('the settlement of a run %s', (_, end, expected) => {
     expect(settlement(end)).toEqual(expected);
   });
 
-  test('captures the whole price and returns whole credits from 0 to half, rounded up', () => {
+  test('the settlement of a run captures the whole price and returns whole credits from 0 to half, rounded up', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         const settled = settlement(end);
@@ -112,7 +112,7 @@ describe('the settlement of a run', () => {
     );
   });
 
-  test('never costs more when one more seat is missing', () => {
+  test('the settlement of a run never costs more when one more seat is missing', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         fc.pre(end.missing < end.seats);
@@ -121,7 +121,7 @@ describe('the settlement of a run', () => {
     );
   });
 
-  test('never takes more than the unrounded share', () => {
+  test('the settlement of a run never takes more than the unrounded share', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         fc.pre(end.outcome === 'completed' && end.callsStarted > 0);
@@ -131,7 +131,7 @@ describe('the settlement of a run', () => {
     );
   });
 
-  test('never costs more under the heading "best single answer"', () => {
+  test('the settlement of a run never costs more under the heading "best single answer"', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         const best = paid({ ...end, heading: 'best_single_answer' });
@@ -140,7 +140,7 @@ describe('the settlement of a run', () => {
     );
   });
 
-  test('refuses figures that cannot be', () => {
+  test('the settlement of a run refuses impossible figures', () => {
     const end = { outcome: 'completed', heading: 'recommendation', ...started } as const;
     expect(() => settlement({ ...end, price: 1.5 })).toThrow(RangeError);
     expect(() => settlement({ ...end, price: -14 })).toThrow(RangeError);

@@ -21,7 +21,7 @@ const sources = {
 };
 
 describe('the gate of a draft', () => {
-  it('passes a draft that covers everything, cites everything and invents no number', () => {
+  it('the gate of a draft passes a draft that covers everything, cites everything and invents no number', () => {
     expect(checkDraft(draft, sources)).toMatchObject({
       passed: true,
       failed: [],
@@ -44,18 +44,18 @@ describe('the gate of a draft', () => {
       'citations',
     ],
     ['a number from nowhere', { uncertainties: ['About 37% might leave.'] }, 'numbers'],
-  ])('fails %s and says so', (_what, change, failed) => {
+  ])('the gate of a draft fails %s and names the fault', (_what, change, failed) => {
     const result = checkDraft({ ...draft, ...change }, sources);
     expect(result.passed).toBe(false);
     expect(result.failed).toEqual([failed]);
     expect(result.complaints).toHaveLength(1);
   });
 
-  it('counts the minority among what has to be covered', () => {
+  it('the gate of a draft requires the minority to be covered', () => {
     expect(checkDraft(draft, { ...sources, minorityIds: ['c4'] }).disagreementCoverage).toBe(0.5);
   });
 
-  it('asks for no coverage where there is nothing to cover', () => {
+  it('the gate of a draft requires no coverage where there is nothing to cover', () => {
     const bare = checkDraft(draft, { ...sources, consensusIds: [], disagreementIds: [] });
     expect([bare.consensusCoverage, bare.disagreementCoverage]).toEqual([1, 1]);
   });
@@ -71,15 +71,15 @@ describe('numbers', () => {
     ['Q3 and B2B', ''],
     ['claim c12', ''],
     ['30%', '30 percent'],
-  ])('in "%s" are found in "%s"', (text, source) => {
+  ])('the numbers in "%s" are found in "%s"', (text, source) => {
     expect(numbersNotIn([text], [source])).toEqual([]);
   });
 
-  it('that are not in the sources are named as written, once', () => {
+  it('numbers that are not in the sources are named as written, once', () => {
     expect(numbersNotIn(['7 of 10, then 7 again', '1,5 hours'], ['10'])).toEqual(['7', '1,5']);
   });
 
-  it('of a text are always known to that text', () => {
+  it('the numbers of a text are always known to that text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(numbersNotIn([text], [text])).toEqual([]);
@@ -89,7 +89,7 @@ describe('numbers', () => {
 });
 
 describe('a recommendation as Markdown', () => {
-  it('lists steps, dissent, open points and the claims cited, numbered', () => {
+  it('a recommendation as Markdown lists steps, dissent, open points and the claims cited, numbered', () => {
     const markdown = draftMarkdown(draft, [
       { id: 'c1', text: 'No hours.' },
       { id: 'c2', text: 'New buyers only.' },
@@ -112,7 +112,7 @@ describe('a recommendation as Markdown', () => {
     );
   });
 
-  it('lets nothing of a model become a link, an image or HTML', () => {
+  it('a recommendation as Markdown turns no text of a model into a link, an image or HTML', () => {
     const hostile =
       '![x](https://evil.example/a.png) [click](javascript:alert(1)) <script>alert(1)</script> <img src=x onerror=y>';
     const markdown = draftMarkdown(

@@ -79,7 +79,7 @@ async function eventsOf(runId: string, type: string): Promise<number> {
 }
 
 describe('a run that is deleted', () => {
-  test('leaves the list and its page, comes back, and can be deleted again', async () => {
+  test('a deleted run leaves the list and its page, comes back, and can be deleted again', async () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     for (const times of [1, 2]) {
@@ -114,7 +114,7 @@ describe('a run that is deleted', () => {
     expect(await listed(person)).toEqual([runId]);
   });
 
-  test('as a draft is cancelled', async () => {
+  test('a draft that is deleted is cancelled', async () => {
     const person = await app.signUp();
     const runId = await createRun(person);
     expect((await remove(person, runId)).status).toBe(200);
@@ -129,7 +129,7 @@ describe('a run that is deleted', () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const rows: unknown[] = [];
-    // What happened before may come once more, where the reader had not come to it yet.
+    // An earlier event may arrive once more when the reader had not reached it yet.
     const changes = new Set(['OptimizationHidden', 'OptimizationRestored']);
     const { hearing } = await nowListeningTo(app, {
       token: person.token,
@@ -159,7 +159,7 @@ describe('thirty days after it was deleted', () => {
     });
   };
 
-  test("a run's texts are erased, once and for good, and everything else still adds up", async () => {
+  test("thirty days after deletion a run's texts are erased for good, and everything else still adds up", async () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const kept = await createRun(person, { challenge: 'Paint the shop?' });
@@ -207,7 +207,7 @@ describe('thirty days after it was deleted', () => {
     expect(await listed(ann)).toEqual([kept]);
   });
 
-  test('a run that was restored keeps its texts, and one that was deleted again has thirty days more', async () => {
+  test('a restored run keeps its texts, and one that was deleted again has thirty days more', async () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const twice = await endedRun(person);
@@ -231,7 +231,7 @@ describe('thirty days after it was deleted', () => {
     expect([await keyExists(runId), await keyExists(twice)]).toEqual([true, false]);
   });
 
-  test('a job that comes too early comes again', async () => {
+  test('a job that runs too early is scheduled again', async () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     await remove(person, runId);
@@ -256,7 +256,7 @@ describe('thirty days after it was deleted', () => {
   const loseJobOf = async (runId: string) =>
     app.database.ownerPool.query('select graphile_worker.remove_job($1)', [`${runId}:forget`]);
 
-  test('a job that was lost, or gave up, is there again for the same moment, and erases', async () => {
+  test('a job that was lost or gave up is added again for the same time, and erases', async () => {
     const person = await app.signUp();
     const [lost, spent] = [await endedRun(person), await endedRun(person)];
     for (const runId of [lost, spent]) await remove(person, runId);
@@ -272,13 +272,13 @@ describe('thirty days after it was deleted', () => {
 
     await loseJobOf(lost);
     await later(30, person);
-    // Also when it was due while there was none.
+    // The sweep also adds the job when it is overdue.
     expect(await sweep()).toBe(1);
     await work('forget-run', lost);
     expect(await keyExists(lost)).toBe(false);
   });
 
-  test('a job is added neither for what is kept nor for what is erased', async () => {
+  test('no job is added for a run that is kept or already erased', async () => {
     const person = await app.signUp();
     const [kept, restored, erased] = [
       await endedRun(person),
@@ -305,7 +305,7 @@ describe('renaming a run', () => {
   const rename = async ({ token }: Pick<Person, 'token'>, runId: string, title: unknown) =>
     app.call(`/optimizations/${runId}`, { method: 'PATCH', token, body: { title } });
 
-  test('changes its title everywhere and keeps it sealed; the same title changes nothing', async () => {
+  test('renaming a run changes its title everywhere and keeps it sealed; the same title changes nothing', async () => {
     const person = await app.signUp();
     const runId = await createRun(person);
     for (const title of ['  The quokka question ', 'The quokka question']) {
@@ -352,14 +352,14 @@ describe('renaming a run', () => {
     ['   ', 'Enter a title'],
     [7, 'Enter a title'],
     ['x'.repeat(121), 'The title may have at most 120 characters'],
-  ])('refuses %j', async (title, message) => {
+  ])('renaming a run refuses %j', async (title, message) => {
     const person = await app.signUp();
     const response = await rename(person, await createRun(person), title);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ errors: [{ field: 'title', message }] });
   });
 
-  test('takes the longest title, and no deleted run', async () => {
+  test('renaming a run accepts the longest title, and refuses a deleted run', async () => {
     const person = await app.signUp();
     const runId = await createRun(person);
     expect((await rename(person, runId, 'x'.repeat(120))).status).toBe(200);

@@ -76,7 +76,7 @@ const review: Review = {
 const shown = { labels: ['K7Q', 'M4T'], claimIds: ['c1', 'c2'], optionIds: ['o1'] };
 
 describe('a JSON schema of a reply', () => {
-  it('uses only the keywords that every provider accepts, closed and with all fields required', () => {
+  it('the JSON schema of a reply uses only keywords that every provider accepts, closed and with all fields required', () => {
     const nodes = Object.values(replyJsonSchemas).flatMap(nodesOf);
     const keywords = new Set(nodes.flatMap((node) => Object.keys(node)));
     expect([...keywords].toSorted()).toEqual(
@@ -98,7 +98,7 @@ describe('a JSON schema of a reply', () => {
 });
 
 describe('parsing a reply', () => {
-  it('accepts JSON, bare or in one fence', () => {
+  it('the parser accepts JSON, bare or in one fence', () => {
     const json = JSON.stringify(opinion);
     for (const text of [
       json,
@@ -115,11 +115,11 @@ describe('parsing a reply', () => {
     ['a cut end', JSON.stringify(opinion).slice(0, -3)],
     ['nothing', ''],
     ['an array', '[]'],
-  ])('calls %s malformed', (_what, text) => {
+  ])('the parser calls %s malformed', (_what, text) => {
     expect(parseReply('opinion', text)).toMatchObject({ ok: false, failure: 'malformed' });
   });
 
-  it('names what is missing without repeating what was sent', () => {
+  it('the parser names what is missing without repeating the reply', () => {
     const { stated_confidence: _left, ...rest } = opinion;
     const parsed = parseReply('opinion', JSON.stringify({ ...rest, note: 'secret words' }));
     expect(parsed).toMatchObject({ ok: false });
@@ -132,7 +132,7 @@ describe('parsing a reply', () => {
     ['no reasoning but blanks', { reasoning: [' '] }],
     ['no claims', { claims: [] }],
     ['an empty recommendation', { recommendation: { option_label: ' ', one_line: 'x' } }],
-  ])('refuses %s', (_what, change) => {
+  ])('the parser refuses %s', (_what, change) => {
     expect(parseReply('opinion', JSON.stringify({ ...opinion, ...change })).ok).toBe(false);
   });
 
@@ -169,7 +169,7 @@ describe('parsing a reply', () => {
     expect(parseReply(name, JSON.stringify(reply))).toMatchObject({ ok: true, value: expected });
   });
 
-  it('brings a number that JavaScript calls infinite into range', () => {
+  it('the parser brings a number that JavaScript calls infinite into range', () => {
     const text = JSON.stringify(opinion).replace(
       '"stated_confidence":70',
       '"stated_confidence":1e999',
@@ -180,7 +180,7 @@ describe('parsing a reply', () => {
     });
   });
 
-  it('leaves out blank entries of a list, and does not mind an id that is too long to be one', () => {
+  it('the parser drops blank entries of a list, and accepts an id that is too long', () => {
     const parsed = parseReply(
       'opinion',
       JSON.stringify({ ...opinion, risks: ['', 'A risk', ' '] }),
@@ -194,7 +194,7 @@ describe('parsing a reply', () => {
     });
   });
 
-  it('cuts what is too long instead of paying for a second call', () => {
+  it('the parser cuts a text that is too long instead of paying for a second call', () => {
     const long = {
       ...opinion,
       claims: Array.from({ length: 30 }, () => opinion.claims[0]),
@@ -209,7 +209,7 @@ describe('parsing a reply', () => {
     expect(cut.ok && cut.value.critique.split(' ').length).toBe(80);
   });
 
-  it('drops control characters and halves of surrogate pairs, which break stores and terminals', () => {
+  it('the parser drops control characters and halves of surrogate pairs, which break stores and terminals', () => {
     const parsed = parseReply(
       'opinion',
       JSON.stringify({ ...opinion, risks: ['a\u0000b\u001b[31m\ud800c'] }),
@@ -217,12 +217,12 @@ describe('parsing a reply', () => {
     expect(parsed.ok && parsed.value.risks).toEqual(['ab[31m\ufffdc']);
   });
 
-  it.each(hiddenCharacters)('keeps no hidden character: $name', ({ input, left }) => {
+  it.each(hiddenCharacters)('the parser keeps no hidden character: $name', ({ input, left }) => {
     const parsed = parseReply('opinion', JSON.stringify({ ...opinion, risks: [input] }));
     expect(parsed.ok && parsed.value.risks).toEqual([left]);
   });
 
-  it.each(hiddenCharacters)('streams no hidden character: $name', ({ input, left }) => {
+  it.each(hiddenCharacters)('the parser streams no hidden character: $name', ({ input, left }) => {
     const escaped = [...Array(input.length).keys()]
       .map((at) => `\\u${input.charCodeAt(at).toString(16).padStart(4, '0')}`)
       .join('');
@@ -230,7 +230,7 @@ describe('parsing a reply', () => {
       expect(createReadable().push(json)).toBe(`${left}\n`);
   });
 
-  it('streams a character whole that comes in two parts', () => {
+  it('the parser streams a character whole that arrives in two parts', () => {
     const words = createReadable();
     expect(['["a \ud83d', '\ude00"]'].map((chunk) => words.push(chunk))).toEqual([
       'a ',
@@ -238,7 +238,7 @@ describe('parsing a reply', () => {
     ]);
   });
 
-  it('never throws, whatever the text', () => {
+  it('the parser never throws, whatever the text', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.json()),
@@ -252,7 +252,7 @@ describe('parsing a reply', () => {
 });
 
 describe('checking a claim ledger', () => {
-  it('keeps quotes that stand in the answer but for their spaces, and throws the others away', () => {
+  it('the check of a ledger keeps quotes that occur in the answer apart from spaces, and drops the others', () => {
     const checked = checkLedger(ledger, answers);
     if (!checked.ok) throw new Error(checked.reason);
     expect(checked.value).toMatchObject({
@@ -267,11 +267,11 @@ describe('checking a claim ledger', () => {
     });
   });
 
-  it('refuses a ledger of which nothing stands in the answers', () => {
+  it('the check of a ledger refuses one without any quote from the answers', () => {
     expect(checkLedger(ledger, [{ label: 'K7Q', text: 'Other words.' }]).ok).toBe(false);
   });
 
-  it('refuses ids that occur twice', () => {
+  it('the check of a ledger refuses ids that occur twice', () => {
     const twice = {
       ...ledger,
       claims: [ledger.claims[0]!, { ...ledger.claims[1]!, claim_id: 'x' }],
@@ -282,13 +282,13 @@ describe('checking a claim ledger', () => {
     });
   });
 
-  it('takes no more than 24 claims', () => {
+  it('the check of a ledger keeps at most 24 claims', () => {
     const many = { ...ledger, claims: Array.from({ length: 40 }, () => ledger.claims[0]) };
     const parsed = parseReply('claim_ledger', JSON.stringify(many));
     expect(parsed.ok && parsed.value.claims.length).toBe(maximumClaims);
   });
 
-  it('lets no quote count that an answer does not hold', () => {
+  it('the check of a ledger counts no quote that its answer does not contain', () => {
     const words = fc.constantFrom('bread', 'sells', 'on', 'Sunday', 'never');
     const sentence = fc.array(words, { minLength: 1, maxLength: 6 }).map((list) => list.join(' '));
     fc.assert(
@@ -314,7 +314,7 @@ describe('checking a claim ledger', () => {
 });
 
 describe('notes that several seats share', () => {
-  it('are found across small differences in wording', () => {
+  it('shared notes are found across small differences in wording', () => {
     const other = {
       ...opinion,
       assumptions: ['The oven may be used on Sundays!'],
@@ -337,7 +337,7 @@ describe('notes that several seats share', () => {
 });
 
 describe('checking a review', () => {
-  it('limits votes to the claims shown and the first vote on each', () => {
+  it('the check of a review limits votes to the claims shown and the first vote on each', () => {
     const checked = checkReview(review, shown);
     expect(checked.ok && checked.value.votes).toEqual({ c1: { stance: 'agree', confidence: 80 } });
     expect(checked.ok && checked.value.suspects).toEqual(['M4T']);
@@ -349,14 +349,14 @@ describe('checking a review', () => {
     ['a label that was not shown', { ranking: [['K7Q'], ['M4T'], ['D4D']] }],
     ['a label without scores', { scores: review.scores.slice(1) }],
     ['an option that was not shown', { decision_vote: { option_id: 'o7', answer_label: 'K7Q' } }],
-  ])('calls %s malformed', (_what, change) => {
+  ])('the check of a review calls %s malformed', (_what, change) => {
     expect(checkReview({ ...review, ...change }, shown)).toMatchObject({
       ok: false,
       failure: 'malformed',
     });
   });
 
-  it('flags scores that contradict the ranking, and leaves ties alone', () => {
+  it('the check of a review flags scores that contradict the ranking, and leaves ties alone', () => {
     const flagOf = (ranking: string[][]) => {
       const checked = checkReview({ ...review, ranking }, shown);
       return checked.ok && checked.value.scoresContradict;
@@ -366,7 +366,7 @@ describe('checking a review', () => {
     expect(flagOf([['M4T'], ['K7Q']])).toBe(true);
   });
 
-  it('reads an empty label in the decision as an answer that was not shown', () => {
+  it('the check of a review reads an empty label in the decision as an answer that was not shown', () => {
     const own = { ...review, decision_vote: { option_id: 'o1', answer_label: '' } };
     const checked = checkReview(own, shown);
     expect(checked.ok && checked.value.decision).toEqual({ optionId: 'o1', label: null });
@@ -374,7 +374,7 @@ describe('checking a review', () => {
 });
 
 describe('checking a verification', () => {
-  it('counts contradictions of known points only', () => {
+  it('the check of a verification counts contradictions of known points only', () => {
     const verdict = (claim_id: string) => ({
       contradicts_consensus: true,
       contradictions: [{ claim_id, explanation: 'It says no.' }],

@@ -6,7 +6,7 @@ import { sharedNotes, opinionText } from '#services/optimizations/prompts/reply-
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import { filled } from '#tests/walls/hostile/inputs.ts';
 
-/** Everything that reads a reply's text between the provider and what is stored or shown of it. */
+/** Every step that reads a reply's text between the provider and storage or display. */
 
 const flattening = { flattenMarkdown, scrub, escapeMarkdown };
 const comparing = {

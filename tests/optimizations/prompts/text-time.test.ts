@@ -9,7 +9,7 @@ const characters = 20_000;
 /** Far above what a slow machine needs, and far below the seconds of anything quadratic. */
 const mostMs = 500;
 
-/** Of the processor on this thread, so that a busy machine makes no difference. */
+/** Processor time of this thread, so that a busy machine makes no difference. */
 function timeOf(work: () => unknown): number {
   const begun = process.threadCpuUsage();
   work();

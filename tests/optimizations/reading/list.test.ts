@@ -6,7 +6,7 @@ import type { Person, TestApp } from '#tests/support/app.ts';
 
 let app: TestApp;
 let person: Person;
-/** By what stands in the question. */
+/** By a word of the question. */
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -61,11 +61,11 @@ describe('the list of runs', () => {
     ['?q=Mondays%20bakery', []],
     ['?q=%20', ['café', 'price', 'shop', 'van']],
     ['?q=%25', []],
-  ])('%s', async (query, names) => {
+  ])('the list of runs: %s', async (query, names) => {
     expect(await list(query)).toEqual({ names, total: names.length });
   });
 
-  test('comes in pages, a search, too', async () => {
+  test('the list of runs is paged, and so is a search', async () => {
     expect(await list('?limit=3&page=2')).toEqual({ names: ['van'], total: 4 });
     expect(await list('?q=bakery&limit=1&page=2')).toEqual({ names: ['van'], total: 2 });
     expect(await list('?q=bakery&limit=1&page=3')).toEqual({ names: [], total: 2 });
@@ -77,7 +77,7 @@ describe('the list of runs', () => {
     ['?strategy=best', 'strategy', 'Choose one of the listed strategies'],
     ['?sort=title', 'sort', 'Choose one of the listed orders'],
     [`?q=${'x'.repeat(201)}`, 'q', 'Search for at most 200 characters'],
-  ])('%s is refused', async (query, field, message) => {
+  ])('the list of runs refuses %s', async (query, field, message) => {
     const response = await app.call(`/optimizations${query}`, { token: person.token });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ errors: [{ field, message }] });
@@ -88,7 +88,7 @@ describe('asking with the tag of an answer', () => {
   const ask = async (path: string, tag?: string, token = person.token) =>
     app.call(path, { token, headers: tag === undefined ? {} : { 'if-none-match': tag } });
 
-  test('is answered 304 without a body while the answer is the same, and nothing keeps either', async () => {
+  test('a request with the tag of an answer gets 304 without a body while the answer is the same, and no cache keeps either', async () => {
     for (const path of ['/optimizations', `/optimizations/${ids['van']}`, '/credits/balance']) {
       const first = await ask(path);
       const tag = first.headers.get('etag') ?? '';
@@ -104,7 +104,7 @@ describe('asking with the tag of an answer', () => {
     }
   });
 
-  test('brings the answer once it has changed', async () => {
+  test('a request with the tag of an answer gets the answer once it has changed', async () => {
     const path = `/optimizations/${ids['price']}`;
     const tag = (await ask(path)).headers.get('etag') ?? '';
     const listed = (await ask('/optimizations')).headers.get('etag') ?? '';
@@ -117,7 +117,7 @@ describe('asking with the tag of an answer', () => {
     expect((await ask(path, renamed)).status).toBe(200);
   });
 
-  test('says nothing about what belongs to another', async () => {
+  test("a request with the tag of an answer learns nothing about another user's runs", async () => {
     const other = await app.signUp();
     expect((await ask(`/optimizations/${ids['van']}`, '*', other.token)).status).toBe(404);
   });

@@ -7,7 +7,7 @@ const settled = (captured: number, refunded: number) =>
   ({ type: 'Close', captured, refunded, creditsVersion: 3 }) as const;
 
 describe('a run as Markdown', () => {
-  it('begins with the question and the recommendation, its claims numbered', () => {
+  it('a run as Markdown begins with the question and the recommendation, its claims numbered', () => {
     const text = runMarkdown(storyOf(closed()).copy());
     expect(text).toMatch(/^# Should the agency sell a fixed offer\?\n/);
     expect(text.indexOf('## Recommendation')).toBeLessThan(text.indexOf('## Agreement'));
@@ -16,14 +16,14 @@ describe('a run as Markdown', () => {
     expect(text).toContain('1. The claim c1 holds.');
   });
 
-  it('says that models were simulated, how far they agree, what it cost, and that this is no proof', () => {
+  it('a run as Markdown says that models were simulated, how far they agree, what it cost, and that this is no proof', () => {
     const text = runMarkdown(storyOf(closed()).copy());
     expect(text).toContain('> Simulated models: example answers, no provider was called.');
     expect(text).toMatch(/\d+ of 100 \(\w+\)\. Agreement is not correctness\./);
     expect(text).toContain('14 credits were charged.');
   });
 
-  it('holds every answer and a row for every seat', () => {
+  it('a run as Markdown holds every answer and a row for every seat', () => {
     const run = storyOf(closed()).copy();
     const text = runMarkdown(run);
     for (const model of run.models) {
@@ -32,14 +32,14 @@ describe('a run as Markdown', () => {
     }
   });
 
-  it('of a cancelled run says so, and what came back', () => {
+  it('a cancelled run as Markdown says that it was cancelled, and what came back', () => {
     const script = started().answered(['opinion.S1']).given(cancel, settled(14, 7));
     const text = runMarkdown(storyOf(script).copy());
     expect(text).toContain('**Cancelled.** You cancelled this run.');
     expect(text).toContain('7 of 14 credits were charged, 7 came back.');
   });
 
-  it('lets nothing that a person or a model wrote become a link, an image, HTML or a heading', () => {
+  it('a run as Markdown turns no text of a person or a model into a link, an image, HTML or a heading', () => {
     const hostile =
       '# Title <script>alert(1)</script> ![p](https://evil.example/p.png) [x](javascript:alert(1)) https://evil.example | cell';
     const text = runMarkdown(
@@ -74,7 +74,7 @@ describe('a run as Markdown', () => {
     expect(text).not.toMatch(/^\s*# Title <|^#+ # /m);
   });
 
-  it('holds nothing that a terminal would obey, and nothing that turns the direction of reading', () => {
+  it('a run as Markdown holds nothing that a terminal would obey or that turns the direction of reading', () => {
     const hostile = 'Clear\u001Bc it\u009B2J\u0007 \u202Eevil\u2066\r\nand\ton';
     const text = runMarkdown(storyOf(closed(), { challenge: hostile, title: hostile }).copy());
     expect(text).toContain('Clearc it2J evil and');

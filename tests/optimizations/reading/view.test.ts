@@ -165,7 +165,7 @@ const anyStream = fc.constantFrom(...streams, ...calmStreams);
 const throughJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 describe('a view of any run', () => {
-  test('can be described after every one of its events, and is what the contract says', () => {
+  test('a view of any run can be described after each of its events, and matches the contract', () => {
     for (const events of [...streams, ...calmStreams])
       for (const view of viewsOf(events)) {
         const answer = throughJson(describeRun(view, later));
@@ -173,7 +173,7 @@ describe('a view of any run', () => {
       }
   });
 
-  test('passes every step in its order, that in which bias is detected included', () => {
+  test('a view of any run passes every step in its order, including that in which bias is detected', () => {
     const order: readonly string[] = ProgressStep.options;
     for (const events of calmStreams.filter(({ length }) => length > 1)) {
       const all = viewsOf(events).map((view) => describeRun(view, later));
@@ -188,7 +188,7 @@ describe('a view of any run', () => {
     }
   });
 
-  test('joined anywhere ends as the whole fold, whatever comes late or twice', () => {
+  test('a view joined at any event ends like the full fold, even with late or repeated events', () => {
     fc.assert(
       fc.property(
         anyStream,
@@ -201,7 +201,7 @@ describe('a view of any run', () => {
           for (const [place, fact] of patches.entries()) {
             if (place > joined) view = applyPatch(view, fact.patch, fact.version);
             for (const [which, where] of strays) {
-              // What was delivered before, or stood in the snapshot already, comes once more.
+              // An event that was sent before, or is already in the snapshot, is sent once more.
               const again = patches[which % (Math.max(place, joined) + 1)]!;
               if (where % events.length === place)
                 view = applyPatch(view, again.patch, again.version);
@@ -214,7 +214,7 @@ describe('a view of any run', () => {
     );
   });
 
-  test('is what a run read from the store shows', () => {
+  test('a view of any run equals the run as read from the store', () => {
     for (const events of streams.slice(0, 40)) {
       const run = foldRun(
         runId,
@@ -230,7 +230,7 @@ describe('a view of any run', () => {
     }
   });
 
-  test('costs what its events cost, to the micro-dollar, late usage included', () => {
+  test('a view of any run costs what its events cost, to the micro-dollar, late usage included', () => {
     for (const events of [...streams, ...calmStreams]) {
       let micros = 0;
       const views = viewsOf(events);
@@ -251,13 +251,13 @@ describe('a view of any run', () => {
     }
   });
 
-  test('reaches 100 when it has ended, and not before', () => {
+  test('the progress of any run reaches 100 when it has ended, and not before', () => {
     for (const events of [...streams, ...calmStreams])
       for (const view of viewsOf(events))
         expect(overallProgress(view) === 100).toBe(view.stage === 'closed');
   });
 
-  test('moves forward only, as long as nothing fails', () => {
+  test('the progress of any run only moves forward as long as nothing fails', () => {
     for (const events of calmStreams) {
       const progress = viewsOf(events).map((view) => overallProgress(view));
       expect(progress).toEqual(progress.toSorted((one, other) => one - other));
@@ -267,7 +267,7 @@ describe('a view of any run', () => {
 });
 
 describe('a run whose texts are erased', () => {
-  test('can be described at every event, and reads Erased', () => {
+  test('a run whose texts are erased can be described at every event, and reads Erased', () => {
     for (const events of [...streams, ...calmStreams])
       for (const view of viewsOf(events, erasedTexts)) {
         const run = describeRun(view, later);
@@ -283,7 +283,7 @@ describe('a run whose texts are erased', () => {
       }
   });
 
-  test('keeps its figures', () => {
+  test('a run whose texts are erased keeps its figures', () => {
     const [whole, gone] = [described(closed()), described(closed(), erasedTexts)];
     for (const key of ['status', 'progress', 'agreement_score', 'cost', 'credits'] as const)
       expect(gone[key]).toEqual(whole[key]);
@@ -293,7 +293,7 @@ describe('a run whose texts are erased', () => {
     expect(gone.evolution.bias?.consensus_points.map(({ text }) => text)).toEqual([erased, erased]);
   });
 
-  test('can lose its key at any moment', () => {
+  test('a run whose texts are erased can lose its key at any moment', () => {
     fc.assert(
       fc.property(anyStream, fc.nat(), (events, from) => {
         const cut = from % events.length;
@@ -338,20 +338,20 @@ describe('the steps that people see', () => {
     ],
     ['processing', 'synthesizing', 'Finishing', concluded()],
     ['completed', 'completed', 'Completed', closed()],
-  ])('%s, %s: %s', (status, step, words, script) => {
+  ])('the steps that people see: %s, %s: %s', (status, step, words, script) => {
     const run = described(script);
     expect(run.status).toBe(status);
     expect(run.evolution).toMatchObject({ current_step: step, step_details: words });
   });
 
-  test('can be cancelled until the recommendation is being written', () => {
+  test('a run can be cancelled until the recommendation is being written', () => {
     const cancellable = [created(), started(), inClaims(), inReviews()];
     const late = [inSynthesis(), concluded(), closed(), inClaims().given(cancel)];
     for (const script of cancellable) expect(described(script).evolution.can_cancel).toBe(true);
     for (const script of late) expect(described(script).evolution.can_cancel).toBe(false);
   });
 
-  test('estimate the time that is left from what such a run usually takes', () => {
+  test('a run estimates its time left from what such runs usually take', () => {
     const view = viewOf(started());
     const left = (now: number) => describeRun(view, now).evolution.estimated_completion;
     expect(left(Date.parse(noon))).toBe(30);
@@ -468,7 +468,7 @@ describe('the progress of a seat', () => {
 });
 
 describe('what a run has cost so far', () => {
-  test('is unknown before a call was priced, and a minimum when one could not be', () => {
+  test('what a run has cost so far is unknown before a call was priced, and a minimum when one could not be', () => {
     const open = started().given(begin('opinion.S1'));
     expect(described(open)).toMatchObject({ cost: null, cost_is_minimum: false });
     const answered = open.given(answers('opinion.S1', opinion()));
@@ -479,7 +479,7 @@ describe('what a run has cost so far', () => {
     expect(described(late)).toMatchObject({ cost: 0.003, cost_is_minimum: false });
   });
 
-  test('is a minimum when the run ends with calls under way, until they say what they cost', () => {
+  test('what a run has cost so far is a minimum when the run ends with open calls, until they report their cost', () => {
     const script = started().given(begin('opinion.S1'), cancel);
     expect(described(script).cost_is_minimum).toBe(true);
     const stopped = script.given(fails('opinion.S1', 'aborted'));
@@ -509,7 +509,7 @@ describe('the credits of a run', () => {
 });
 
 describe('the result of a run', () => {
-  test('is the accepted draft, once the run has closed', () => {
+  test('the result of a run is the accepted draft, once the run has closed', () => {
     expect(described(concluded()).result).toBeNull();
     expect(described(closed()).result).toEqual({
       heading: 'recommendation',
@@ -523,7 +523,7 @@ describe('the result of a run', () => {
     });
   });
 
-  test('says when nobody verified it', () => {
+  test('the result of a run says when no verifier checked it', () => {
     const script = inSynthesis()
       .answered(['draft.1'])
       .died(['verify.1.1', 'verify.1.2'])
@@ -531,7 +531,7 @@ describe('the result of a run', () => {
     expect(described(script).result).toMatchObject({ heading: 'recommendation', verified: 'none' });
   });
 
-  test('is the best single answer under that heading when no draft passed', () => {
+  test('the result of a run is the best single answer under that heading when no draft passed', () => {
     const script = inSynthesis()
       .given(deadline('synthesis', 'hard'))
       .given({ type: 'Close', captured: 14, refunded: 4, creditsVersion: 3 });
@@ -568,14 +568,14 @@ describe('the result of a run', () => {
       'The models of this strategy are not available.',
       created().given({ type: 'Start', now: noon, seatable: false }),
     ],
-  ])('is none, and the reason is given: %s', (words, script) => {
+  ])('the result of a run is empty, and the reason is given: %s', (words, script) => {
     const run = described(
       script.given({ type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }),
     );
     expect(run).toMatchObject({ ended_because: words, result: null });
   });
 
-  test('keeps the words of a fallback ledger, which stand in the answers', () => {
+  test('the result of a run keeps the words of a fallback ledger, which stand in the answers', () => {
     const begun = inClaims().given(deadline('claims', 'hard'));
     const script = begun.answered(reviewsOf(allSeats));
     const claims = viewOf(script).ledger?.claims ?? {};

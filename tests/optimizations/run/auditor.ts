@@ -14,9 +14,9 @@ import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { AccountBalance, CreditEvent } from '#services/credits/account/events.ts';
 
 /**
- * Reads both streams as they grow, knows nothing of how they are decided, and names the first thing
- * that must never be: a stage opened or a slot answered twice, an outcome without its call, a second
- * conclusion, a charge that is not the settlement's.
+ * Reads both streams as they grow, without the deciders, and names the first fault: a stage opened
+ * or a slot answered twice, an outcome without its call, a second conclusion, or a charge that
+ * differs from the settlement.
  */
 export type Auditor = {
   runEvent(runId: string, event: OptimizationEvent): void;
@@ -30,7 +30,7 @@ export class Fault extends Error {
   override readonly name = 'Fault';
 }
 
-/** How attempts end, and after how many such ends no other may follow. */
+/** How attempts end, and how often before the last one. */
 const endings: Readonly<Record<string, string>> = {
   connection: 'transient',
   unavailable: 'transient',
@@ -51,7 +51,7 @@ const mostEndings: Readonly<Record<string, number>> = {
 type SlotAudit = {
   attempts: number;
   ends: Map<string, number>;
-  /** The attempt whose outcome is awaited. */
+  /** The attempt without an outcome. */
   open: number | null;
   answered: boolean;
   dead: boolean;
@@ -74,7 +74,7 @@ export type RunAudit = {
   outcome: 'completed' | 'failed' | 'cancelled' | 'not_started' | null;
   heading: string | null;
   settlement: Settlement | null;
-  /** Text was streamed and paid for, but no reply could be made of it. */
+  /** Text was streamed and paid for, but could not be parsed. */
   answeredUnusable: boolean;
   closings: number;
   figures: { captured: number; refunded: number } | null;

@@ -3,13 +3,12 @@ import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 /**
- * Streams, jobs and commands in memory, with the promises of the real ones and every moment between
- * two of their steps open to others. What stands between two yields happens at once; the driver of
- * the generators decides what happens in between, and may never come back to one.
+ * Streams, jobs and commands in memory, with the guarantees of the real ones. Code between two yields
+ * is atomic. The driver of the generators interleaves their steps, and may abandon a generator.
  */
 
 export type Steps<Result> = Generator<Pause, Result, void>;
-/** Milliseconds since the epoch before which a step is not taken; a call can be stopped earlier. */
+/** The earliest time of a step, in milliseconds since the epoch; a call can be stopped earlier. */
 export type Pause = { until: number; call?: { runId: string; slot: string } };
 export const anytime: Pause = { until: 0 };
 
@@ -23,7 +22,7 @@ type Stream = Head & {
   byCommand: Map<string, Appended>;
 };
 
-/** What a test takes away, to see that it is missed. */
+/** Rules that a test switches off, to prove that the check notices. */
 export type Guards = {
   /** Appends to these streams are refused unless they were decided on the stream's version. */
   versions: readonly ('credits' | 'optimization')[];
@@ -72,7 +71,7 @@ export function createStore(
       let state = stream.state as ReturnType<typeof decider.initialState>;
       for (const event of events) {
         state = decider.evolve(state, event);
-        // A month later texts are erased; nothing else of a run waits for so long.
+        // Texts are erased a month later; no other job of a run waits that long.
         jobs.push(
           ...decider.reactions(event, streamId, state).filter(({ task }) => task !== 'forget-run'),
         );
@@ -202,7 +201,7 @@ export type Queue = {
   due(now: number): Job[];
   nextDue(): number | null;
   take(job: Job, worker: number): void;
-  /** A worker that is thought dead ends a job that another has taken over. */
+  /** A worker that was presumed dead ends a job that another has taken over. */
   complete(id: number): void;
   /** Only by the worker that holds it. */
   fail(id: number, worker: number, now: number): void;
@@ -236,13 +235,13 @@ export function createQueue(now: () => number): Queue {
       for (const spec of specs) {
         const known = byKey(spec.key);
         if (known && available(known)) {
-          // In place: a worker that is thought dead and ends the old job takes the new one with it.
+          // In place: a worker presumed dead that ends the old job also removes the new one.
           const { task, payload } = spec;
           Object.assign(known, { task, payload, runAt: dueAt(spec), attempts: 0 });
           continue;
         }
         if (known) {
-          // It has begun on what was known then: it loses its key and is not tried again.
+          // It has begun with the old payload: it loses its key and is not retried.
           known.key = null;
           known.attempts = maximumAttempts;
         }

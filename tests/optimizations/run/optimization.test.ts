@@ -59,7 +59,7 @@ function stageOf(run: Script): RunState['stage'] {
   return run.state.stage;
 }
 
-/** The outcome of a run that has concluded, with what it costs. */
+/** The outcome of a concluded run, with its cost. */
 function ending(events: readonly OptimizationEvent[]) {
   const { outcome, heading, reason, bestSeat, callsStarted, missing, settlement } = only(
     events,
@@ -71,23 +71,23 @@ function ending(events: readonly OptimizationEvent[]) {
 const half = { kind: 'capture', capture: price, refund: price / 2 };
 
 describe('creating', () => {
-  test('begins a draft', () => {
+  test('creating a run begins a draft', () => {
     const run = created();
     expect(typesOf(run.events)).toEqual(['OptimizationCreated']);
     expect(stageOf(run)).toBe('draft');
   });
 
-  test('of a run that exists says nothing', () => {
+  test('creating a run that exists changes nothing', () => {
     expect(created().when(create({ price: 99 }))).toEqual([]);
   });
 
-  test('has to come first', () => {
+  test('creating a run has to come first', () => {
     expect(refusal(script(), start()).status).toBe(404);
   });
 });
 
 describe('a draft', () => {
-  test('starts with the deadlines of its schedule', () => {
+  test('a draft starts with the deadlines of its schedule', () => {
     expect(created().when(start())).toEqual([
       {
         type: 'ProcessingStarted',
@@ -102,7 +102,7 @@ describe('a draft', () => {
     expect(owedSlots(started().state)).toEqual(opinionsOf(allSeats));
   });
 
-  test('ends unstarted and free of charge when its panel cannot be seated', () => {
+  test('a draft ends unstarted and free of charge when its panel cannot be seated', () => {
     const events = created().when({ type: 'Start', now: noon, seatable: false });
     expect(typesOf(events)).toEqual(['RunConcluded']);
     expect(ending(events)).toMatchObject({
@@ -113,7 +113,7 @@ describe('a draft', () => {
     });
   });
 
-  test('is cancelled and closed at once, because nothing is held that had to be settled', () => {
+  test('a draft is cancelled and closed at once, because it holds nothing to settle', () => {
     const events = created().when(cancel);
     expect(typesOf(events)).toEqual(['RunConcluded', 'OptimizationCancelled']);
     expect(only(events, 'OptimizationCancelled').data).toEqual({
@@ -129,7 +129,7 @@ describe('a draft', () => {
     });
   });
 
-  test('that is deleted is cancelled first', () => {
+  test('a draft that is deleted is cancelled first', () => {
     const run = created().given({ type: 'Hide', now: noon });
     expect(typesOf(run.events)).toEqual([
       'OptimizationCreated',
@@ -142,7 +142,7 @@ describe('a draft', () => {
     expect(run.when({ type: 'Hide', now: noon })).toEqual([]);
   });
 
-  test('takes no call, no deadline, no closing', () => {
+  test('a draft accepts no call, deadline or closing', () => {
     for (const command of [
       begin('opinion.S1'),
       answers('opinion.S1', opinion()),
@@ -157,14 +157,14 @@ describe('a draft', () => {
 
 describe('starting again', () => {
   const stages = { started, inClaims, inReviews, inSynthesis, concluded, closed };
-  test.each(Object.entries(stages))('changes nothing: %s', (_name, run) => {
+  test.each(Object.entries(stages))('starting a run again changes nothing: %s', (_name, run) => {
     expect(run().when(start())).toEqual([]);
     expect(run().when({ type: 'Start', now: noon, seatable: false })).toEqual([]);
   });
 });
 
 describe('beginning a call', () => {
-  test('names the model, before anything is asked of it', () => {
+  test('beginning a call names the model, before the model is asked anything', () => {
     expect(started().when(begin('opinion.S2'))).toEqual([
       {
         type: 'CallStarted',
@@ -181,7 +181,7 @@ describe('beginning a call', () => {
     ]);
   });
 
-  test('again, while the last attempt is open, gives that one up', () => {
+  test('beginning a call again while the last attempt is open gives that attempt up', () => {
     const events = started().given(begin('opinion.S1')).when(begin('opinion.S1', 2));
     expect(typesOf(events)).toEqual(['CallLost', 'CallStarted']);
     expect(only(events, 'CallLost').data).toEqual({
@@ -192,7 +192,7 @@ describe('beginning a call', () => {
     expect(only(events, 'CallStarted').data.attempt).toBe(2);
   });
 
-  test('after the third attempt was lost gives the slot up, and what follows from that', () => {
+  test('beginning a call after its third attempt was lost gives the slot up, and may close the stage', () => {
     const run = started().given(
       begin('opinion.S1'),
       begin('opinion.S1', 2),
@@ -206,7 +206,7 @@ describe('beginning a call', () => {
     expect(only(last, 'OpinionsClosed').data.missing).toEqual([{ seat: 'S1', why: 'lost' }]);
   });
 
-  test('says nothing unless it is the next attempt of a slot that is waited for', () => {
+  test('beginning a call changes nothing unless it is the next attempt of an open slot', () => {
     const run = started().answered(['opinion.S1']).died(['opinion.S2']).given(begin('opinion.S3'));
     const nothing: Record<string, OptimizationCommand> = {
       'answered slot': begin('opinion.S1', 2),
@@ -228,7 +228,7 @@ describe('beginning a call', () => {
 });
 
 describe('an answer', () => {
-  test('is recorded with its usage, cost and time', () => {
+  test('an answer is recorded with its usage, cost and time', () => {
     const run = started().given(begin('opinion.S1'));
     expect(run.when(answers('opinion.S1', opinion()))).toEqual([
       {
@@ -247,7 +247,7 @@ describe('an answer', () => {
     ]);
   });
 
-  test('of an attempt that was given up counts, as long as its slot is open', () => {
+  test('an answer of an attempt that was given up counts as long as its slot is open', () => {
     const run = started().given(begin('opinion.S1'), begin('opinion.S1', 2));
     const won = run.given(answers('opinion.S1', opinion(), { attempt: 1 }));
     expect(typesOf(won.events).at(-1)).toBe('CallSucceeded');
@@ -266,12 +266,12 @@ describe('an answer', () => {
     ]);
   });
 
-  test('that comes twice is recorded once', () => {
+  test('an answer that arrives twice is recorded once', () => {
     const run = started().answered(['opinion.S1']);
     expect(run.when(answers('opinion.S1', opinion()))).toEqual([]);
   });
 
-  test('after its slot, its stage or its run was closed records its cost, once', () => {
+  test('an answer after its slot, stage or run was closed records its cost, once', () => {
     const open = started().given(begin('opinion.S1'), begin('opinion.S2'), begin('opinion.S3'));
     const late = answers('opinion.S1', opinion());
     const dead = open.given(fails('opinion.S1', 'auth'), begin('opinion.S1', 2));
@@ -291,14 +291,14 @@ describe('an answer', () => {
     }
   });
 
-  test('of a call that was given up for good records its cost', () => {
+  test('an answer of a call that was given up for good records its cost', () => {
     const run = started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt)));
     const events = run.when(answers('opinion.S1', opinion(), { attempt: 3 }));
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
     expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 3 });
   });
 
-  test('to a call that was never begun is none', () => {
+  test('an answer to a call that was never begun is ignored', () => {
     expect(started().when(answers('opinion.S1', opinion()))).toEqual([]);
     expect(
       started()
@@ -313,7 +313,7 @@ describe('a failure', () => {
   const run = started().given(begin('opinion.S1'));
   const failedIn = (events: readonly OptimizationEvent[]) => only(events, 'CallFailed').data;
 
-  /** Begins and fails a slot, each time when the last failure said, until it is given up. */
+  /** Begins and fails a slot, each time at the retry time of the last failure, until it is given up. */
   function failures(slot: string, failure: FailureClass, from: Script, now = noon): string[] {
     const tries: string[] = [];
     let at: string | null = now;
@@ -331,7 +331,7 @@ describe('a failure', () => {
     tries.slice(1).map((at, index) => Date.parse(at) - Date.parse(tries[index]!));
 
   test.each(['rate_limited', 'conflict', 'unavailable', 'connection'] as const)(
-    'that is transient is tried again, backing off, as long as the stage is open: %s',
+    'a transient failure is retried, with backoff, as long as the stage is open: %s',
     (failure) => {
       const tries = failures('opinion.S1', failure, started());
       // Hard deadline after 180 s; at most 15 s between two tries, at least one.
@@ -345,7 +345,7 @@ describe('a failure', () => {
     },
   );
 
-  test('is not tried again at the same moment as that of another seat', () => {
+  test('a failure is not tried again at the same moment as that of another seat', () => {
     const [one, other] = ['opinion.S1', 'opinion.S2'].map((slot) =>
       failures(slot, 'unavailable', started()),
     );
@@ -367,7 +367,7 @@ describe('a failure', () => {
     expect(failures('opinion.S1', failure, started())).toHaveLength(most);
   });
 
-  test('of one class does not use up the attempts of another', () => {
+  test('a failure of one class does not use up the attempts of another', () => {
     const mixed = started().given(
       begin('opinion.S1'),
       fails('opinion.S1', 'timeout'),
@@ -387,17 +387,17 @@ describe('a failure', () => {
     ]);
   });
 
-  test('waits at least as long as the provider asks, and ends when that is beyond the deadline', () => {
+  test('a failure waits at least as long as the provider asks, and ends when that is beyond the deadline', () => {
     const limited = (retryAfterMs: number) =>
       failedIn(run.when(fails('opinion.S1', 'rate_limited', { retryAfterMs })));
     expect(limited(20_000).retryAt).toBe(after(20_000));
     expect(Date.parse(limited(0).retryAt!)).toBeGreaterThanOrEqual(Date.parse(after(1000)));
     expect(limited(180_000)).toMatchObject({ final: true, retryAt: null });
-    // Far outside of what a date can hold.
+    // Far outside the range of a date.
     expect(limited(1e18)).toMatchObject({ final: true, retryAt: null });
   });
 
-  test('is final when the next try would come after the hard deadline', () => {
+  test('a failure is final when the next try would come after the hard deadline', () => {
     const late = { now: after(179_500) };
     expect(failedIn(run.when(fails('opinion.S1', 'connection', late))).final).toBe(true);
   });
@@ -406,7 +406,7 @@ describe('a failure', () => {
     ['extractor', inClaims(), 'claims.1', 'claims.2'],
     ['writer', inSynthesis(), 'draft.1', 'draft.2'],
   ] as const)(
-    'of the first %s leaves the second half of its stage to the other one',
+    'a failure of the first %s leaves the second half of its stage to the other one',
     (_role, from, first, second) => {
       const length = first === 'claims.1' ? 60_000 : 120_000;
       const tries = failures(first, 'unavailable', from);
@@ -422,20 +422,20 @@ describe('a failure', () => {
     },
   );
 
-  test('of both verifiers is accepted without them before the stage ends', () => {
+  test('a failure of both verifiers is accepted without them before the stage ends', () => {
     const drafted = inSynthesis().answered(['draft.1', 'verify.1.1']);
     const tries = failures('verify.1.2', 'unavailable', drafted);
     expect(Date.parse(tries.at(-1)!)).toBeLessThan(Date.parse(after(60_000)));
     expect(tries.length).toBeGreaterThanOrEqual(5);
   });
 
-  test('is tried again after the planned deadline when the stage was given more time', () => {
+  test('a failure is tried again after the planned deadline when the stage was given more time', () => {
     const failed = (now: string) => failedIn(run.when(fails('opinion.S1', 'timeout', { now })));
     expect(failed(after(210_000))).toMatchObject({ final: true });
     expect(failed(after(210_001))).toMatchObject({ final: false });
   });
 
-  test('of an attempt that was given up records its cost only', () => {
+  test('a failure of an attempt that was given up records only its cost', () => {
     const second = run.given(begin('opinion.S1', 2));
     const events = second.when(fails('opinion.S1', 'unavailable', { attempt: 1 }));
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
@@ -444,7 +444,7 @@ describe('a failure', () => {
 });
 
 describe('the opinions', () => {
-  test('close when the last seat has answered', () => {
+  test('the opinions stage closes when the last seat has answered', () => {
     const run = started().answered(opinionsOf(allSeats.slice(0, 6)));
     expect(stageOf(run)).toBe('opinions');
     const events = run
@@ -469,7 +469,7 @@ describe('the opinions', () => {
     }
   });
 
-  test('close without the seats that died, which are named', () => {
+  test('the opinions stage closes without the seats that died, and names them', () => {
     const run = started()
       .died(['opinion.S1'], 'refusal')
       .died(['opinion.R1'], 'billing')
@@ -484,11 +484,11 @@ describe('the opinions', () => {
     });
   });
 
-  test('stay open at the quorum alone, so that slow seats are heard', () => {
+  test('the opinions stage stays open at the quorum alone, so that slow seats are heard', () => {
     expect(stageOf(started().answered(opinionsOf(allSeats.slice(0, 6))))).toBe('opinions');
   });
 
-  test('close at the soft deadline with a quorum; who had not answered is late', () => {
+  test('the opinions stage closes at the soft deadline with a quorum; seats that had not answered are late', () => {
     const events = started()
       .answered(opinionsOf(['S1', 'S2', 'S3', 'R1', 'I2']))
       .when(deadline('opinions', 'soft'));
@@ -502,7 +502,7 @@ describe('the opinions', () => {
     });
   });
 
-  test('without a quorum at the soft deadline close as soon as there is one', () => {
+  test('the opinions stage without a quorum at the soft deadline closes as soon as there is one', () => {
     const run = started()
       .answered(opinionsOf(['S1', 'S2', 'S3', 'R1']))
       .given(deadline('opinions', 'soft'));
@@ -513,7 +513,7 @@ describe('the opinions', () => {
     expect(only(closing.events, 'OpinionsClosed').data.reason).toBe('quorum');
   });
 
-  test('need families as well as seats', () => {
+  test('the opinions stage needs families as well as seats', () => {
     const four = ['S1', 'S2', 'R2', 'I2'];
     const twoFamilies = started({
       seats: sevenSeats.map((one) =>
@@ -535,7 +535,7 @@ describe('the opinions', () => {
     expect(stageOf(dual)).toBe('claims');
   });
 
-  test('close at the hard deadline with a quorum, and fail without one', () => {
+  test('the opinions stage closes at the hard deadline with a quorum, and fails without one', () => {
     const four = started().answered(opinionsOf(['S1', 'S2', 'S3', 'R1']));
     const events = four.when(deadline('opinions', 'hard'));
     expect(typesOf(events)).toEqual(['RunConcluded']);
@@ -553,7 +553,7 @@ describe('the opinions', () => {
     expect(only(five, 'OpinionsClosed').data.reason).toBe('hard');
   });
 
-  test('fail at once when no quorum can be reached any more, by count', () => {
+  test('the opinions stage fails at once when no quorum can be reached any more, by count', () => {
     const two = started().died(opinionsOf(['S1', 'R2']));
     expect(stageOf(two)).toBe('opinions');
     const three = two.died(['opinion.I1']);
@@ -561,13 +561,13 @@ describe('the opinions', () => {
     expect(ending(three.events)).toMatchObject({ outcome: 'failed', reason: 'quorum' });
   });
 
-  test('fail at once when no quorum can be reached any more, by families', () => {
+  test('the opinions stage fails at once when no quorum can be reached any more, by families', () => {
     // Three of five would be enough, but they come from two families.
     const run = started({ seats: sevenSeats.slice(0, 5) }).died(opinionsOf(['S3', 'R1']));
     expect(ending(run.events)).toMatchObject({ outcome: 'failed', reason: 'quorum' });
   });
 
-  test('without a single answer release the whole hold', () => {
+  test('the opinions stage without a single answer releases the whole hold', () => {
     const dead = started().died(opinionsOf(['S1', 'S2', 'S3']), 'auth');
     expect(ending(dead.events)).toMatchObject({
       outcome: 'failed',
@@ -577,7 +577,7 @@ describe('the opinions', () => {
     });
   });
 
-  test('hear no deadline of another stage, and none twice', () => {
+  test('the opinions stage ignores deadlines of other stages and repeated deadlines', () => {
     expect(started().when(deadline('reviews', 'hard'))).toEqual([]);
     expect(inClaims().when(deadline('opinions', 'soft'))).toEqual([]);
     expect(inClaims().when(deadline('opinions', 'hard'))).toEqual([]);
@@ -585,7 +585,7 @@ describe('the opinions', () => {
 });
 
 describe('the claims', () => {
-  test('are fixed by the first extractor', () => {
+  test('the claims are fixed by the first extractor', () => {
     const run = inClaims().given(begin('claims.1'));
     const events = run.when(answers('claims.1', ledgerOf(allSeats), { now: after(5000) }));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'ClaimsFixed']);
@@ -600,7 +600,7 @@ describe('the claims', () => {
     expect(only(events, 'CallSucceeded').data.outcome).toEqual(ledgerOf(allSeats));
   });
 
-  test('are asked of the second extractor when the first gives up', () => {
+  test('the claims are requested from the second extractor when the first gives up', () => {
     const run = inClaims().died(['claims.1'], 'malformed');
     expect(typesOf(run.events).at(-1)).toBe('CallFailed');
     expect(owedSlots(run.state)).toEqual(['claims.2']);
@@ -612,7 +612,7 @@ describe('the claims', () => {
     });
   });
 
-  test('go unmerged and unscored into the reviews when the second gives up, too', () => {
+  test('the claims enter the reviews unmerged and unscored when the second extractor gives up, too', () => {
     const run = inClaims().died(['claims.1', 'claims.2'], 'malformed');
     expect(typesOf(run.events).slice(-2)).toEqual(['CallFailed', 'ClaimsFixed']);
     const { source, scored, claims, options, notes, sealed } = only(run.events, 'ClaimsFixed').data;
@@ -646,7 +646,7 @@ describe('the claims', () => {
     });
   });
 
-  test('of a fallback are at most 24, evenly from all answers', () => {
+  test('the claims of a fallback are at most 24, taken evenly from all answers', () => {
     const eight = Array.from({ length: 8 }, () => ({ importance: 3, flips: false }) as const);
     const many = opinion({ claims: eight });
     const begun = started();
@@ -660,7 +660,7 @@ describe('the claims', () => {
     expect(perSeat.size).toBe(7);
   });
 
-  test('are the fallback at the hard deadline, even while a call is open', () => {
+  test('the claims are the fallback at the hard deadline, even while a call is open', () => {
     const run = inClaims().given(begin('claims.1'));
     expect(typesOf(run.when(deadline('claims', 'hard')))).toEqual(['ClaimsFixed']);
     const late = run.given(deadline('claims', 'hard'));
@@ -670,11 +670,11 @@ describe('the claims', () => {
     expect(late.when(deadline('claims', 'hard'))).toEqual([]);
   });
 
-  test('know no soft deadline', () => {
+  test('the claims have no soft deadline', () => {
     expect(inClaims().when(deadline('claims', 'soft'))).toEqual([]);
   });
 
-  test('survive lost extractors: the third lost attempt asks the second', () => {
+  test('the claims survive lost extractors: the third lost attempt asks the second', () => {
     const run = inClaims().given(
       begin('claims.1'),
       begin('claims.1', 2),
@@ -687,7 +687,7 @@ describe('the claims', () => {
 });
 
 describe('the reviews', () => {
-  test('are owed by the accepted seats only', () => {
+  test('the reviews are owed by the accepted seats only', () => {
     const run = started()
       .died(['opinion.S1'])
       .answered(opinionsOf(allSeats.slice(1)))
@@ -696,7 +696,7 @@ describe('the reviews', () => {
     expect(run.when(begin('review.S1'))).toEqual([]);
   });
 
-  test('close with the last one, and the scores stand in the same append', () => {
+  test('the reviews close with the last one, and the scores stand in the same append', () => {
     const run = inReviews().answered(reviewsOf(allSeats.slice(0, 6)));
     const events = run
       .given(begin('review.I2'))
@@ -717,7 +717,7 @@ describe('the reviews', () => {
     expect(scores.uncertainty.filter(({ kind }) => kind === 'process')).toEqual([]);
   });
 
-  test('close at the soft deadline with enough reviewers, and else as soon as there are', () => {
+  test('the reviews close at the soft deadline with enough reviewers, and otherwise as soon as there are enough', () => {
     const five = inReviews().answered(reviewsOf(allSeats.slice(0, 5)));
     const soft = five.when(deadline('reviews', 'soft'));
     expect(typesOf(soft)).toEqual(['SoftPassed', 'ReviewsClosed', 'ScoresComputed']);
@@ -735,7 +735,7 @@ describe('the reviews', () => {
     expect(only(four.answered(['review.R2']).events, 'ReviewsClosed').data.reason).toBe('quorum');
   });
 
-  test('close at the hard deadline with enough reviewers, and fail without', () => {
+  test('the reviews close at the hard deadline with enough reviewers, and fail without', () => {
     const four = inReviews().answered(reviewsOf(allSeats.slice(0, 4)));
     expect(ending(four.when(deadline('reviews', 'hard')))).toMatchObject({
       outcome: 'failed',
@@ -747,7 +747,7 @@ describe('the reviews', () => {
     expect(only(five.when(deadline('reviews', 'hard')), 'ReviewsClosed').data.reason).toBe('hard');
   });
 
-  test('count the quorum of reviewers from the accepted answers', () => {
+  test('the quorum of reviewers is counted from the accepted answers', () => {
     // Five answered, so three reviewers are enough.
     const run = started()
       .died(opinionsOf(['S1', 'R2']))
@@ -760,7 +760,7 @@ describe('the reviews', () => {
     ]);
   });
 
-  test('need at least one reader of every answer', () => {
+  test('the reviews need at least one reader of every answer', () => {
     // One review each: three reviewers are enough in number, but read three answers only.
     const run = started({
       schedule: { ...schedule, reviewsPerSeat: 1 },
@@ -778,7 +778,7 @@ describe('the reviews', () => {
     expect(stageOf(reviewing.answered(['review.R2']))).toBe('synthesis');
   });
 
-  test('fail at once when too few can come in any more', () => {
+  test('the reviews fail at once when too few can still arrive', () => {
     const two = inReviews().died(reviewsOf(['S1', 'S2']));
     expect(stageOf(two)).toBe('reviews');
     const three = two.died(['review.S3']);
@@ -786,7 +786,7 @@ describe('the reviews', () => {
     expect(ending(three.events)).toMatchObject({ outcome: 'failed', reason: 'reviews' });
   });
 
-  test('fail at once when an answer has lost all its readers', () => {
+  test('the reviews fail at once when an answer has lost all its readers', () => {
     const run = started({ schedule: { ...schedule, reviewsPerSeat: 1 } });
     const reviewing = run.answered(owedSlots(run.state)).answered(['claims.1']);
     expect(ending(reviewing.died(['review.S1']).events)).toMatchObject({
@@ -795,7 +795,7 @@ describe('the reviews', () => {
     });
   });
 
-  test('continue without reviewers that died', () => {
+  test('the reviews continue without reviewers that died', () => {
     const run = inReviews()
       .died(reviewsOf(['S1', 'S2']), 'malformed')
       .answered(reviewsOf(['S3', 'R1', 'R2', 'I1', 'I2']));
@@ -832,7 +832,7 @@ describe('an answer that instructs its reviewers', () => {
   }
   const excluded = (run: Script) => only(run.events, 'ReviewsClosed').data.excluded;
 
-  test('is left out when code found it and one reviewer flagged it', () => {
+  test('an answer that instructs its reviewers is left out when code found it and one reviewer flagged it', () => {
     const run = reviewed(1, true);
     expect(excluded(run)).toEqual({ seat: 'S1', why: 'injection', flags: 1 });
     const scores = only(run.events, 'ScoresComputed').data;
@@ -841,20 +841,20 @@ describe('an answer that instructs its reviewers', () => {
     expect(scores.uncertainty.map(({ ref }) => ref)).toContain('seat_excluded');
   });
 
-  test('stays when only code or only half of its reviewers object', () => {
+  test('an answer that instructs its reviewers stays when only code or only half of its reviewers object', () => {
     expect(excluded(reviewed(0, true))).toBeNull();
     expect(excluded(reviewed(3, false))).toBeNull();
   });
 
-  test('is left out when more than half of its reviewers flag it', () => {
+  test('an answer that instructs its reviewers is left out when more than half of its reviewers flag it', () => {
     expect(excluded(reviewed(4, false))).toEqual({ seat: 'S1', why: 'injection', flags: 4 });
   });
 
-  test('stays when the council would lose its quorum', () => {
+  test('an answer that instructs its reviewers stays when the council would lose its quorum', () => {
     expect(excluded(reviewed(4, true, ['S1', 'S2', 'S3', 'R1', 'I1']))).toBeNull();
   });
 
-  test('is left out, not missing: nothing is returned for it', () => {
+  test('an answer that instructs its reviewers is left out, not missing: nothing is returned for it', () => {
     const run = reviewed(1, true).answered(['draft.1', 'verify.1.1', 'verify.1.2']);
     expect(ending(run.events)).toMatchObject({
       outcome: 'completed',
@@ -863,7 +863,7 @@ describe('an answer that instructs its reviewers', () => {
     });
   });
 
-  test('takes nobody else with it', () => {
+  test('an answer that instructs its reviewers takes no other answer with it', () => {
     const begun = started();
     const run = begun
       .answered(owedSlots(begun.state), () => opinion({ injectionFound: true }))
@@ -879,7 +879,7 @@ describe('an answer that instructs its reviewers', () => {
 });
 
 describe('the synthesis', () => {
-  test('checks a draft in the append that records it, and then owes two verifiers', () => {
+  test('the synthesis checks a draft in the append that records it, and then owes two verifiers', () => {
     const run = inSynthesis().given(begin('draft.1'));
     expect(only(run.events.slice(-1), 'CallStarted').data.model).toBe('writer-one');
     const events = run.when(answers('draft.1', draft()));
@@ -894,7 +894,7 @@ describe('the synthesis', () => {
     ]);
   });
 
-  test('completes the run when both verifiers see no contradiction', () => {
+  test('the synthesis completes the run when both verifiers see no contradiction', () => {
     const run = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
     const events = run.when(answers('verify.1.2', verdict()));
     expect(typesOf(events)).toEqual(['CallSucceeded', 'SynthesisJudged', 'RunConcluded']);
@@ -919,14 +919,20 @@ describe('the synthesis', () => {
   test.each([
     { dead: ['verify.1.1'], verified: 'one' },
     { dead: ['verify.1.1', 'verify.1.2'], verified: 'none' },
-  ])('judges on the code checks when verifiers are dead: $verified', ({ dead, verified }) => {
-    const run = inSynthesis().answered(['draft.1']).died(dead, 'unknown_model');
-    const all = run.answered(owedSlots(run.state));
-    expect(only(all.events, 'SynthesisJudged').data).toMatchObject({ verdict: 'accept', verified });
-    expect(ending(all.events)).toMatchObject({ outcome: 'completed', heading: 'recommendation' });
-  });
+  ])(
+    'the synthesis judges by the code checks when verifiers are dead: $verified',
+    ({ dead, verified }) => {
+      const run = inSynthesis().answered(['draft.1']).died(dead, 'unknown_model');
+      const all = run.answered(owedSlots(run.state));
+      expect(only(all.events, 'SynthesisJudged').data).toMatchObject({
+        verdict: 'accept',
+        verified,
+      });
+      expect(ending(all.events)).toMatchObject({ outcome: 'completed', heading: 'recommendation' });
+    },
+  );
 
-  test('asks for a repair when code finds a fault, without asking any verifier', () => {
+  test('the synthesis asks for a repair when code finds a fault, without asking any verifier', () => {
     const run = inSynthesis().answered(['draft.1'], () => draft(failedChecks));
     expect(typesOf(run.events).slice(-3)).toEqual([
       'CallSucceeded',
@@ -945,7 +951,7 @@ describe('the synthesis', () => {
     );
   });
 
-  test('asks for a repair when one verifier sees a contradiction', () => {
+  test('the synthesis asks for a repair when one verifier sees a contradiction', () => {
     const run = inSynthesis()
       .answered(['draft.1'])
       .answered(['verify.1.1'], () => verdict(true));
@@ -964,7 +970,7 @@ describe('the synthesis', () => {
     });
   });
 
-  test('goes to the other synthesiser when the repair fails, with its own verifiers', () => {
+  test('the synthesis passes to the other synthesiser when the repair fails, with its own verifiers', () => {
     const run = inSynthesis().answered(['draft.1', 'draft.2'], () => draft(failedChecks));
     expect(run.events.at(-1)).toMatchObject({
       type: 'SynthesisJudged',
@@ -982,7 +988,7 @@ describe('the synthesis', () => {
     expect(ending(accepted.events)).toMatchObject({ heading: 'recommendation' });
   });
 
-  test('goes to the other synthesiser at once when the first is dead, and lets it repair', () => {
+  test('the synthesis passes to the other synthesiser at once when the first is dead, and lets it repair', () => {
     const run = inSynthesis().died(['draft.1'], 'refusal');
     expect(run.events.at(-1)).toMatchObject({
       data: { round: 1, verdict: 'other_synthesizer', verified: 'none', failed: ['draft_refusal'] },
@@ -994,7 +1000,7 @@ describe('the synthesis', () => {
     );
   });
 
-  test('publishes the best single answer when the third draft fails', () => {
+  test('the synthesis publishes the best single answer when the third draft fails', () => {
     const run = inSynthesis().answered(['draft.1', 'draft.2', 'draft.3'], () =>
       draft(failedChecks),
     );
@@ -1013,7 +1019,7 @@ describe('the synthesis', () => {
     });
   });
 
-  test('publishes the best single answer when both synthesisers are dead', () => {
+  test('the synthesis publishes the best single answer when both synthesisers are dead', () => {
     const both = inSynthesis().died(['draft.1', 'draft.2']);
     expect(ending(both.events)).toMatchObject({ heading: 'best_single_answer' });
     const later = inSynthesis()
@@ -1025,7 +1031,7 @@ describe('the synthesis', () => {
     });
   });
 
-  test('publishes the best single answer at its deadline, whatever is under way', () => {
+  test('the synthesis publishes the best single answer at its deadline, whatever is under way', () => {
     const waiting = [
       inSynthesis(),
       inSynthesis().given(begin('draft.1')),
@@ -1045,7 +1051,7 @@ describe('the synthesis', () => {
     expect(inSynthesis().when(deadline('synthesis', 'soft'))).toEqual([]);
   });
 
-  test('returns for missing seats, but not for one that refused the content', () => {
+  test('the synthesis returns credits for missing seats, but not for one that refused the content', () => {
     const two = started()
       .died(['opinion.S1'], 'refusal')
       .died(['opinion.R2'], 'billing')
@@ -1066,7 +1072,7 @@ describe('cancelling', () => {
     { stage: 'opinions', run: started().given(begin('opinion.S1')), calls: 1 },
     { stage: 'claims', run: inClaims(), calls: 7 },
     { stage: 'reviews', run: inReviews(), calls: 8 },
-  ])('in the $stage returns half', ({ run, calls }) => {
+  ])('cancelling in the $stage returns half', ({ run, calls }) => {
     const events = run.when(cancel);
     expect(typesOf(events)).toEqual(['RunConcluded']);
     expect(ending(events)).toMatchObject({
@@ -1077,18 +1083,18 @@ describe('cancelling', () => {
     });
   });
 
-  test('before the first call returns all', () => {
+  test('cancelling before the first call returns all', () => {
     expect(ending(started().when(cancel)).settlement).toEqual({ kind: 'release' });
   });
 
-  test('is too late once the recommendation is being written', () => {
+  test('cancelling is too late once the recommendation is being written', () => {
     for (const run of [inSynthesis(), inSynthesis().answered(['draft.1'])]) {
       const problem = refusal(run, cancel);
       expect([problem.status, problem.code]).toEqual([409, 'finishing']);
     }
   });
 
-  test('of an ended run names the outcome that won', () => {
+  test('cancelling an ended run names the outcome that won', () => {
     const failed = started().given(deadline('opinions', 'hard'));
     for (const [run, outcome] of [
       [concluded(), 'completed'],
@@ -1101,11 +1107,11 @@ describe('cancelling', () => {
     }
   });
 
-  test('twice is the same as once', () => {
+  test('cancelling twice is the same as cancelling once', () => {
     expect(inClaims().given(cancel).when(cancel)).toEqual([]);
   });
 
-  test('ends everything: nothing more is begun, closed or judged', () => {
+  test('cancelling ends everything: no call begins, no stage closes, no draft is judged', () => {
     const run = inReviews().given(begin('review.S1'), cancel);
     expect(owedSlots(run.state)).toEqual([]);
     for (const command of [
@@ -1125,13 +1131,13 @@ describe("the run's own deadline", () => {
     ['opinions', started().given(begin('opinion.S1'))],
     ['claims', inClaims()],
     ['reviews', inReviews()],
-  ])('fails the run before the reviews have closed: %s', (_stage, run) => {
+  ])("the run's own deadline fails the run before the reviews have closed: %s", (_stage, run) => {
     const events = run.when(runDeadline);
     expect(typesOf(events)).toEqual(['RunConcluded']);
     expect(ending(events)).toMatchObject({ outcome: 'failed', reason: 'timeout' });
   });
 
-  test('says nothing to a draft or an ended run', () => {
+  test("the run's own deadline changes nothing in a draft or an ended run", () => {
     for (const run of [created(), concluded(), closed()]) expect(run.when(runDeadline)).toEqual([]);
   });
 });
@@ -1145,13 +1151,13 @@ describe('settling', () => {
     ['OptimizationCancelled', inClaims().given(cancel)],
     ['OptimizationFailed', started().given(deadline('opinions', 'hard'))],
     ['OptimizationFailed', created().given({ type: 'Start', now: noon, seatable: false })],
-  ])("closes with the ledger's figures: %s", (type, run) => {
+  ])("settling closes the run with the ledger's figures: %s", (type, run) => {
     expect(stageOf(run)).toBe('settling');
     expect(run.when(close)).toEqual([{ type, data: figures }]);
     expect(run.given(close).when(close)).toEqual([]);
   });
 
-  test('does not come before the conclusion', () => {
+  test('settling does not come before the conclusion', () => {
     for (const run of [created(), started(), inSynthesis()]) expect(run.when(close)).toEqual([]);
   });
 });
@@ -1160,7 +1166,7 @@ describe('hiding', () => {
   const hide: OptimizationCommand = { type: 'Hide', now: noon };
   const restore: OptimizationCommand = { type: 'Restore', now: noon };
 
-  test('takes a closed run out of sight, and restoring brings it back', () => {
+  test('hiding takes a closed run out of sight, and restoring brings it back', () => {
     const hidden = closed().given(hide);
     expect(hidden.events.at(-1)).toEqual({ type: 'OptimizationHidden', data: { at: noon } });
     expect(hidden.when(hide)).toEqual([]);
@@ -1169,7 +1175,7 @@ describe('hiding', () => {
     expect(typesOf(hidden.given(restore).when(hide))).toEqual(['OptimizationHidden']);
   });
 
-  test('can be taken back for 30 days, to the millisecond, and as if nothing were there from then on', () => {
+  test('hiding can be undone for 30 days, to the millisecond, and after that the run counts as gone', () => {
     const hidden = closed().given(hide);
     const days = 30 * 86_400_000;
     const at = (ms: number) => new Date(Date.parse(noon) + ms).toISOString();
@@ -1201,7 +1207,7 @@ describe('hiding', () => {
     expect(hidden.when(hide)).toEqual([]);
   });
 
-  test('has to wait until a run has closed', () => {
+  test('hiding has to wait until a run has closed', () => {
     for (const run of [started(), inClaims(), inReviews(), inSynthesis(), concluded()]) {
       const problem = refusal(run, hide);
       expect([problem.status, problem.code]).toEqual([409, 'running']);
@@ -1209,7 +1215,7 @@ describe('hiding', () => {
     }
   });
 
-  test('keeps late costs coming', () => {
+  test('a hidden run still records late costs', () => {
     const run = started()
       .given(begin('opinion.S1'), cancel)
       .given({ type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 }, hide);
@@ -1219,7 +1225,7 @@ describe('hiding', () => {
 
 describe('renaming', () => {
   test.each(Object.entries({ created, started, inReviews, concluded, closed }))(
-    'is possible at any time: %s',
+    'renaming is possible at any time: %s',
     (_name, run) => {
       const before = run();
       expect(before.when({ type: 'Rename', title: 'sealed again', same: false })).toEqual([
@@ -1233,13 +1239,13 @@ describe('renaming', () => {
 describe('a nudge', () => {
   test.each(
     Object.entries({ created, started, inClaims, inReviews, inSynthesis, concluded, closed }),
-  )('finds nothing that a decision has left undone: %s', (_name, run) => {
+  )('a nudge finds nothing that a decision has left undone: %s', (_name, run) => {
     expect(run().when(nudge)).toEqual([]);
   });
 });
 
 describe('any decision', () => {
-  test('is made on a state that has been through JSON, as a snapshot has', () => {
+  test('any decision is made on a state that has been through JSON, as a snapshot has', () => {
     const run = inSynthesis().answered(['draft.1']);
     const stored = script(JSON.parse(JSON.stringify(run.state)) as RunState);
     for (const command of [begin('verify.1.1'), deadline('synthesis', 'hard'), nudge])

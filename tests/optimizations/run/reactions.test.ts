@@ -40,10 +40,10 @@ import { runIdOf, streamOf } from '#services/optimizations/run/events.ts';
 /** The keys of the jobs that a command enqueues, without the run's id. */
 const keys = (run: Script, command: OptimizationCommand) => keysOf(jobsOf(run, command));
 
-const tellings = { created, started, inClaims, inReviews, inSynthesis, concluded, closed };
+const histories = { created, started, inClaims, inReviews, inSynthesis, concluded, closed };
 
 describe('the jobs that a decision enqueues', () => {
-  test('of a start are all first calls and all three deadlines', () => {
+  test('a start enqueues all first calls and all three deadlines', () => {
     expect(jobsOf(created(), start())).toEqual([
       ...allSeats.map((seat) => ({
         task: 'call-model',
@@ -83,12 +83,12 @@ describe('the jobs that a decision enqueues', () => {
     ]);
   });
 
-  test('of beginning a call are none: the call is made by the job that began it', () => {
+  test('beginning a call enqueues no job: the job that began it makes the call', () => {
     expect(keys(started(), begin('opinion.S1'))).toEqual([]);
     expect(keys(started().given(begin('opinion.S1')), begin('opinion.S1', 2))).toEqual([]);
   });
 
-  test('of a failure that is tried again is the same call, later', () => {
+  test('a failure that is tried again enqueues the same call, later', () => {
     const run = started().given(begin('opinion.S1'));
     const { retryAt } = only(run.when(fails('opinion.S1', 'timeout')), 'CallFailed').data;
     expect(retryAt).not.toBeNull();
@@ -103,30 +103,30 @@ describe('the jobs that a decision enqueues', () => {
     expect(keys(run, fails('opinion.S1', 'refusal'))).toEqual([]);
   });
 
-  test('of the last opinion are the extractor and its deadline', () => {
+  test('the last opinion enqueues the extractor and its deadline', () => {
     const run = started()
       .answered(opinionsOf(allSeats.slice(0, 6)))
       .given(begin('opinion.I2'));
     expect(keys(run, answers('opinion.I2', opinion()))).toEqual(['claims.1', 'claims:hard']);
   });
 
-  test('of an opinion between others are none', () => {
+  test('an opinion between others enqueues no job', () => {
     const run = started().given(begin('opinion.S1'));
     expect(keys(run, answers('opinion.S1', opinion()))).toEqual([]);
   });
 
-  test('of a soft deadline without a quorum are none', () => {
+  test('a soft deadline without a quorum enqueues no job', () => {
     expect(keys(started(), deadline('opinions', 'soft'))).toEqual([]);
   });
 
-  test('of the ledger are all reviews and their deadlines', () => {
+  test('the ledger enqueues all reviews and their deadlines', () => {
     const run = inClaims().given(begin('claims.1'));
     const expected = [...reviewsOf(allSeats), 'reviews:soft', 'reviews:hard'];
     expect(keys(run, answers('claims.1', ledgerOf(allSeats)))).toEqual(expected);
     expect(keys(run, deadline('claims', 'hard'))).toEqual(expected);
   });
 
-  test('of a dead first extractor is the second, of a dead second the reviews', () => {
+  test('a dead first extractor enqueues the second, and a dead second the reviews', () => {
     const first = inClaims().given(begin('claims.1'));
     expect(keys(first, fails('claims.1', 'refusal'))).toEqual(['claims.2']);
     const lost = first.given(begin('claims.1', 2), begin('claims.1', 3));
@@ -139,7 +139,7 @@ describe('the jobs that a decision enqueues', () => {
     ]);
   });
 
-  test('of the last review are the draft and its deadline', () => {
+  test('the last review enqueues the draft and its deadline', () => {
     const run = inReviews()
       .answered(reviewsOf(allSeats.slice(0, 6)))
       .given(begin('review.I2'));
@@ -149,20 +149,20 @@ describe('the jobs that a decision enqueues', () => {
     ]);
   });
 
-  test('of a draft are its verifiers, or the next draft when code found a fault', () => {
+  test('a draft enqueues its verifiers, or the next draft when code found a fault', () => {
     const run = inSynthesis().given(begin('draft.1'));
     expect(keys(run, answers('draft.1', draft()))).toEqual(['verify.1.1', 'verify.1.2']);
     expect(keys(run, answers('draft.1', draft(failedChecks)))).toEqual(['draft.2']);
     expect(keys(run, fails('draft.1', 'refusal'))).toEqual(['draft.2']);
   });
 
-  test('of the last verifier are the settlement, or the next draft', () => {
+  test('the last verifier enqueues the settlement, or the next draft', () => {
     const run = inSynthesis().answered(['draft.1', 'verify.1.1']).given(begin('verify.1.2'));
     expect(keys(run, answers('verify.1.2', verdict()))).toEqual(['settle']);
     expect(keys(run, answers('verify.1.2', verdict(true)))).toEqual(['draft.2']);
   });
 
-  test('of any conclusion is the settlement and nothing else', () => {
+  test('any conclusion enqueues the settlement and nothing else', () => {
     const third = inSynthesis()
       .answered(['draft.1', 'draft.2'], () => draft(failedChecks))
       .given(begin('draft.3'));
@@ -177,7 +177,7 @@ describe('the jobs that a decision enqueues', () => {
     expect(keys(created(), { type: 'Start', now: noon, seatable: false })).toEqual(['settle']);
   });
 
-  test('of an ended run are the email to its user and nothing else, even for late answers', () => {
+  test('an ended run enqueues the email to its user and nothing else, even for late answers', () => {
     const run = started().given(begin('opinion.S1'), cancel);
     expect(keys(run, answers('opinion.S1', opinion()))).toEqual([]);
     const close = { type: 'Close', captured: 14, refunded: 7, creditsVersion: 3 } as const;
@@ -189,7 +189,7 @@ describe('the jobs that a decision enqueues', () => {
     ).toEqual([]);
   });
 
-  test('of hiding is one that comes 30 days later', () => {
+  test('hiding a run enqueues one job that runs 30 days later', () => {
     const [job] = reactions(
       { type: 'OptimizationHidden', data: { at: '2026-02-10T12:00:00.000Z' } },
       streamOf(runId),
@@ -202,8 +202,8 @@ describe('the jobs that a decision enqueues', () => {
     });
   });
 
-  test('have one key each', () => {
-    for (const run of Object.values(tellings)) {
+  test('the jobs that a decision enqueues have one key each', () => {
+    for (const run of Object.values(histories)) {
       const all = owedJobs(runId, run().state).map(({ key }) => key);
       expect(new Set(all).size).toBe(all.length);
     }
@@ -211,10 +211,10 @@ describe('the jobs that a decision enqueues', () => {
 });
 
 describe('what a run owes', () => {
-  test.each(Object.entries(tellings))(
-    'is what its decisions enqueued and nothing has done yet: %s',
-    (_name, telling) => {
-      const run = telling();
+  test.each(Object.entries(histories))(
+    'the jobs that a run owes are those that its decisions enqueued and that have not run: %s',
+    (_name, history) => {
+      const run = history();
       const owed = keysOf(owedJobs(runId, run.state));
       expect(owed).toEqual(
         {
@@ -231,7 +231,7 @@ describe('what a run owes', () => {
     },
   );
 
-  test('has the times that the run fixed', () => {
+  test('the jobs that a run owes have the times that the run fixed', () => {
     const retrying = started().given(begin('opinion.S1'), fails('opinion.S1', 'timeout'));
     const times = Object.fromEntries(
       owedJobs(runId, retrying.state).map(({ key, runAt }) => [key.slice(runId.length + 1), runAt]),
@@ -245,19 +245,19 @@ describe('what a run owes', () => {
     });
   });
 
-  test('leaves out a soft deadline that has passed', () => {
+  test('the jobs that a run owes leave out a soft deadline that has passed', () => {
     const run = started().given(deadline('opinions', 'soft'));
     expect(keysOf(owedJobs(runId, run.state))).not.toContain('opinions:soft');
   });
 
-  test('of a call under way is that call again: its job may be the one that went missing', () => {
+  test('a run with an open call owes that call again: its job may be missing', () => {
     const run = started().given(begin('opinion.S1'));
     expect(keysOf(owedJobs(runId, run.state))).toContain('opinion.S1');
   });
 });
 
 describe('the two streams of a run', () => {
-  test('are joined by a start for each reservation, under one key', () => {
+  test('a start for each reservation joins the two streams of a run, under one key', () => {
     const reserved = {
       type: 'CreditsReserved',
       data: { runId, credits: 14, allocations: [], bonusMonth: null, balance: noCredits },
@@ -267,7 +267,7 @@ describe('the two streams of a run', () => {
     ]);
   });
 
-  test('and by a settlement, under one key', () => {
+  test('a settlement joins the two streams of a run, under one key', () => {
     expect(settleJob(runId)).toEqual({
       task: 'settle-run',
       payload: { runId },
@@ -278,7 +278,7 @@ describe('the two streams of a run', () => {
       expect(creditReactions({ type, data: settled }, 'credits-usr_1')).toEqual([]);
   });
 
-  test('name a run by its stream and back', () => {
+  test('the two streams of a run name it and can be read back to its id', () => {
     expect(streamOf(runId)).toBe(`optimization-${runId}`);
     expect(runIdOf(streamOf(runId))).toBe(runId);
   });

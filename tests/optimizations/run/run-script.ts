@@ -23,13 +23,13 @@ import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { rubric, seed } from '#tests/optimizations/council/ballots.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 
-/** Runs written as commands, for tests of the decider: what was done, what is asked, what follows. */
+/** Runs written as commands, for given/when/then tests of the decider. */
 
 export const runId = 'opt_00000000000000000000000001';
 const userId = 'usr_00000000000000000000000001';
 export const price = 14;
 
-/** The moment at which every command is issued that names no other. */
+/** The default time of a command. */
 export const noon = '2026-11-20T12:00:00.000Z';
 
 export function after(milliseconds: number, from: string = noon): string {
@@ -224,7 +224,7 @@ export function verdict(contradicts = false): CallOutcome {
   return { kind: 'verify', contradicts, claimIds: contradicts ? ['c1'] : [] };
 }
 
-/** Two claims and two options; everybody holds the first, the first half of the seats the second. */
+/** Two claims and two options; all seats hold the first, the first half of the seats the second. */
 export function ledgerOf(seats: readonly string[]): CallOutcome {
   const half = Math.ceil(seats.length / 2);
   return {
@@ -256,7 +256,7 @@ export function reviewBy(
   } = {},
 ): CallOutcome {
   const shown = reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
-  // Everybody ranks by one common order, so that the council agrees unless something else is asked.
+  // All seats rank by one common order, so that the council agrees by default.
   const ranked = shown.toSorted((one, other) => (one < other ? -1 : 1));
   const best = parts.reversed === true ? ranked.toReversed() : ranked;
   const claims = 'ledger' in state ? state.ledger.claims : [];
@@ -298,7 +298,7 @@ export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
 export type Script = {
   readonly state: RunState;
   readonly events: readonly OptimizationEvent[];
-  /** What the decider makes of a command here. */
+  /** The events of a command in this state. */
   when(command: OptimizationCommand): OptimizationEvent[];
   /** The script with these commands done, in order. */
   given(...commands: OptimizationCommand[]): Script;

@@ -7,11 +7,11 @@ import { live, noFigures } from './world.ts';
 import type { Figures, RunDecider, WorldOptions } from './world.ts';
 
 /**
- * The two streams of a run under everything that can happen to them. A world is named by its number
- * alone: `STATE_MACHINE_WORLD=1234` lives that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from
- * the seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
+ * The two streams of a run under crashes, races and late answers. A number names a world:
+ * `STATE_MACHINE_WORLD=1234` runs that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from the seed
+ * that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
  */
-/** As many as ever in the proof; a share of them in the gate. */
+/** All worlds in the proof; a share of them in the gate. */
 const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 200 : 500;
 const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? usualWorlds);
 const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
@@ -22,7 +22,7 @@ const numbers = fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 - 1 }));
 
 describe('runs and credits under crashes, races and late answers', () => {
   test(
-    'never open a stage twice, count an answer twice, or charge what was not settled; every run ends',
+    'runs never open a stage twice, count an answer twice, or charge an unsettled amount; every run ends',
     { timeout: 60_000 + worlds * perWorldMs },
     () => {
       const sum = { ...noFigures };
@@ -32,13 +32,13 @@ describe('runs and credits under crashes, races and late answers', () => {
       else lived(Number(theWorld));
       report(sum);
       if (theWorld !== undefined || worlds < 100) return;
-      // A check that has stopped meeting what it is about proves nothing.
+      // A check that no longer meets its subject proves nothing.
       for (const [name, count] of Object.entries(sum))
         expect({ [name]: count > 0 }).toEqual({ [name]: true });
     },
   );
 
-  test('complete with every seat when nothing goes wrong', () => {
+  test('runs complete with every seat when nothing goes wrong', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const { figures, auditor } = live({ seed, calm: true });
       expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0, lostCalls: 0 });
@@ -47,7 +47,7 @@ describe('runs and credits under crashes, races and late answers', () => {
     }
   });
 
-  test('complete with every seat when no provider can be reached for twelve seconds', () => {
+  test('runs complete with every seat when no provider can be reached for twelve seconds', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const outage = { from: 2000, until: 14_000 };
       const { figures, auditor } = live({ seed, calm: true, outage });
@@ -59,14 +59,14 @@ describe('runs and credits under crashes, races and late answers', () => {
   });
 });
 
-/** Each of these lets one rule go; a check that did not notice would prove nothing. */
+/** Each of these breaks one rule; a check that did not notice would prove nothing. */
 describe('the check notices when', () => {
   const broken: Record<string, Omit<WorldOptions, 'seed'>> = {
     'a start of a concluded run no longer settles it': { guards: { startSettles: false } },
-    "the run's appends no longer ask for the version they were decided on": {
+    "the run's appends no longer check the version they were decided on": {
       guards: { versions: ['credits'] },
     },
-    "the ledger's appends no longer ask for the version they were decided on": {
+    "the ledger's appends no longer check the version they were decided on": {
       guards: { versions: ['optimization'] },
     },
     'an answer counts although its slot is closed': {
@@ -140,11 +140,15 @@ describe('the check notices when', () => {
     'an unusable reply is asked for again without end': 111,
   };
 
-  test.each(Object.entries(broken))('%s', { timeout: 60_000 }, (rule, options) => {
-    const found = firstFault(options, rare[rule] ?? 1);
-    expect(found).not.toBeNull();
-    console.info(`${rule}: world ${found?.world}, ${found?.message}`);
-  });
+  test.each(Object.entries(broken))(
+    'the check notices when %s',
+    { timeout: 60_000 },
+    (rule, options) => {
+      const found = firstFault(options, rare[rule] ?? 1);
+      expect(found).not.toBeNull();
+      console.info(`${rule}: world ${found?.world}, ${found?.message}`);
+    },
+  );
 });
 
 function deciding(

@@ -44,16 +44,16 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 /**
  * A whole installation in memory: two people with credits, several runs each, API and worker
  * processes, models that answer, fail, refuse or hang. One seed decides who takes the next step and
- * what goes wrong: processes die between any two steps, workers are thought dead and continue, replies
- * of the database get lost, clocks jump, people cancel. The deciders and the reactions are the real
- * ones; the tasks do what `tasks.ts`, `sweep.ts` and `routes.ts` do, step by step.
+ * what goes wrong: processes die between any two steps, workers are presumed dead and continue,
+ * replies of the database get lost, clocks jump, people cancel. The deciders and the reactions are
+ * the real ones; the tasks repeat `tasks.ts`, `sweep.ts` and `routes.ts` step by step.
  */
 
 export type RunDecider = Decider<RunState, OptimizationCommand, OptimizationEvent>;
 
 export type WorldOptions = {
   seed: number;
-  /** What a test takes away, to see that it is missed. */
+  /** Rules that a test switches off, to prove that the check notices. */
   guards?: Partial<Guards & { startSettles: boolean }>;
   decider?: RunDecider;
   /** Without crashes, jumps and failures: every run completes with every seat. */
@@ -119,7 +119,7 @@ type Process = {
   readonly id: number;
   readonly kind: 'api' | 'worker';
   alive: boolean;
-  /** Others see that it lives; without it its jobs are given to others while it continues. */
+  /** Without a heartbeat its jobs are given to other workers while it continues. */
   lock: boolean;
   memory: Memory;
 };
@@ -145,7 +145,7 @@ const complete: Guards & { startSettles: boolean } = {
 };
 const mostSteps = 60_000;
 
-/** Lives a world to its end. Throws a Fault when something happened that must never happen. */
+/** Runs a world to its end. Throws a Fault when a rule was broken. */
 export function live(options: WorldOptions): World {
   const { seed, decider = optimization, calm = false } = options;
   const guards = { ...complete, ...options.guards };
@@ -177,7 +177,7 @@ export function live(options: WorldOptions): World {
     }
   });
 
-  /** Whatever is true after a decision was decided with it: a nudge finds nothing to do. */
+  /** A decision leaves nothing undone: a nudge after it finds nothing to do. */
   function requireFinished(runId: string, state: RunState): void {
     if (state.stage === 'none') return;
     const left = decide({ type: 'Nudge', now: isoNow() }, state);
@@ -200,7 +200,7 @@ export function live(options: WorldOptions): World {
     fibers.push({ process, steps, until: 0, call: null });
   }
 
-  /** Everything it was doing stops where it stands; its jobs stay locked. */
+  /** All its work stops at once; its jobs stay locked. */
   function crash(process: Process): void {
     process.alive = false;
     fibers = fibers.filter((fiber) => fiber.process !== process);
@@ -386,7 +386,7 @@ export function live(options: WorldOptions): World {
     });
   }
 
-  /** Jobs that a run's state owes and nobody has. */
+  /** Jobs that a run's state owes and the queue lacks. */
   function* sweep(process: Process, runId: string): Steps<void> {
     const state = stateOfRun(runId);
     if (!state) return;
@@ -481,7 +481,7 @@ export function live(options: WorldOptions): World {
     const workers = living('worker');
     const worker = workers[chance.below(workers.length)]!;
     queue.take(job, worker.id);
-    // A snapshot, as a worker reads it: what replaces the job in place does not reach its hands.
+    // A worker works on a snapshot: a later replacement of the job does not change it.
     run(worker, work(worker, { ...job }));
   }
 
@@ -524,7 +524,7 @@ export function live(options: WorldOptions): World {
     });
   }
 
-  /** Calls whose answer nobody waits for any more. */
+  /** Calls whose answer no longer matters. */
   function stopUnwanted(): void {
     for (const fiber of fibers) {
       const state = fiber.call && stateOfRun(fiber.call.runId);
@@ -539,7 +539,7 @@ export function live(options: WorldOptions): World {
     run(worker, refusable(sweep(worker, all[chance.below(all.length)]!)));
   }
 
-  /** Nothing can happen now: on to the next moment at which something can. */
+  /** No step is possible now: moves the clock to the next possible step. */
   function passTime(): boolean {
     const times = [
       ...fibers.map((fiber) => fiber.until),
@@ -739,7 +739,7 @@ function createChance(seed: number) {
       if (!of(unlucky)) return 'ok';
       return personas[below(personas.length)]!;
     },
-    /** In three worlds of ten all providers are gone for a while, at most five minutes. */
+    /** In three worlds of ten all providers are unavailable for up to five minutes. */
     outage(): { from: number; until: number } | null {
       if (!of(0.3)) return null;
       const from = below(120_000);

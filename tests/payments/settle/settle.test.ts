@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
-import { fulfilForPage } from '#services/payments/settle/fulfil.ts';
+import { fulfil, fulfilForPage } from '#services/payments/settle/fulfil.ts';
 import { settle } from '#services/payments/settle/settle.ts';
+import { sweepPayments } from '#services/payments/settle/sweep.ts';
+import { purchaseLimits } from '#services/platform/limits.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { bought, partsOf } from '#tests/payments/purchases/bought.ts';
@@ -52,6 +54,76 @@ test('a reading from before the payment moved is not applied', async () => {
   await settle(payments, { purchaseId: one.purchaseId });
   expect(listed).toHaveBeenCalledTimes(2);
   expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+test('a later reading is applied after an earlier one that is being applied', async () => {
+  const one = await bought(shop, 'boost-20');
+  const { id } = shop.stripe.openDispute(one.intentId);
+  await shop.stripe.deliverAll({ drop: () => true });
+  const { ledger } = shop.payments;
+  let later: Promise<unknown> | undefined;
+  const setClawback: typeof ledger.setClawback = async (command) => {
+    shop.stripe.moveDispute(id, 'won');
+    later = settle(shop.payments, { purchaseId: one.purchaseId });
+    await expect.poll(waitingForLock).toBe(1);
+    return ledger.setClawback(command);
+  };
+  const payments = { ...shop.payments, ledger: { ...ledger, setClawback } };
+  await settle(payments, { purchaseId: one.purchaseId });
+  await later;
+  expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+async function waitingForLock(): Promise<number | null> {
+  const { rowCount } = await shop.database.ownerPool.query(
+    `select from pg_locks where locktype = 'advisory' and not granted
+       and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return rowCount;
+}
+
+test('a payment is checked again soon after the lock was lost while a reading was applied', async () => {
+  const one = await bought(shop, 'boost-20');
+  const { id } = shop.stripe.openDispute(one.intentId);
+  await shop.stripe.deliverAll({ drop: () => true });
+  const { ledger } = shop.payments;
+  const setClawback: typeof ledger.setClawback = async (command) => {
+    await shop.database.ownerPool.query(
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    shop.stripe.moveDispute(id, 'won');
+    await settle(shop.payments, { purchaseId: one.purchaseId });
+    return ledger.setClawback(command);
+  };
+  const payments = { ...shop.payments, ledger: { ...ledger, setClawback } };
+  await expect(settle(payments, { purchaseId: one.purchaseId })).rejects.toThrow('connection');
+  expect(await partsOf(shop, one)).toEqual({ revoked: 20 });
+  const { rows } = await shop.database.pool.query<{ next_check_at: Date | null }>(
+    'select next_check_at from purchase where id = $1',
+    [one.purchaseId],
+  );
+  expect(rows).toEqual([{ next_check_at: new Date(now + purchaseLimits.askAgainMs) }]);
+  now += purchaseLimits.askAgainMs;
+  await sweepPayments(shop.payments);
+  expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+test('a stale answer that a payment is open leaves the next check of a paid one', async () => {
+  const { purchase_id: purchaseId, session_id: session } = await shop.checkout(
+    await shop.signUp(),
+    'boost-20',
+  );
+  const { provider } = shop.payments;
+  const retrieveCheckout: typeof provider.retrieveCheckout = async (sessionId) => {
+    const open = await provider.retrieveCheckout(sessionId);
+    shop.stripe.pay(session, 'pay');
+    await fulfil(shop.payments, { purchaseId });
+    return open;
+  };
+  const payments = { ...shop.payments, provider: { ...provider, retrieveCheckout } };
+  const { purchase } = await fulfil(payments, { purchaseId });
+  expect(purchase).toMatchObject({ status: 'paid', next_check_at: expect.any(Date) });
 });
 
 test('a payment that keeps moving is left to a job after three readings', async () => {

@@ -133,7 +133,7 @@ function requireRefunds({ truth, watch }: World): void {
     for (const lot of account.lots.values()) {
       const paidBack = [...account.refunds.values()]
         .filter(({ lotId, status }) => lotId === lot.lotId && status !== 'failed')
-        .reduce((sum, { amountMinor }) => sum + amountMinor, watch.byBanks(account, lot));
+        .reduce((sum, { amountMinor }) => sum + amountMinor, watch.byBanks(lot));
       requireThat(paidBack <= lot.paidMinor, 'More is paid back than was paid', lot.lotId);
     }
   for (const ours of known.values()) {

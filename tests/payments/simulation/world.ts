@@ -120,7 +120,7 @@ export async function createWorld(seed: number): Promise<World> {
 
   shop.stripe.receive(async (body, signature) => {
     const { type } = JSON.parse(body) as Stripe.Event;
-    if (!shop.toldOf.has(type)) return 200;
+    if (!shop.handledTypes.has(type)) return 200;
     if (api.life.isDead()) return 0;
     count('webhooks');
     const { status } = await api.post(body, signature);

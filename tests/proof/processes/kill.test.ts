@@ -106,8 +106,8 @@ async function backendPid(): Promise<number> {
   }
 }
 
-describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
-  test('the worker: the next worker frees its jobs and continues the run', async () => {
+describe('kill -9 in the middle of a run', { timeout: 300_000 }, () => {
+  test('after kill -9 of the worker, the next worker frees its jobs and continues the run', async () => {
     const worker = await only('worker');
     await using watched = await strike('the worker', () => signal(worker, 'SIGKILL'));
     expect(await app.pids('worker')).not.toContain(worker);
@@ -116,7 +116,7 @@ describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
     await expectVerified(settings);
   });
 
-  test('the API: the run continues, and its watcher catches up', async () => {
+  test('after kill -9 of the API, the run continues and its watcher catches up', async () => {
     const api = await only('api');
     await using watched = await strike('the API', () => signal(api, 'SIGKILL'));
     await eventually('another connection', () => watched.follower.connections() > 1);
@@ -125,7 +125,7 @@ describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
     await expectVerified(settings);
   });
 
-  test('a backend of Postgres, which restarts all of them', async () => {
+  test('after kill -9 of a Postgres backend, which restarts all of them, the run completes', async () => {
     const backend = await backendPid();
     const api = await only('api');
     await using watched = await strike('a backend', () => signal(backend, 'SIGKILL'));
@@ -134,7 +134,7 @@ describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
     await expectVerified(settings);
   });
 
-  test('Postgres: it alone is started again', async () => {
+  test('after kill -9 of Postgres, only Postgres is started again', async () => {
     const [postmaster, api, worker] = [
       await only('postgres'),
       await only('api'),
@@ -164,7 +164,7 @@ describe('in the middle of a run, kill -9 of', { timeout: 300_000 }, () => {
     for (const facts of rest) expect(facts).toEqual(first);
   });
 
-  test('everything at once: the next start on the same data finishes the run', async () => {
+  test('after kill -9 of everything at once, the next start on the same data finishes the run', async () => {
     await using watched = await strike('everything', async () => {
       const family = await app.family();
       for (const { pid } of family) signal(pid, 'SIGKILL');

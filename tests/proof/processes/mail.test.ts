@@ -139,7 +139,7 @@ describe('the whole application', () => {
     eventually(`a mail to ${to}`, async () => (await mailsOf(app, to))[0] ?? null);
 
   test(
-    'shows its mails on its own port, through a restart of the sandbox and of everything, and to the public only by the link of the start',
+    'the application shows its mails on its own port, also after restarts, and to the public only by the link of the start',
     { timeout: 300_000 },
     async () => {
       const folder = temporaryFolder();

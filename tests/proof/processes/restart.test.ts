@@ -90,8 +90,8 @@ async function stopBy(request: () => void): Promise<void> {
   expect(await app.ended).toBe(0);
 }
 
-describe('stopped in the middle of a run', { timeout: 300_000 }, () => {
-  test('by SIGTERM: everything ends, and the next start finishes the run', async () => {
+describe('a stop in the middle of a run', { timeout: 300_000 }, () => {
+  test('SIGTERM ends everything, and the next start finishes the run', async () => {
     await using watched = await demoRunInTheMiddle();
     await stopBy(() => signal(app.supervisor, 'SIGTERM'));
     const { demo } = app;
@@ -100,7 +100,7 @@ describe('stopped in the middle of a run', { timeout: 300_000 }, () => {
     await expectWhole(client, settings, watched);
   });
 
-  test('by Ctrl-C in its terminal: the same', async () => {
+  test('Ctrl-C in the terminal ends everything, and the next start finishes the run', async () => {
     const person = await client.signUp();
     await using watched = await beginRun(app.url, client, { person });
     await watched.follower.until('the middle of the run', isInTheMiddle);
@@ -109,7 +109,7 @@ describe('stopped in the middle of a run', { timeout: 300_000 }, () => {
     await expectWhole(client, settings, watched);
   });
 
-  test('by kill -9 of the supervisor alone: the others end, Postgres stays', async () => {
+  test('kill -9 of the supervisor alone ends the others and leaves Postgres, and the next start finishes the run', async () => {
     const person = await client.signUp();
     await using watched = await beginRun(app.url, client, { person });
     await watched.follower.until('the middle of the run', isInTheMiddle);

@@ -59,8 +59,8 @@ const isSettled = (follower: Follower, credits: number) =>
   follower.facts().findLast(ofAccount)?.patch['available_credits'] === credits;
 
 test(
-  'watchers of two processes hear the same in the same order, also one whose process is killed, ' +
-    'and one that is cut 50 times',
+  'watchers of two processes get the same facts in the same order, also one whose process is killed, ' +
+    'and one whose connection is cut 50 times',
   { timeout: 300_000 },
   async () => {
     const person = await client.signUp({ credits: 100 });

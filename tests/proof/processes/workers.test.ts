@@ -145,7 +145,7 @@ test(
 );
 
 describe('a worker that hangs while its calls are answered', { timeout: 300_000 }, () => {
-  test('keeps its jobs to itself as long as it lives, and records the answers when it wakes', async () => {
+  test('a hung worker keeps its jobs while it lives, and records the answers when it wakes', async () => {
     const gate = await gateOf('hold');
     const [hung, person] = await Promise.all([startWorker(gate), client.signUp()]);
     await using watched = await beginRun(url, client, { person });
@@ -165,7 +165,7 @@ describe('a worker that hangs while its calls are answered', { timeout: 300_000 
     expect(new Set(attempts)).toEqual(new Set([1]));
   });
 
-  test('does no harm when it wakes after it was given up and others have ended the run', async () => {
+  test('a hung worker does no harm when it wakes after others have ended the run', async () => {
     const gate = await gateOf('hold');
     const [hung, person] = await Promise.all([startWorker(gate), client.signUp()]);
     await using watched = await beginRun(url, client, { person });
@@ -191,7 +191,7 @@ describe('a worker that hangs while its calls are answered', { timeout: 300_000 
     expect(recorded).toBeLessThanOrEqual(7);
   });
 
-  test('loses its jobs to another worker when it is killed', async () => {
+  test('a hung worker loses its jobs to another worker when it is killed', async () => {
     const gate = await gateOf('hold');
     const [hung, person] = await Promise.all([startWorker(gate), client.signUp()]);
     await using watched = await beginRun(url, client, { person });

@@ -26,7 +26,7 @@ beforeEach(() => void app.logged.splice(0));
 
 const canary = 'Canary-4b1d';
 
-/** Every status that is answered to what is sent as it stands, and all the text. */
+/** All statuses and the whole text that the raw request is answered with. */
 async function answersTo(
   request: string,
   isCut = false,
@@ -102,7 +102,7 @@ test('no other method reads what GET and HEAD read', async () => {
     const { statuses, text } = await answersTo(
       `${method} /api/users/me/../health HTTP/1.1\r\nHost: localhost\r\nX-Canary: ${canary}\r\nConnection: close\r\n\r\n`,
     );
-    // A preflight is answered with headers alone.
+    // The response to a preflight has only headers.
     const refused = method === 'OPTIONS' ? /^204/ : /^4/;
     expect([method, statuses]).toEqual([method, [expect.stringMatching(refused)]]);
     expect(text).not.toContain(canary);

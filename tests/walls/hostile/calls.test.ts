@@ -20,7 +20,7 @@ import type { Caller, RouteEntry, Sample } from '#tests/walls/calls.ts';
 import { counts, cursors, headers, hiddenCharacters, paths, textUnits } from './inputs.ts';
 import type { Hostile } from './inputs.ts';
 
-/** Sends what `hostile-inputs.ts` lists to every call and to the pages of the real application. */
+/** Sends the inputs of `inputs.ts` to every call and page of the real application. */
 let app: TestApp;
 let server: Server;
 let port: number;
@@ -48,7 +48,7 @@ const innards = /\bat .*\.ts:\d+|node_modules|\/services\/|root:x:|permission de
 
 const faultsLogged = () => app.logged.filter((line) => line.includes('"level":"error"'));
 
-/** Status and text of what is answered to a request as it stands on the wire. */
+/** The status and text of the response to a raw request. */
 async function answerTo(request: string): Promise<{ status: number; text: string }> {
   const socket = connect(port, '127.0.0.1');
   const closed = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ const texts: Hostile<string>[] = [
   { name: 'a long word', input: 'x'.repeat(90_000) },
 ];
 
-/** The proper call with one thing after another in place of what belongs there. */
+/** The valid call with a hostile value in each place in turn. */
 function spoilt(proper: Sample, entry: RouteEntry): Hostile<Sample>[] {
   const { path, body, ...sample } = proper;
   const fields = entry.schema === undefined ? [] : fieldsOf(entry.schema);
@@ -118,7 +118,7 @@ function spoilt(proper: Sample, entry: RouteEntry): Hostile<Sample>[] {
     name: `${what}: ${name}`,
     input,
   });
-  // As JSON that no value of JavaScript becomes; each field is checked for itself.
+  // Raw JSON that JSON.stringify cannot produce; each field is checked separately.
   const raw = (json: string): Sample => ({
     ...sample,
     path,
@@ -148,32 +148,35 @@ function spoilt(proper: Sample, entry: RouteEntry): Hostile<Sample>[] {
   ];
 }
 
-describe('hostile texts, numbers and paths are answered below 500 and in time by', () => {
-  test.each(Object.entries(entries))('%s', async (route, entry) => {
-    const owner = await newCaller(app);
-    const proper = await entry.sample(app, owner);
-    const own = await credentials(app, entry.access, owner);
-    const method = methodOf(route);
-    const secrets = Object.values(own);
-    for (const { name, input } of spoilt(proper, entry)) {
-      const shown = { 'sec-fetch-site': 'same-origin', ...own, ...input.headers };
-      const begun = performance.now();
-      const response = await send(app, method, input, shown);
-      const text = response.ok ? '' : await response.text();
-      const ms = performance.now() - begun;
-      const isFine = response.status < 500 || response.status === entry.status;
-      expect([name, response.status, isFine, ms < mostMs]).toEqual([
-        name,
-        response.status,
-        true,
-        true,
-      ]);
-      expect([name, innards.exec(text), secrets.filter((one) => text.includes(one))]).toEqual([
-        name,
-        null,
-        [],
-      ]);
-    }
-    expect(faultsLogged()).toEqual([]);
-  });
+describe('hostile texts, numbers and paths', () => {
+  test.each(Object.entries(entries))(
+    '%s answers hostile texts, numbers and paths below 500 and in time',
+    async (route, entry) => {
+      const owner = await newCaller(app);
+      const proper = await entry.sample(app, owner);
+      const own = await credentials(app, entry.access, owner);
+      const method = methodOf(route);
+      const secrets = Object.values(own);
+      for (const { name, input } of spoilt(proper, entry)) {
+        const shown = { 'sec-fetch-site': 'same-origin', ...own, ...input.headers };
+        const begun = performance.now();
+        const response = await send(app, method, input, shown);
+        const text = response.ok ? '' : await response.text();
+        const ms = performance.now() - begun;
+        const isFine = response.status < 500 || response.status === entry.status;
+        expect([name, response.status, isFine, ms < mostMs]).toEqual([
+          name,
+          response.status,
+          true,
+          true,
+        ]);
+        expect([name, innards.exec(text), secrets.filter((one) => text.includes(one))]).toEqual([
+          name,
+          null,
+          [],
+        ]);
+      }
+      expect(faultsLogged()).toEqual([]);
+    },
+  );
 });

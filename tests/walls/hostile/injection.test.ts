@@ -17,7 +17,7 @@ import {
 } from '#tests/walls/calls.ts';
 import type { Caller, RouteEntry, Sample } from '#tests/walls/calls.ts';
 
-/** Texts that would become statements if they were ever pasted into one. */
+/** Texts that would act as SQL if they were pasted into a statement. */
 const corpus = [
   `' or '1'='1`,
   `'; drop table users; --`,
@@ -43,8 +43,8 @@ beforeAll(async () => {
 });
 afterAll(async () => app.close());
 
-/** Everything that there is of somebody who does nothing, and the names of all that can hold anything. */
-async function whatStands(): Promise<unknown> {
+/** All data of an idle user, and the names of all tables and views. */
+async function storedState(): Promise<unknown> {
   const { ownerPool } = app.database;
   const ofPerson = ['users', 'sessions', 'credit_account', 'optimization_list'];
   const rows = await Promise.all(
@@ -64,12 +64,12 @@ async function whatStands(): Promise<unknown> {
   return { rows, tables: tables.rows };
 }
 
-/** No text of Postgres holds this character. */
+/** Postgres text cannot hold this character. */
 const unstorable = ['\u0000', `ses_${'0'.repeat(25)}\u0000`];
 
 /**
- * The proper call with a statement in place of each field, part of the path that is a field, and query
- * value: all of the corpus, since each could stand in a statement of its own.
+ * The valid call with a statement in each field, path parameter and query value: the whole corpus, because
+ * each could end up in its own statement.
  */
 function poisonedFields(route: string, { path, ...sample }: Sample, entry: RouteEntry): Sample[] {
   const body = sample.body ?? {};
@@ -110,7 +110,7 @@ function poisonedElsewhere({ path, ...sample }: Sample, poison: string): Sample[
   ];
 }
 
-/** Of these, which read a key, a session's cookie or the stream's last id, all of the corpus. */
+/** These read a key, a session cookie or the stream's last id, so they get the whole corpus. */
 const readsHeaders = new Set([
   'POST /api/recipes',
   'POST /api/credits/consume',
@@ -123,7 +123,7 @@ const readsHeaders = new Set([
 test.each(Object.entries(entries).map(([route, entry], index) => ({ route, entry, index })))(
   '$route treats statements, and texts that Postgres cannot hold, as texts',
   async ({ route, entry, index }) => {
-    const before = await whatStands();
+    const before = await storedState();
     const owner = await newCaller(app);
     const proper = await entry.sample(app, owner);
     const own = await credentials(app, entry.access, owner);
@@ -142,7 +142,7 @@ test.each(Object.entries(entries).map(([route, entry], index) => ({ route, entry
       const isFine = status < 500 || status === entry.status;
       expect([sample, status, isFine]).toEqual([sample, status, true]);
     }
-    expect(await whatStands()).toEqual(before);
+    expect(await storedState()).toEqual(before);
     const faults = app.logged.splice(0).filter((line) => line.includes('"level":"error"'));
     expect(entry.status >= 500 ? [] : faults).toEqual([]);
   },
@@ -161,10 +161,10 @@ test('a name that looks like a statement is stored as it was sent', async () => 
 const root = join(import.meta.dirname, '../../..');
 
 /**
- * The only places where something is pasted into a statement, and what: lists of columns, names of
- * tables, parts of a condition, all of them written in the code. Whatever comes from outside is a
- * parameter. What generates statements from declarations is left out as a whole: migrations, the append
- * function, rebuilding and comparing read models, and starting Postgres see no request.
+ * The only places where something is pasted into a statement: lists of columns, names of tables and parts
+ * of a condition, all written in the code. Input from outside is always a parameter. Code that generates
+ * statements from declarations is left out, because it sees no request: migrations, the append function,
+ * rebuilds and checks of read models, and starting Postgres.
  */
 const pasted: Readonly<Record<string, readonly string[]>> = {
   'db/connect.ts': ['channel'],

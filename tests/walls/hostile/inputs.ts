@@ -1,14 +1,14 @@
 /**
- * What a hostile or broken caller, person or model sends. Each list is data: a name, the input, and
- * where it differs from entry to entry, what must be true. The tests beside this file say where each
- * list is sent; a new entry needs no new test.
+ * Inputs of a hostile or broken caller, user or model. Each list is data: a name, the input and, where it
+ * differs, the expected result. The tests beside this file decide where a list is sent; a new entry needs
+ * no new test.
  */
 export type Hostile<Input> = { name: string; input: Input };
 
 const named = (inputs: Readonly<Record<string, string>>): Hostile<string>[] =>
   Object.entries(inputs).map(([name, input]) => ({ name, input }));
 
-/** Short texts that cost a parser or a regular expression most when they are repeated. */
+/** Short texts that are most expensive for a parser or regular expression when repeated. */
 export const textUnits: readonly Hostile<string>[] = named({
   stars: '*',
   'pairs of stars': '**',
@@ -101,7 +101,7 @@ export const textUnits: readonly Hostile<string>[] = named({
   'one word': 'word ',
 });
 
-/** Characters that reorder or hide what is written, and what must be left of the text around them. */
+/** Characters that reorder or hide text, with the text that must remain. */
 export const hiddenCharacters: readonly (Hostile<string> & { left: string })[] = [
   ...Object.entries({
     'an override of direction': '\u202e',
@@ -135,7 +135,7 @@ export const hiddenCharacters: readonly (Hostile<string> & { left: string })[] =
     input: `e${'\u0301'.repeat(500)} as it is`,
     left: `e${'\u0301'.repeat(30)} as it is`,
   },
-  // These have a meaning where they stand.
+  // These are legitimate in their place.
   ...Object.entries({
     'a family of emoji': 'We are \u{1f469}\u200d\u{1f469}\u200d\u{1f467}',
     'a flag of emoji': 'We are \u{1f3f3}\ufe0f\u200d\u{1f308}',
@@ -147,10 +147,10 @@ export const hiddenCharacters: readonly (Hostile<string> & { left: string })[] =
   }).map(([name, input]) => ({ name, input, left: input })),
 ];
 
-/** Turns the order of the characters around it, wherever it is shown. */
+/** Reverses the display order of the characters around it. */
 export const reordering = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** Counts as a broken provider writes them, as JSON. */
+/** Token counts of a broken provider, as JSON. */
 export const counts: readonly Hostile<string>[] = named({
   'a negative count': '-5',
   'a fraction': '1.5',
@@ -165,7 +165,7 @@ export const counts: readonly Hostile<string>[] = named({
   'an object': '{"a":7}',
 });
 
-/** Places in a list, ids, months and pages as nobody has them; sent in addresses, escaped or as they are. */
+/** Invalid cursors, ids, months and pages; sent in addresses, escaped or raw. */
 export const cursors: readonly Hostile<string>[] = named({
   'a negative number': '-1',
   nought: '0',
@@ -189,7 +189,7 @@ export const cursors: readonly Hostile<string>[] = named({
   'a long word': 'a'.repeat(4000),
 });
 
-/** Headers as they go over the wire. What must be true of every call with them: an answer below 500. */
+/** Raw headers. Every call with them must be answered below 500. */
 export const headers: readonly Hostile<string>[] = named({
   'an event id that is negative': 'Last-Event-ID: -1',
   'an event id in powers': 'Last-Event-ID: 1e308',
@@ -221,7 +221,7 @@ export const headers: readonly Hostile<string>[] = named({
   'a prototype': '__proto__: constructor',
 });
 
-/** Paths as they go over the wire. What must be true of each: an answer below 500 that echoes nothing. */
+/** Raw paths. Each must be answered below 500 without an echo. */
 export const paths: readonly Hostile<string>[] = named({
   'slashes alone': '/'.repeat(2000),
   'slashes with a word behind': `${'/'.repeat(2000)}api/health`,
@@ -246,7 +246,7 @@ export const paths: readonly Hostile<string>[] = named({
   'the sandbox of nothing': '/dev/stripe/%2e%2e/%2e%2e',
 });
 
-/** Waits as a broken provider asks for them, and the milliseconds that are left of each. */
+/** `Retry-After` values of a broken provider, and the milliseconds that we wait. */
 export const waits: readonly (Hostile<Readonly<Record<string, string>>> & {
   left: number | null;
 })[] = [

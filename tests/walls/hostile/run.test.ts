@@ -9,7 +9,7 @@ import { createTestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { filled, hiddenCharacters, reordering, textUnits } from './inputs.ts';
 
-/** Whole runs whose models send what `hostile-inputs.ts` lists, through the real SDKs. */
+/** Whole runs whose models send the inputs of `inputs.ts`, through the real SDKs. */
 
 const hiding = hiddenCharacters.filter(({ input, left }) => input !== left);
 

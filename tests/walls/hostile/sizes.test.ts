@@ -24,7 +24,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A login of exactly so many bytes, which is refused for what it says when it is not too long. */
+/** A login of exactly so many bytes; below the limit it fails with 401. */
 function bodyOf(bytes: number): string {
   const body = JSON.stringify({ email: 'a@example.com', password: 'Wrong-123' });
   return body + ' '.repeat(bytes - body.length);
@@ -60,12 +60,12 @@ describe('a body may have 100 kB and not one byte more', () => {
     [httpLimits.bodyBytes, 401],
     [httpLimits.bodyBytes + 1, 413],
     [httpLimits.bodyBytes * 10, 413],
-  ])('%i bytes: %i', async (bytes, status) => {
+  ])('a body of %i bytes gets %i', async (bytes, status) => {
     expect(await login(bodyOf(bytes))).toBe(status);
     expect(await login(chunked(bodyOf(bytes)))).toBe(status);
   });
 
-  test('a wrong Content-Length is not believed in either direction', async () => {
+  test('a wrong Content-Length is refused, whether too large or invalid', async () => {
     const answers = [];
     for (const length of ['1000000000000', '-1', '1e3', '5, 6']) {
       const socket = connect(port, '127.0.0.1');
@@ -82,7 +82,7 @@ describe('a body may have 100 kB and not one byte more', () => {
     expect(answers).toEqual(['413', '400', '400', '400']);
   });
 
-  test('a picture has a limit of its own, and nothing else has', async () => {
+  test('only a picture has a limit of its own', async () => {
     const { token } = await app.signUp();
     const send = async (path: string, method: string, type: string, bytes: number) =>
       (
@@ -105,7 +105,7 @@ describe('JSON may be nested 20 deep', () => {
     [httpLimits.jsonDepth, false],
     [httpLimits.jsonDepth + 1, true],
     [40_000, true],
-  ])('%i deep is too deep: %s', async (depth, isTooDeep) => {
+  ])('JSON nested %i deep is too deep: %s', async (depth, isTooDeep) => {
     const response = await app.app.request('http://localhost/api/auth/login', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -116,7 +116,7 @@ describe('JSON may be nested 20 deep', () => {
     expect(reply.message === 'The body is nested too deeply.').toBe(isTooDeep);
   });
 
-  test('brackets in a text are no nesting', async () => {
+  test('brackets in a string are not nesting', async () => {
     const { token } = await app.signUp();
     const name = `${'[{'.repeat(19)}\\"[`;
     const response = await app.call('/users/me', { method: 'PATCH', token, body: { name } });
@@ -124,7 +124,7 @@ describe('JSON may be nested 20 deep', () => {
   });
 });
 
-describe('headers and addresses are limited:', () => {
+describe('headers and addresses', () => {
   test('an address may have 4,000 characters', async () => {
     const status = async (length: number) => {
       const start = 'http://localhost/api/health/';

@@ -35,7 +35,7 @@ import {
 describe('the suggested challenge type', () => {
   it.each([
     ['Which channel should our next campaign use?', 'marketing'],
-    ['Our warehouse is the bottleneck of every delivery.', 'operations'],
+    ['Our warehouse is the bottleneck of every shipment.', 'operations'],
     ['How long is our runway if we take the loan?', 'finance'],
     ['Should the roadmap put the new feature before the beta?', 'product'],
     ['Half of our leads never become a deal.', 'sales'],
@@ -54,7 +54,7 @@ describe('the suggested challenge type', () => {
     expect(suggestChallengeType('Our recruitment is slow')).toBe('hiring');
     expect(suggestChallengeType('a pleading, a syntax')).toBeNull();
     expect(suggestChallengeType('The leader will apply himself productively')).toBeNull();
-    expect(suggestChallengeType('Do we hire a salesperson, or go on selling?')).toBe('hiring');
+    expect(suggestChallengeType('Do we hire a salesperson, or keep on selling?')).toBe('hiring');
   });
 
   it('the suggestion is followed until the user chooses', () => {

@@ -1,5 +1,5 @@
 /**
- * Where automatic tax is asked for, the sandbox adds a tenth, wherever the payer lives: enough to see
+ * With automatic tax the sandbox adds a tenth, wherever the payer lives: enough to see
  * that prices without tax and amounts with it differ.
  */
 export function taxOf(subtotal: number): number {

@@ -37,7 +37,7 @@ export function controlPage(fake: FakeStripe): Html {
       Only the payment provider's time moves: the application's own clock, by which the 30 days of a
       refund run, stays as it is.
     </p>
-    ${section('Open checkouts', opened(world), 'Nobody stands at a checkout.')}
+    ${section('Open checkouts', opened(world), 'No checkout is open.')}
     ${section('Plans', newest(world.store.all('subscription')).map(planRow(world)), 'No plan yet.')}
     ${section('Payments', newest(world.store.all('charge')).map(chargeRow), 'No payment yet.')}
     ${section('Refunds', newest(world.store.all('refund')).map(refundRow), 'No refund yet.')}
@@ -89,7 +89,7 @@ function opened(world: World): Html[] {
     .all('session')
     .filter(({ id, status }) => status === 'open' || isWaiting(world, id));
   return newest(sessions).map((session) => {
-    const who = session.customer_details?.email ?? 'nobody known';
+    const who = session.customer_details?.email ?? 'unknown';
     const title = money(session.amount_total, session.currency);
     if (session.status !== 'open')
       return row(title, 'the bank has to confirm', session.id, who, [
@@ -130,7 +130,7 @@ function planRow(world: World): (plan: Stripe.Subscription) => Html {
 
 function chargeRow(charge: Stripe.Charge): Html {
   const rest = charge.amount - charge.amount_refunded;
-  const title = `${money(charge.amount, charge.currency)}, ${charge.billing_details.email ?? 'nobody known'}`;
+  const title = `${money(charge.amount, charge.currency)}, ${charge.billing_details.email ?? 'unknown'}`;
   const isPaid = charge.status === 'succeeded';
   const refunded =
     charge.amount_refunded === 0

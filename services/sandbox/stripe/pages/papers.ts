@@ -22,7 +22,7 @@ export function receiptPage(world: World, chargeId: string): Html {
         <dt>Paid</dt>
         <dd>${time(charge.created)}</dd>
         <dt>By</dt>
-        <dd>${charge.billing_details.email ?? 'nobody known'}</dd>
+        <dd>${charge.billing_details.email ?? 'unknown'}</dd>
         ${
           charge.amount_refunded === 0
             ? ''
@@ -53,7 +53,7 @@ export function invoicePage(world: World, invoiceId: string): Html {
         <dt>Date</dt>
         <dd>${time(invoice.created)}</dd>
         <dt>To</dt>
-        <dd>${invoice.customer_email ?? 'nobody known'}</dd>
+        <dd>${invoice.customer_email ?? 'unknown'}</dd>
       </dl>
     </section>
   </div>`;
