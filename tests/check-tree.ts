@@ -33,7 +33,7 @@ const retired: readonly (readonly [RegExp, string])[] = [
   [/\bcomes? to nothing\b/i, 'fails'],
   [/\bnone of ours\b/i, 'not ours'],
   [/\bis away\b/i, 'is unavailable'],
-  [/\b(looks?|looked|looking) after\b|\ba look\b|\blooked at\b/i, 'check, poll, sweep'],
+  [/\b(looks?|looked|looking) after\b|\ba look\b(?!-)|\blooked at\b/i, 'check, poll, sweep'],
   [/\bnews\b/i, 'webhook event, notice'],
   [/\bdeliver(y|ies)\b/i, 'webhook event'],
   [/\bnobody’s|nobody's weather\b/i, 'no one’s'],

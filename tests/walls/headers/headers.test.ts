@@ -6,7 +6,7 @@ import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { buildPages } from '#tests/web/support/site.ts';
-import { entries, methodOf, newCaller, send, credentials } from './calls.ts';
+import { entries, methodOf, newCaller, send, credentials } from '#tests/walls/calls.ts';
 
 let app: TestApp;
 beforeAll(async () => {
