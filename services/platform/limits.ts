@@ -119,7 +119,7 @@ export const rateLimits = {
   reset: { production: [3, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
   /** Sign-in and confirmation links, in the same way. */
   link: { production: [5, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
-  /** Changes of address to one mailbox; other emails to it are bounded by `identity/mailed-links.ts`. */
+  /** Changes of address to one mailbox; other emails to it are bounded by `identity/links/mailed.ts`. */
   'mail-account': {
     production: [20, 3_600],
     local: [300, 3_600],
