@@ -28,7 +28,7 @@ export type StreamDependencies = {
   sessions: SessionWatch;
   openStreams: OpenStreams;
   rateLimits: RateLimits;
-  /** A connection that takes nothing for so long is closed. */
+  /** A connection that takes nothing for this long is closed. */
   drainedWithinMs: number;
   /** Read together with its place in the log. The caller owns `watching`. */
   snapshot: (

@@ -35,7 +35,7 @@ export const catalogueVersion: string = versionOf(models);
 
 const byId: ReadonlyMap<string, ModelEntry> = new Map(models.map((entry) => [entry.id, entry]));
 
-/** Null for a model that the catalogue does not list, such as one of an endpoint of the operator's. */
+/** Null for an unlisted model, such as one of the operator's own endpoint. */
 export function modelOf(modelId: string): ModelEntry | null {
   return byId.get(modelId) ?? null;
 }
@@ -68,7 +68,7 @@ export function costMicros(usage: UsageRecord, modelId: string, atIso: string): 
 
 const staleAfterDays = 30;
 
-/** The ids of models whose price in force was read more than 30 days ago, or that have none. */
+/** The ids of models without a price, or with one that was read more than 30 days ago. */
 export function staleModels(atIso: string, among: readonly ModelEntry[] = models): string[] {
   return among.filter((entry) => isStale(entry, atIso)).map((entry) => entry.id);
 }

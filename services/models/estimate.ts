@@ -7,7 +7,7 @@ import type { ModelUse, Strategy } from './strategies.ts';
  * effort, at today's prices. It is an estimate and is shown as one; the real cost comes from usage.
  */
 
-/** Tokens of a usual call: question and instructions, an answer, what a model thinks unseen. */
+/** Tokens of a usual call: question and instructions, an answer, hidden thinking. */
 const tokens = {
   question: 1200,
   answer: 1300,

@@ -27,11 +27,11 @@ export function sdkProvider<Client>(
 
 /**
  * What every adapter's call has in common: one signal for abort and deadline, every error turned
- * into a ModelFailure, and exactly one reply at the end. Whether its text is what a schema asked for is
- * for the caller to judge, who knows the schema.
+ * into a ModelFailure, and exactly one reply at the end. The caller, who knows the schema, validates
+ * its text.
  *
- * The signals are asked first, because each SDK dresses an abort differently and one of them ends
- * its stream as if nothing had happened.
+ * The signals are checked first, because each SDK reports an abort differently and one ends its
+ * stream without an error.
  *
  * @param stream translates the vendor's stream; it yields text parts and one reply.
  */
@@ -83,8 +83,8 @@ export async function* guardedCall(
 }
 
 /**
- * The most characters of a reply: more than the allowed tokens can hold in any language. A server that
- * does not know when to stop must not fill our memory, and then the database.
+ * The most characters of a reply: more than the allowed tokens can hold in any language. An endless
+ * reply must not fill our memory, and then the database.
  */
 export function replyCharacters(request: Pick<ModelRequest, 'maxOutputTokens'>): number {
   return charactersPerToken * request.maxOutputTokens;
@@ -92,10 +92,10 @@ export function replyCharacters(request: Pick<ModelRequest, 'maxOutputTokens'>):
 
 const charactersPerToken = 16;
 
-/** The SDKs promise a text and hand on whatever came. */
+/** The SDKs declare a string, but pass any value through. */
 function textOf(text: unknown): string {
   if (typeof text === 'string') return text;
-  throw new ModelFailure('malformed', 'The reply holds a text that is none');
+  throw new ModelFailure('malformed', 'The reply holds a text that is not a string');
 }
 
 /** The name is stored beside each call, and shown. */
@@ -112,8 +112,8 @@ function tooLong(provider: string): ModelFailure {
 }
 
 /**
- * The deadline given to an SDK, which would else use ten minutes. It is later than ours, so that
- * ours is the one that ends a call.
+ * The deadline given to an SDK, which defaults to ten minutes. It is later than ours, so that ours
+ * ends the call.
  */
 export function sdkTimeoutMs(request: ModelRequest): number {
   return request.timeoutMs + 5000;
@@ -156,7 +156,7 @@ export function usageFromTotals(reported: ReportedUsage): UsageRecord {
   };
 }
 
-/** A count that makes sense; null for everything else. */
+/** A plausible count; null for any other value. */
 export function tokenCount(count: unknown): number | null {
   const isCount = typeof count === 'number' && Number.isInteger(count);
   return isCount && count >= 0 && count <= mostTokens ? count : null;

@@ -1,6 +1,6 @@
 /**
  * The port to a language model: one request, a stream of parts, and one reply or one ModelFailure.
- * Adapters in `providers/` translate a vendor's words into these and nothing vendor-shaped leaves them.
+ * Adapters in `providers/` translate a vendor's formats into these types; no vendor type leaves them.
  */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof efforts)[number];
@@ -13,8 +13,8 @@ export type ModelRequest = {
   system: string;
   prompt: string;
   /**
-   * Structured output: the provider is asked for JSON of this shape, in the subset of JSON
-   * Schema that every provider takes. The caller still parses the text, since a model may fail at it.
+   * Structured output: the request names this shape, in the subset of JSON Schema that every
+   * provider accepts. The caller still parses the text, since a model may fail at it.
    */
   schema: { name: string; json: JsonSchema } | null;
   /** Null leaves the provider's default. */
@@ -52,7 +52,7 @@ export type ModelReply = {
   usage: UsageRecord;
   /** Why the model stopped: `length` is a truncated reply, which callers treat as a failure. */
   finish: 'stop' | 'length';
-  /** The model id that the provider says answered. */
+  /** The model id that the provider reports. */
   answeredBy: string;
 };
 
@@ -60,7 +60,7 @@ export type ModelPart = { type: 'text'; text: string } | { type: 'reply'; reply:
 
 /**
  * Why a call brought no reply. `rate_limited` is 429, `timeout` 408 and our own deadline, `conflict`
- * 409, `unavailable` 5xx. How often each is tried again stands in `optimizations/attempts.ts`.
+ * 409, `unavailable` 5xx. `optimizations/run/attempts.ts` says how often each is retried.
  */
 export type FailureClass =
   | 'rate_limited'

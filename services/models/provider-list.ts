@@ -13,7 +13,7 @@ export const providerDefinitions: readonly ProviderDefinition[] = [
   mistral,
 ];
 
-/** A provider's name as people write it; an endpoint is called what the operator called it. */
+/** A provider's display name; an endpoint has the name that the operator configured. */
 export function displayNameOf(provider: string): string {
   return providerDefinitions.find(({ name }) => name === provider)?.displayName ?? provider;
 }
@@ -23,7 +23,7 @@ export async function loadSdks(): Promise<void> {
   await Promise.all(providerDefinitions.map(async (definition) => definition.loadSdk()));
 }
 
-/** The names to take out of an answer, of all providers and of what endpoints serve. */
+/** The names to remove from answers, of all providers and endpoints. */
 export function recognisedNames(): RecognisedNames & { variants: readonly string[] } {
   const all = [...providerDefinitions.map(({ recognised }) => recognised), namesOfEndpoints];
   const displayed = providerDefinitions.flatMap(({ models }) => models);

@@ -3,17 +3,17 @@ import { efforts } from './model.ts';
 import type { Provider } from './model.ts';
 
 /**
- * What one file of `providers/` says of its provider: how to reach it, what it is called, and its
- * models with their prices. `provider-list.ts` lists them.
+ * The contents of a file in `providers/`: a provider's address, its names, and its models with their
+ * prices. `provider-list.ts` lists them.
  */
 export type ProviderDefinition = {
   name: string;
   /** As people write it. */
   displayName: string;
   /**
-   * Regular expressions for the names by which a reviewer would recognise an answer of its models:
-   * they are taken out of it. `makers` is who made the model, `models` what it calls itself; the
-   * words of the models' display names are known anyway.
+   * Regular expressions for the names by which a reviewer would recognise its models: they are
+   * removed from answers. `makers` matches the company, `models` the model's own names; the words of
+   * display names are added automatically.
    */
   recognised: RecognisedNames;
   /** The variable that holds the key, to name it where a model is missing. */

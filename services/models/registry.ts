@@ -4,7 +4,7 @@ import { providerDefinitions } from './provider-list.ts';
 import type { ProviderDefinition } from './provider.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
 
-/** The part of the environment that decides who answers for a model. */
+/** The part of the environment that decides which service answers for a model. */
 export type RegistrySettings = {
   mode: 'local' | 'production';
   /** By provider name; null or absent means that there is no key. */
@@ -33,9 +33,9 @@ export type ModelRegistry = {
 };
 
 /**
- * Who answers for each model: its provider when there is a key; else an OpenAI-compatible endpoint
- * that lists the model's id; else, in local mode, the sandbox. An endpoint may also list ids of its
- * own, which no strategy seats and the catalogue does not price.
+ * The service that answers for each model: its provider when there is a key; else an
+ * OpenAI-compatible endpoint that lists the model's id; else, in local mode, the sandbox. An endpoint
+ * may also list ids of its own, which no strategy seats and the catalogue does not price.
  *
  * @throws Error when a sandbox is given in production mode
  */
@@ -115,7 +115,7 @@ function endpointProviders(
 ): ReadonlyMap<string, Provider> {
   const byModel = new Map<string, Provider>();
   for (const endpoint of endpoints) {
-    // The SDK wants a key even where the endpoint asks for none.
+    // The SDK requires a key even where the endpoint does not.
     const provider = openaiCompatible(endpoint.name, {
       apiKey: endpoint.key ?? 'none',
       baseUrl: endpoint.baseUrl,

@@ -5,9 +5,8 @@ import { seatRoles, strategyList } from './strategy-list.ts';
 import type { StrategyId } from './strategy-list.ts';
 
 /**
- * The strategies: who sits where, who extracts, writes and verifies, by when, and at what price.
- * Every row is checked as the module loads, so a process with a panel that could not work does not
- * start.
+ * The strategies: seats, extractors, synthesisers, verifiers, deadlines and price. Every row is
+ * checked as the module loads, so a process with an invalid panel does not start.
  */
 
 const effort = v.picklist(efforts);
@@ -16,7 +15,7 @@ const effort = v.picklist(efforts);
 const modelUse = v.strictObject({ model: v.string(), effort: v.nullable(effort) });
 
 const seat = v.strictObject({
-  /** S1.., R1.., I1..: the letter is the role's. */
+  /** S1.., R1.., I1..: the first character stands for the role. */
   seat: v.pipe(v.string(), v.regex(/^[SRI][1-9]$/)),
   role: v.picklist(seatRoles),
   model: v.string(),
@@ -37,9 +36,9 @@ const strategy = v.strictObject({
   panel: v.array(seat),
   /** Answers that each seat reviews. */
   reviewsPerSeat: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  /** The second is asked when the first fails. */
+  /** The second is called when the first fails. */
   extractors: v.strictTuple([modelUse, modelUse]),
-  /** The second is asked when the first fails its checks twice. */
+  /** The second is called when the first fails its checks twice. */
   synthesizers: v.strictTuple([modelUse, modelUse]),
   /** Which two verify a draft, by the index of the synthesiser that wrote it. */
   verifiers: v.strictTuple([

@@ -254,7 +254,7 @@ function panel(byRole: Readonly<Record<SeatRole, Asked[]>>): Seat[] {
 
 /**
  * When the other synthesiser takes over, it is the first verifier; the second verifier stays and the
- * first synthesiser takes the free chair, so that nobody ever verifies a draft of its own family.
+ * first synthesiser takes the free place, so that no model verifies a draft of its own family.
  */
 function synthesis(
   writer: Asked,

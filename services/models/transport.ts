@@ -3,8 +3,8 @@ import type { FailureClass } from './model.ts';
 
 /**
  * The one way out to a provider. Every SDK is handed `guardedFetch`, so that redirects, refused
- * requests and lost connections are decided here once and alike, whatever the SDK would have made of
- * them. An SDK wraps what its fetch throws; `failureOf` finds it again in the chain of causes.
+ * requests and lost connections are handled here in one way for all SDKs. An SDK wraps an error of
+ * its fetch; `failureOf` finds it in the chain of causes.
  */
 
 /** The provider answered, but not with a reply: `status` outside 200–299. */
@@ -16,7 +16,7 @@ class HttpFailure extends Error {
   readonly retryAfterMs: number | null;
 
   constructor(status: number, code: string | null, retryAfterMs: number | null) {
-    // An SDK may take any message with "timeout" in it for its own deadline, so ours has no words.
+    // An SDK may mistake any message with "timeout" for its own deadline, so ours is empty.
     super(code === null ? `HTTP ${status}` : `HTTP ${status} ${code}`);
     this.status = status;
     this.code = code;
@@ -39,8 +39,8 @@ const streamBytes = 32 * 1024 * 1024;
 const longestRetryAfterMs = 3_600_000;
 
 /**
- * `fetch` that follows no redirect and throws HttpFailure for anything but a success, so that a base
- * URL cannot be bounced to another address with our key in the header.
+ * `fetch` that follows no redirect and throws HttpFailure unless the response is successful: a
+ * redirect could carry our key to another address.
  */
 export async function guardedFetch(
   input: string | URL | Request,
@@ -68,8 +68,8 @@ export async function guardedFetch(
 }
 
 /**
- * What went wrong, in our words. Anything that is neither an answer with a status nor a lost
- * connection is a reply that could not be read, which asking again does not repair.
+ * The failure class of an error. Any error without a status or a lost connection is an unreadable
+ * reply, which a retry does not repair.
  *
  * @param provider names the provider in the message; the message never repeats what was sent.
  */
@@ -127,7 +127,7 @@ export function classOfStatus(status: number, code: string | null): FailureClass
 
 /**
  * An empty account answers 429 at OpenAI and 400 at Anthropic, a wrong key 400 at Google: waiting
- * does not help, so the word decides and not the status.
+ * does not help, so the error code decides and not the status.
  */
 const classOfCode: Readonly<Record<string, FailureClass>> = {
   insufficient_quota: 'billing',
@@ -182,8 +182,8 @@ function retryDelayMs(body: string): number | null {
 }
 
 /**
- * The vendor's word in an error body. Read by pattern, because four vendors nest it four ways, and
- * the most telling of several words wins.
+ * The vendor's error code in a body. Read by pattern, because four vendors nest it four ways; the
+ * most specific of several codes wins.
  */
 function codeIn(body: string): string | null {
   if (/credit balance is too low/i.test(body)) return 'credit_balance_too_low';

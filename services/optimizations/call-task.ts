@@ -24,8 +24,8 @@ import { nextAttempt } from './run/owed.ts';
 import { modelOf } from './run/slots.ts';
 
 /**
- * The job that calls a model: it asks what the slot asks, streams the text out, and records the
- * checked and sealed answer, or the failure.
+ * The job that calls a model: it sends the slot's prompt, streams the text, and records the checked
+ * and sealed answer, or the failure.
  */
 export type CallDependencies = CommandDependencies & {
   readRun: ReadRun;
@@ -68,7 +68,7 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
   ]);
   const started = begun.events.find((event) => event.type === 'CallStarted');
   if (started?.type !== 'CallStarted') return;
-  // A repeat is another worker's call, unless it is our own whose answer was lost on the way.
+  // A repeat is another worker's call, unless the reply to our own command was lost.
   if (begun.repeated && started.data.startedAt !== now) return;
   const { model, simulated } = started.data;
   const startedMs = dependencies.clock();

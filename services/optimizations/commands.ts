@@ -32,7 +32,7 @@ export type StartDependencies = CommandDependencies & {
   dailyCostLimitUsd: number | null;
 };
 
-/** The system as the actor of what jobs do. */
+/** The system as the actor of jobs. */
 export const actor = 'system:worker';
 
 export async function issue(
@@ -49,7 +49,7 @@ export async function issue(
       streamId: streamOf(runId),
       command,
       commandId,
-      // The clock in the command may differ from try to try, so the id alone says what is asked.
+      // The clock in the command differs between tries, so the id alone identifies the command.
       fingerprint: commandId,
       actor,
       correlationId: runId,
@@ -58,7 +58,9 @@ export async function issue(
   );
 }
 
-/** Holds the price, then starts. The hold's own job starts it too, should this process die between. */
+/**
+ * Holds the price, then starts. If this process dies in between, the hold's own job starts the run.
+ */
 export async function processRun(
   dependencies: StartDependencies & { registry: ModelRegistry },
   userId: string,
@@ -83,7 +85,7 @@ export async function processRun(
   await startRun(dependencies, runId, state, 'http');
 }
 
-/** Starts a run whose credits are held. */
+/** Starts a run after its credits were held. */
 export async function startRun(
   dependencies: CommandDependencies & { registry: ModelRegistry },
   runId: string,
@@ -101,7 +103,7 @@ export async function startRun(
   return after.state;
 }
 
-/** What a run of this price, started now, would be refused with; null for nothing. */
+/** The Problem that would refuse a run of this price now; null when it could start. */
 export async function startRefusal(
   dependencies: StartDependencies,
   userId: string,
@@ -112,8 +114,8 @@ export async function startRefusal(
 }
 
 /**
- * What a run asks of the account; a Problem 503 `paused` until the next day (UTC) once today's models
- * have cost the limit.
+ * The checks before a run may hold credits; a Problem 503 `paused` until the next day (UTC) once
+ * today's models have cost the limit.
  */
 async function priceOfRun(
   { pool, clock, monthlyLimitOf, dailyCostLimitUsd }: StartDependencies,

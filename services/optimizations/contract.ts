@@ -443,7 +443,7 @@ const Disagreement = v.object({
   sides: v.array(Side),
   settled_by: v.pipe(
     v.nullable(v.string()),
-    v.description('In words, what would settle it; null when nobody said'),
+    v.description('In words, what would settle it; null when no reviewer said'),
   ),
 });
 export type Disagreement = v.InferOutput<typeof Disagreement>;

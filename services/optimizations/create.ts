@@ -17,7 +17,9 @@ import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { streamOf } from './run/events.ts';
 
-/** From a request and the catalogue to the command that begins a run: seats, plan, price and seed. */
+/**
+ * From a request and the catalogue to the command that begins a run: seats, schedule, price and seed.
+ */
 export type Seating = {
   registry: ModelRegistry;
   /** The sandbox's seed; the same question then gets the same run. */
@@ -25,8 +27,8 @@ export type Seating = {
 };
 
 /**
- * Who would sit at the table: with no key at all every seat is simulated; with some keys only real
- * models are seated, unless the person allowed simulated ones.
+ * The panel of a run: with no key at all every seat is simulated; with some keys only real models
+ * are seated, unless the user allowed simulated ones.
  */
 function isSeated(registry: ModelRegistry, model: string, allowSimulated: boolean): boolean {
   const status = registry.statusOf(model);
@@ -68,7 +70,7 @@ export function describeStrategy(registry: ModelRegistry, strategy: Strategy): S
   };
 }
 
-/** Each provider once; one that answers for real is not named as simulated, too. */
+/** Each provider once; a real provider is not also listed as simulated. */
 function providersOf(registry: ModelRegistry, strategy: Strategy): StrategyReply['providers'] {
   const simulatedOf = new Map<string, boolean>();
   for (const model of modelsOf(strategy)) {
@@ -215,7 +217,7 @@ function familyOf(registry: ModelRegistry, model: string): string {
   return status.available ? status.family : 'unknown';
 }
 
-/** Simulated runs are reproducible: the same question and strategy draw the same everything. */
+/** Simulated runs are reproducible: the same question and strategy draw the same seed. */
 function sandboxRunSeed(sandboxSeed: string, request: CreateOptimizationRequest): string {
   return createHmac('sha256', sandboxSeed)
     .update(JSON.stringify([request.challenge, request.strategy]))

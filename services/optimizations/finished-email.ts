@@ -2,14 +2,14 @@ import { statusOf } from './reading/describe.ts';
 import type { RunView } from './reading/view.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
-/** What the email about an ended run says. */
+/** The facts in the email about an ended run. */
 export type FinishedRun = {
   runId: string;
   title: string;
   status: 'completed' | 'failed' | 'cancelled';
   charged: number;
   returned: number;
-  /** Of its models, how many were played by the simulator. */
+  /** How many of its models were simulated. */
   seats: number;
   simulatedSeats: number;
 };

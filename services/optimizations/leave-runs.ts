@@ -4,8 +4,8 @@ import { issue, settleRun } from './commands.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
 /**
- * What becomes of a person's runs when the person leaves. Everything here asks the runs by their own
- * commands and may be asked again at any time; no text is needed, so it works on what is erased, too.
+ * Ends and hides the runs of a user who leaves. It issues the runs' own commands and may be repeated
+ * at any time; it needs no text, so it also works on erased runs.
  */
 export type LeavingDependencies = Pick<
   OptimizationDependencies,
@@ -13,8 +13,8 @@ export type LeavingDependencies = Pick<
 >;
 
 /**
- * Cancels and settles what has not ended. True when nothing is left: a run whose recommendation is
- * being written can no longer be cancelled and ends within minutes.
+ * Cancels and settles open runs. True when none is left: once its recommendation is being written, a
+ * run can no longer be cancelled and ends within minutes.
  */
 export async function endRunsOf(
   dependencies: LeavingDependencies,
@@ -26,7 +26,7 @@ export async function endRunsOf(
   return (await openRunsOf(dependencies.pool, userId)).length === 0;
 }
 
-/** Asks for the end of a run; false when it has to be waited for. */
+/** Cancels a run; false when the caller has to wait for its end. */
 async function isConcluded(dependencies: LeavingDependencies, runId: string): Promise<boolean> {
   const now = isoNow(dependencies);
   try {
@@ -40,13 +40,13 @@ async function isConcluded(dependencies: LeavingDependencies, runId: string): Pr
   }
 }
 
-/** Hides every run from the lists, by the event that a person's own hiding leaves. */
+/** Hides every run from the lists, by the same event as when the user hides one. */
 export async function hideRunsOf(dependencies: LeavingDependencies, userId: string): Promise<void> {
   for (;;) {
     const runs = await shownRunsOf(dependencies.pool, userId, runsAtOnce);
     if (runs.length === 0) return;
     const now = isoNow(dependencies);
-    // Named by the moment, too: a run may have been hidden and brought back before.
+    // The id includes the time: the run may have been hidden and restored before.
     await Promise.all(
       runs.map(async (runId) => issue(dependencies, runId, { type: 'Hide', now }, ['leave', now])),
     );

@@ -4,8 +4,8 @@ import { owedSlots } from './run/owed.ts';
 import { streamOf } from './run/events.ts';
 
 /**
- * The model calls that this process has under way. A call whose answer nobody waits for any more is
- * stopped: its run has ended, or its stage has closed without it.
+ * The model calls that this process has under way. A call is stopped when its run has ended or its
+ * stage has closed without it.
  */
 export type OpenCalls = {
   /** Runs `work` with a signal that `stopUnwanted` and `stopAll` abort. */
@@ -14,7 +14,7 @@ export type OpenCalls = {
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result>;
   stopUnwanted(pool: pg.Pool): Promise<void>;
-  /** For the end of the process; calls then end as lost, not as stopped. */
+  /** For the end of the process; its calls then end as lost, not as stopped. */
   stopAll(): void;
   readonly stopping: boolean;
 };

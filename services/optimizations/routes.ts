@@ -138,7 +138,7 @@ export function optimizationRoutes(
           newResourceId: () => runId,
           texts,
           work: async () => {
-            // A repeat for a run that has begun starts nothing and takes none of the turns of runs.
+            // A repeat for a run that has begun starts nothing and does not count as a run.
             if (state.stage === 'draft') await rateLimits.take('runs', userId, { userId });
             else await takeTurn(userId);
             await processRun(dependencies, userId, runId, state);
@@ -166,8 +166,8 @@ export function optimizationRoutes(
 }
 
 /**
- * A command whose repeat finds nothing to do: what is hidden is not hidden again. Each has an id of
- * its own, because a run may be hidden, restored and hidden once more.
+ * An idempotent command: a hidden run is not hidden again. Each has a new id, because a run may be
+ * hidden, restored and hidden once more.
  */
 async function ask(
   { bus }: Pick<OptimizationRouteDependencies, 'bus'>,

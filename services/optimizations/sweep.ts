@@ -10,8 +10,8 @@ import { streamOf } from './run/events.ts';
 
 /**
  * Sweeps runs whose jobs have gone missing: a job that failed for good, or a queue that was restored
- * without them. It asks the run what has become true, and adds again what the run's state owes,
- * under the same keys.
+ * without them. It issues a nudge to the run, and adds every missing job that the run's state
+ * owes, under the same keys.
  */
 export async function sweepRuns(
   dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'> & { log: Log },
@@ -33,7 +33,7 @@ const settledInMs = 30_000;
 const forgottenTextSeconds = 900;
 
 /**
- * Finds deleted runs whose texts still have their key and that have no job to erase them, and adds the
+ * Finds deleted runs that still have the key of their texts but no job to erase them, and adds the
  * job. Each run already had one, so a missing job is rare and the sweep is, too.
  *
  * @returns how many jobs were added
@@ -78,7 +78,7 @@ async function nudge(
   if (missing.length === 0) return 0;
   const now = new Date(clock()).toISOString();
   const after = await issue(dependencies, runId, { type: 'Nudge', now }, ['nudge', now]);
-  // What the nudge itself moved on has its jobs already; the rest is owed as before.
+  // The nudge enqueued the jobs of its own events; the rest is owed as before.
   const owed = new Set(owedJobs(runId, after.state).map((job) => job.key));
   const again = missing.filter((job) => owed.has(job.key));
   for (const job of again) await addJob(pool, job);
@@ -93,7 +93,7 @@ async function snapshotOf(pool: pg.Pool, runId: string): Promise<RunState | null
   return rows[0]?.state ?? null;
 }
 
-/** A job that has used up its attempts is as good as none. */
+/** A job that has used up its attempts counts as missing. */
 async function withoutJob<Job extends { key: string }>(
   pool: pg.Pool,
   jobs: readonly Job[],

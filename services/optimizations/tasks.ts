@@ -18,7 +18,7 @@ import { forgetJob, settleJob } from './run/reactions.ts';
 
 /**
  * The jobs of a run: do the work, then issue a command with the result. Every task may run twice or
- * be killed anywhere; what makes that harmless is in the commands, whose ids name the thing done.
+ * be killed anywhere, which is harmless because the commands' ids identify the work.
  */
 export type OptimizationDependencies = CallDependencies & {
   pool: pg.Pool;
@@ -26,7 +26,7 @@ export type OptimizationDependencies = CallDependencies & {
   readState: ReadState;
   audit: Audit;
   queueMail: QueueMail;
-  /** Of a person who wants a mail when a run has ended; null for everybody else. */
+  /** Of a user who wants an email when a run has ended; null for all others. */
   finishedRunAddress: (userId: string) => Promise<string | null>;
   publicUrl: string;
 };
@@ -69,7 +69,7 @@ const StagePayload = v.object({
 async function startHeldRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
   const before = await dependencies.readState(runId);
   const after = await startRun(dependencies, runId, before, 'job');
-  // The run ended before it knew of its hold: the hold must still be given back.
+  // The run ended before it had seen its hold: the hold must still be given back.
   if (after.stage === 'settling' || after.stage === 'closed')
     await addJob(dependencies.pool, settleJob(runId));
 }
@@ -95,8 +95,8 @@ async function notifyRun(dependencies: OptimizationDependencies, runId: string):
 }
 
 /**
- * The texts of a run that has been hidden for 30 days are erased with its key. What a restored run or
- * one that was hidden again later left of this job finds nothing to do.
+ * The texts of a run that has been hidden for 30 days are erased with its key. The job of a run that
+ * was restored or hidden again later finds nothing to do.
  */
 async function forgetRun(
   dependencies: Pick<OptimizationDependencies, 'pool' | 'readState' | 'sealer' | 'audit' | 'clock'>,
@@ -106,7 +106,7 @@ async function forgetRun(
   const state = await readState(runId);
   if (!('userId' in state) || state.hiddenAt === null) return;
   if (isoNow(dependencies) < forgottenFrom(state.hiddenAt)) {
-    // The queue goes by the clock of the database; where that is ahead of ours, the job comes again.
+    // The queue uses the clock of the database; if that is ahead of ours, the job is scheduled again.
     const later = new Date(dependencies.clock() + askAgainMs).toISOString();
     const job = forgetJob(runId, state.hiddenAt);
     await addJob(pool, { ...job, runAt: job.runAt > later ? job.runAt : later });
@@ -114,7 +114,7 @@ async function forgetRun(
   }
   const { rowCount } = await pool.query('select from data_key where key_id = $1', [runId]);
   if (rowCount === 0) return;
-  // Before the key goes: a process that dies in between says it twice rather than never.
+  // Before the key is erased: a process that dies in between records it twice rather than never.
   await audit({ actor, action: 'run.forgotten', subject: runId, userId: state.userId });
   await sealer.eraseKey(runId);
 }
@@ -146,8 +146,8 @@ async function runDeadline(
 }
 
 /**
- * A deadline that is noticed long after it was due found no worker awake: the models had no chance
- * either. It gives them its full length once more, once.
+ * A deadline that is noticed long after it was due means that no worker was running to call the
+ * models. It is set once more for its full length.
  */
 async function rearmed(
   dependencies: OptimizationDependencies,
@@ -169,7 +169,7 @@ async function rearmed(
   return true;
 }
 
-/** For the two jobs that no event causes; everything else comes from `reactions.ts`. */
+/** For the two jobs that no event enqueues; `reactions.ts` enqueues all others. */
 export async function addJob(pool: pg.Pool, job: JobSpec): Promise<void> {
   await pool.query(
     `select graphile_worker.add_job($1, $2::json, run_at := $3::timestamptz, job_key := $4,

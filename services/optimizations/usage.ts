@@ -47,12 +47,12 @@ async function readUsage(
   };
 }
 
-/** Whether there is a run that the credits would pay for, but not without those that are bonus. */
+/** Whether some strategy can be paid for only with the help of bonus credits. */
 function needsBonus({ credits, bonus }: { credits: number; bonus: number }): boolean {
   return strategies.some(({ credits: price }) => price <= credits && price > credits - bonus);
 }
 
-/** Rounded down, so that 100 means that nothing is left; null without a limit. */
+/** Rounded down, so that 100 means nothing is left; null without a limit. */
 export function percentageOf(used: number, limit: number): number | null {
   if (limit < 0) return null;
   return used >= limit ? 100 : Math.floor((used / limit) * 100);

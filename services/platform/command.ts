@@ -138,7 +138,7 @@ export const commandLimits = {
   retryAfterSeconds: 1,
   /** A user waits: this many tries, then 503. */
   httpTries: 10,
-  /** A job has time: it tries for so long, then fails, and its queue runs it again. */
+  /** A job has time: it tries for this long, then fails, and its queue runs it again. */
   jobPatienceMs: 10_000,
   /** Full jitter between 0 and a ceiling that doubles from the first to the second. */
   firstBackoffMs: 5,

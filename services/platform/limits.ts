@@ -69,7 +69,7 @@ export const purchaseLimits = {
   resumeMs: 1_500_000,
   /** A payment intent never expires at the provider; here it does. */
   intentMs: 86_400_000,
-  /** A webhook event that was not processed for so long has lost its job. */
+  /** A webhook event that is unprocessed for this long has lost its job. */
   jobMs: 120_000,
   /** How often missed webhook events are fetched, and how far back. */
   lookEveryMs: 300_000,
@@ -90,10 +90,10 @@ export const refundLimits = {
   /** Between two checks of a pending one: a quarter of its age, within these. */
   askAgainMs: 300_000,
   askAgainAtMostMs: 21_600_000,
-  /** A refund may still fail; for so long it is checked, as often as an open dispute. */
+  /** How long a refund may still fail; until then it is checked as often as an open dispute. */
   mayFailMs: 2_592_000_000,
   dailyMs: 86_400_000,
-  /** An erased user cannot ask again after a failure; a worker does, so long and so often. */
+  /** An erased user cannot ask again after a failure; a worker does, for this long and this often. */
   failedAgainMs: 259_200_000,
   failedTries: 5,
 } as const;
@@ -119,7 +119,7 @@ export const rateLimits = {
   reset: { production: [3, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
   /** Sign-in and confirmation links, in the same way. */
   link: { production: [5, 3_600], local: [60, 3_600], store: 'postgres', isAudited: true },
-  /** Changes of address to one mailbox; other emails to it are bounded by `identity/mailed-links.ts`. */
+  /** Changes of address to one mailbox; other emails to it are bounded by `identity/links/mailed.ts`. */
   'mail-account': {
     production: [20, 3_600],
     local: [300, 3_600],

@@ -58,8 +58,8 @@ test('a run whose key was erased does not affect the text of others', async () =
   done?.push('It ends before the next look.', 1);
   await expect.poll(stored).toHaveLength(1);
   await sealer.eraseKey('opt_a');
-  gone?.push('What nobody may keep.', 1);
-  there?.push('What somebody reads.', 1);
+  gone?.push('What must not be kept.', 1);
+  there?.push('What is shown to a user.', 1);
   done?.end();
   await expect.poll(async () => (await stored()).map((row) => row.run_id)).toEqual(['opt_b']);
   expect(logged).toEqual([]);

@@ -41,7 +41,7 @@ const capabilities: Readonly<Record<string, string[]>> = {
 
 describe.each(Object.entries(services))('the service %s', (name, service) => {
   test('the service runs an image of one exact version', () => {
-    // Postgres counts in two numbers, everybody else in three.
+    // Versions of Postgres have two numbers, all others three.
     const exact = name === 'postgres' ? /:\d+\.\d+-\w+$/ : /:v?\d+\.\d+\.\d+(?:-[\w-]+)?$/;
     const isOurs = service.build !== undefined && service.image === 'sevenfold';
     expect(isOurs || exact.test(service.image)).toBe(true);

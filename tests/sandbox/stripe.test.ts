@@ -428,7 +428,7 @@ describe('a dispute', () => {
     ]);
   });
 
-  test('a warning of fraud precedes a dispute', async () => {
+  test('a warning of fraud names the charge, its intent and the kind of fraud', async () => {
     const { intent, charge } = await paid();
     const { id } = fake.warnOfFraud(intent);
     expect(sentTypes().at(-1)).toBe('radar.early_fraud_warning.created');

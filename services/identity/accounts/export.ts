@@ -328,7 +328,7 @@ export const otherTables: Readonly<
   balance_transaction: { leftOut: 'The provider’s own books of all payments; no user is named' },
   cash_ledger: { leftOut: 'Computed sums for all users together; no user is named' },
   reconciliation: { leftOut: 'How often the books of ledger and provider were compared' },
-  chain_anchor: { leftOut: 'Hashes over the events of everybody' },
+  chain_anchor: { leftOut: 'Hashes over the events of all users' },
   chain_anchor_head: { leftOut: 'Hashes of the streams that an anchor covers' },
   process_heartbeat: { leftOut: 'Processes of this installation' },
   projection_checkpoint: { leftOut: 'How far read models have come' },

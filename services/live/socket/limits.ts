@@ -27,6 +27,6 @@ export const socketLimits = {
   textEveryMs: 1_000,
   /** After a read that failed. */
   readAgainMs: 1_000,
-  /** A stopping process closes its connections over so long. */
+  /** The time over which a stopping process closes its connections. */
   drainSpreadMs: 1_000,
 } as const;

@@ -203,7 +203,7 @@ const thinkingLevels: Readonly<Record<Effort, string>> = {
   max: 'XHIGH',
 };
 
-/** Null is a stop for safety, recitation or policy, which is a refusal in our words. */
+/** Null is a stop for safety, recitation or policy, which counts as a refusal. */
 function finishOf(reason: `${FinishReason}`): 'stop' | 'length' | null {
   if (reason === 'STOP') return 'stop';
   return reason === 'MAX_TOKENS' ? 'length' : null;

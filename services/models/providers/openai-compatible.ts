@@ -17,7 +17,7 @@ import { guardedFetch } from '#services/models/transport.ts';
 
 /**
  * Any endpoint that speaks Chat Completions: Ollama, vLLM, OpenRouter and most others. Usage comes
- * in a last chunk without choices, and only when it was asked for.
+ * in a last chunk without choices, and only on request.
  *
  * @param name as configured; messages and events name the provider so.
  */
@@ -42,7 +42,7 @@ export function openaiCompatible(
   );
 }
 
-/** What endpoints serve has no provider of its own here. */
+/** Models of endpoints belong to no provider of the list. */
 export const namesOfEndpoints: RecognisedNames = {
   makers: ['meta(?: ai)?', 'xai', 'alibaba', 'cohere', 'microsoft'],
   models: ['llama', 'grok', 'deepseek', 'qwen', 'kimi', 'command r', 'copilot'],

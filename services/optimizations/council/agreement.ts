@@ -7,7 +7,7 @@ import type { Review } from './ranking.ts';
  * Votes and the agreement score. Instead of comparing texts, each reviewer states where it stands on
  * every claim and on the decision; agreement is counted from these votes.
  *
- * Chance-corrected coefficients such as Krippendorff's α are undefined when everybody agrees on
+ * Chance-corrected coefficients such as Krippendorff's α are undefined when all reviewers agree on
  * everything, which is the case that matters most here; so they cannot be the score.
  */
 
@@ -93,7 +93,7 @@ export function takePoll(
   };
 }
 
-/** Those who do not stand with the majority. In a tie everybody stands against as many as with. */
+/** The seats outside the majority. In a tie every seat has as many against it as with it. */
 export function minorityOf(poll: Poll): string[] {
   return poll.camps.slice(poll.tied ? 0 : 1).flatMap((camp) => camp.seats);
 }
@@ -122,7 +122,7 @@ export function pollClaim(
     stances[choice].map((seat) => ({ seat, choice })),
   );
   const poll = takePoll(votes, weights, (choice) => (choice === 'agree' ? 0 : 1), metric);
-  // Who left a claim out was asked as well, so that is an abstention, too.
+  // A reviewer that left a claim out was shown it, so that is an abstention, too.
   const participation = reviews.length === 0 ? 0 : poll.votes / reviews.length;
   return {
     ...poll,
@@ -170,7 +170,7 @@ export function weighParts(parts: AgreementParts, metric: Metric): number | null
 }
 
 /**
- * The agreement score with everything it was made of. A ledger without an extractor lists the same
+ * The agreement score with all its parts. A ledger without an extractor lists the same
  * claim several times and never merges decisions, so counting on it would understate agreement: then
  * nothing is scored, and the votes are shown as they are.
  */

@@ -1,9 +1,9 @@
 /**
- * The review design: who reads whose answer, and in which place. The accepted seats stand in a seeded
+ * The review design: who reads which answer, and in which place. The accepted seats form a seeded
  * order around a ring; the reviewer at index i reads the answers at i + o₁, i + o₂, … (mod n), in
- * that sequence. A ring makes three things true whatever the offsets are: nobody reads their own
- * answer, every answer gets exactly k reviews, and every answer stands exactly once in each place, so
- * that a model's taste for the first answer it reads cannot favour anybody (Zheng et al. 2306.05685,
+ * that sequence. A ring guarantees three things for any offsets: no seat reads its own answer,
+ * every answer gets exactly k reviews, and every answer appears exactly once in each place, so that
+ * a model's bias for the first answer it reads cannot favour any answer (Zheng et al. 2306.05685,
  * Shi et al. 2406.07791). The offsets decide the rest, see `reviewOffsets`.
  *
  * Order, offsets and labels are fixed when the opinions close; a later exclusion only removes rows.
@@ -16,7 +16,7 @@ export const maximumSeats = 12;
  * The offsets of a design with `answers` answers and at most `reviewsPerSeat` reviews by each seat;
  * as many as there are peers when that is fewer. Found by search, smallest first: among all sets of
  * offsets those that cover the pairs of answers as evenly as possible, and of those the first that
- * can be read in a sequence whose steps all differ, so that no answer follows another twice.
+ * can be read in a sequence of different steps, so that no answer follows another twice.
  *
  * Throws a RangeError outside 1 to 12 answers.
  */
@@ -73,7 +73,9 @@ function offsetSets(answers: number, size: number, from: number): number[][] {
   return sets;
 }
 
-/** The lexicographically first sequence of the set whose steps all differ; null if there is none. */
+/**
+ * The lexicographically first sequence of the set with all steps different; null if there is none.
+ */
 function readingSequence(
   answers: number,
   set: readonly number[],

@@ -10,12 +10,12 @@ import type { Review } from './ranking.ts';
  * order, because orders come from ranks.
  */
 
-/** One rubric mean: who gave it to whom, and at which place, from 1, the answer was shown. */
+/** One rubric mean: its reviewer, the seat it marks, and the place, from 1, of that answer. */
 export type Mark = { reviewer: string; answer: string; position: number; score: number };
 
 /**
  * All marks of the counted reviews. Places are those of the stored design, `order` and `offsets`: an
- * answer that was left out afterwards still stood where it stood.
+ * answer that was left out afterwards keeps its place.
  */
 export function marksOf(
   reviews: readonly Review[],
@@ -36,14 +36,14 @@ export function marksOf(
 export type TwoWayFit = {
   /** Reviewer → α, how far above the mean reviewer it marks; the α sum to 0. */
   reviewers: Readonly<Record<string, number>>;
-  /** What neither the reviewer nor the answer explains, in the order of the marks. */
+  /** The residuals of reviewer and answer, in the order of the marks. */
   residuals: readonly number[];
 };
 
 /**
  * Least squares of value = μ + α(reviewer) + β(answer), by fitting the two in turn until nothing
- * moves. Plain means would not do: nobody marks their own answer, so a reviewer with a strong answer
- * sees a weaker set than the others, and would look harsh.
+ * moves. Plain means are wrong here: no reviewer marks its own answer, so a reviewer with a strong
+ * answer sees a weaker set than the others, and would seem harsh.
  */
 export function fitTwoWay(
   marks: readonly { reviewer: string; answer: string }[],

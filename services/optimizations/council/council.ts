@@ -27,7 +27,7 @@ import { reviewAssignments } from './assignments.ts';
 import { peerSupport, seatConfidence } from './seat-confidence.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
-/** What the figures of a run are computed from; all of it stands in the run's events. */
+/** The input of a run's figures, all of it from the run's events. */
 export type CouncilInput = {
   seed: string;
   /** Accepted and not left out. */
@@ -45,7 +45,7 @@ export type CouncilInput = {
 };
 
 /**
- * Everything that is computed from a council's ballots: order, agreement, lists, confidences,
+ * All figures of a council's ballots: order, agreement, lists, confidences,
  * indicators. Pure: the same input gives the same figures, so that an auditor can recompute a run from
  * its events. Shares and figures are rounded to four decimals, and only at the end.
  */

@@ -7,7 +7,7 @@ import type { Review } from './ranking.ts';
 
 /** The lists that a person reads: what is agreed, what is not, who objects, and what is unknown. */
 
-/** What the lists are drawn from: the accepted seats that were not left out, and what they said. */
+/** The source of the lists: the accepted seats that were not left out, and their ballots. */
 export type Evidence = {
   seats: readonly Seat[];
   reviews: readonly Review[];
@@ -20,7 +20,7 @@ export type Evidence = {
 
 /**
  * Ids of the claims that the council agrees on, the weightiest first. A consensus needs a large
- * majority of enough voters from several families, and nobody who firmly objects.
+ * majority of enough voters from several families, and no firm objection.
  */
 export function consensusPoints(evidence: Evidence, minFamilies: number, metric: Metric): string[] {
   const rules = metric.consensus;
@@ -40,7 +40,7 @@ export function consensusPoints(evidence: Evidence, minFamilies: number, metric:
 /**
  * Where the council disagrees, the weightiest first: how important the question is, how evenly the
  * votes fall, and how good the answers of those in the minority are. The decision itself is one of
- * the questions. A claim may be a consensus and stand here as well, when two families object to it.
+ * the questions. A claim may be a consensus and also be listed here, when two families object to it.
  */
 export function disagreementAreas(evidence: Evidence, metric: Metric): Scores['disagreements'] {
   const rules = metric.disagreement;
@@ -54,8 +54,8 @@ export function disagreementAreas(evidence: Evidence, metric: Metric): Scores['d
 }
 
 /**
- * The best answer among those whose authors voted against the modal decision, and the reviewers who
- * raised a fatal flaw against the first answer. Null when nobody voted otherwise.
+ * The best answer of an author who voted against the modal decision, and the reviewers who raised a
+ * fatal flaw against the first answer. Null when all voted for the modal decision.
  */
 export function minorityReport(evidence: Evidence): Scores['minority'] {
   const dissent = evidence.decision.camps
@@ -73,7 +73,9 @@ export function minorityReport(evidence: Evidence): Scores['minority'] {
   return { ...best, against };
 }
 
-/** What is not known, in the order (a) to (e) of the metric's definition, then by how many say so. */
+/**
+ * Uncertainties in the order (a) to (e) of the metric's definition, then by how many seats name them.
+ */
 export function uncertaintyFactors(
   evidence: Evidence,
   notes: Ledger['notes'],
@@ -113,10 +115,10 @@ export function uncertaintyFactors(
  * Seat → sideways place in the braid, −1 to 1; 0 is with the majority.
  *
  * Its size is the importance-weighted share, of the claims on which the seat took a stance, of those
- * where it stands with a minority; in a tie, where each side faces as many as it has, ½. Its sign is
+ * where it is in a minority; in a tie, where both sides are equal, ½. Its sign is
  * the seat's camp in the decision vote: + with the modal decision, − against it. So two camps read as
  * two ropes: of a 4–3 council the four run near 0 and the three near −1; of a 4–4 one, four at +½ and
- * four at −½. Who did not vote runs straight.
+ * four at −½. A seat that did not vote runs straight.
  */
 export function placements(evidence: Evidence): Record<string, number> {
   const mode = evidence.decision.camps[0]?.seats ?? [];
@@ -151,7 +153,7 @@ function isContested(poll: Poll, seats: readonly Seat[], metric: Metric): boolea
   );
 }
 
-/** One seat that firmly stands against the others on what matters most. */
+/** One seat that firmly opposes the others on a most important question. */
 function isFirm(poll: ClaimPoll, { reviews }: Evidence, metric: Metric): boolean {
   const { firmDissent, firmImportance } = metric.disagreement;
   return (

@@ -29,7 +29,7 @@ export type Metric = {
   clearWinner: {
     /** Reviewers who compared the first two answers below which nothing is said. */
     comparisons: number;
-    /** The best answers of which each pair must have been compared by somebody. */
+    /** How many of the best answers must all have been compared with each other. */
     amongFirst: number;
     margin: number;
     rankAgreement: number;

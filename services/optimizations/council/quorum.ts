@@ -1,6 +1,7 @@
 /**
- * How many seats make a council. The shares are of the panel as it was bought, not of what is left of
- * it, so that losses cannot lower the bar. Shares are kept as fractions: 0.6 × n is not always exact.
+ * How many seats make a council. The shares are of the panel as bought, not of the seats that are
+ * left, so that losses cannot lower the bar. Shares are kept as fractions: 0.6 × n is not always
+ * exact.
  */
 const quorum = { atLeast: 3, numerator: 3, denominator: 5 } as const;
 
@@ -41,8 +42,7 @@ export function answersReachable(
 }
 
 /**
- * Whether enough seats reviewed. That each answer was read at least once is asked of the ballots,
- * by those who have them.
+ * Whether enough seats reviewed. The caller, who has the ballots, checks that each answer was read.
  */
 export function reviewsQuorum(accepted: number, reviewers: number): boolean {
   return reviewers >= reviewsNeeded(accepted);

@@ -57,12 +57,12 @@ export function rankAgreement(
 }
 
 /**
- * Whether the reviewers are two camps. Then the answer in the middle, that nobody wants, has the most
- * wins, and there is no winner to name. Every division into two is tried; it counts as camps when
- * both are large enough (by the family weights), each agrees within itself, the two contradict each
- * other, and all together agree no more than chance would let them. A camp has three reviewers at
- * least: with two, chance alone finds camps in one run of twenty at five seats. With three, it does
- * in about one run of 150 at six seats, and of 1,000 at seven.
+ * Whether the reviewers are two camps. Then the answer in the middle, the first choice of neither,
+ * has the most wins, and there is no winner to name. Every division into two is tried; it counts as
+ * camps when both are large enough (by the family weights), each agrees within itself, the two
+ * contradict each other, and all together agree no more than chance would let them. A camp has three
+ * reviewers at least: with two, chance alone finds camps in one run of twenty at five seats. With
+ * three, it does in about one run of 150 at six seats, and of 1,000 at seven.
  */
 export function hasTwoCamps(
   taus: readonly (readonly (number | null)[])[],
@@ -72,7 +72,7 @@ export function hasTwoCamps(
   const agreement = rankAgreement(taus, metric);
   if (agreement === null || reaches(agreement, metric.clearWinner.rankAgreement)) return false;
   const reviewers = taus.map((_, reviewer) => reviewer);
-  // The last reviewer always stands in the second camp, so that no division is tried twice.
+  // The last reviewer is always in the second camp, so that no division is tried twice.
   for (let set = 1; set < 2 ** (taus.length - 1); set += 1) {
     const first = reviewers.filter((reviewer) => (set & (1 << reviewer)) !== 0);
     const second = reviewers.filter((reviewer) => (set & (1 << reviewer)) === 0);

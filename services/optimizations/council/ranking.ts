@@ -7,8 +7,8 @@ import { maximumSeats } from './assignments.ts';
  * From the reviewers' rankings to one order of the answers.
  *
  * The mean of raw scores never decides an order: one hostile reviewer can move it at will, while it
- * can turn each pair only once. Pairs are counted instead, which also makes it harmless that nobody
- * reviews their own answer.
+ * can turn each pair only once. Counting pairs also makes it harmless that no reviewer reviews its
+ * own answer.
  */
 
 export type Review = { reviewer: string; ballot: Ballot };
@@ -53,8 +53,8 @@ export function comparePairs(answers: readonly string[], reviews: readonly Revie
 
 /**
  * q(a), 0–1: the mean over the other answers b of the share of reviewers who ranked a above b. On
- * complete ballots this is the Borda count, normalised so that it does not matter whose ballot is
- * missing. Pairs that nobody compared are left out; an answer without any pair has no q.
+ * complete ballots this is the Borda count, normalised so that a missing ballot does not matter.
+ * Pairs that no reviewer compared are left out; an answer without any pair has no q.
  */
 export function winRates(pairs: Pairs): (number | null)[] {
   return pairs.wins.map((row, a) => {
@@ -66,7 +66,9 @@ export function winRates(pairs: Pairs): (number | null)[] {
   });
 }
 
-/** Mean over reviewers of the mean rubric figure, 1–10; null for an answer that nobody scored. */
+/**
+ * Mean over reviewers of the mean rubric figure, 1–10; null for an answer that no reviewer scored.
+ */
 export function rubricMeans(
   answers: readonly string[],
   reviews: readonly Review[],

@@ -3,9 +3,9 @@ import type { Metric } from './metric.ts';
 import type { Review } from './ranking.ts';
 
 /**
- * How sure the council may be of one seat, 0–100, from three sources that are stored beside it: what
- * its peers' rankings say (q), how many of its claims they support, and what it says of itself. The
- * last is drawn towards ½, because models state far more confidence than they earn (Guo et al. 2017);
+ * How sure the council may be of one seat, 0–100, from three sources that are stored beside it: its
+ * peers' rankings (q), the share of its claims that they support, and its own confidence. The last is
+ * drawn towards ½, because models state far more confidence than they earn (Guo et al. 2017);
  * once a model has enough resolved outcomes, calibration on those takes its place (Platt 1999;
  * Zadrozny & Elkan 2002).
  *
@@ -26,8 +26,8 @@ export function seatConfidence(
 
 /**
  * Share of a seat's claims that its peers support: more than half of the weight of those who took a
- * stance agrees. The seat's own vote is not asked; claims without a peer's vote are left out; null when
- * no claim is left.
+ * stance agrees. The seat's own vote is not counted; claims without a peer's vote are left out; null
+ * when no claim is left.
  */
 export function peerSupport(
   seat: string,

@@ -14,7 +14,7 @@ export type SettlementInput = {
    */
   missing: number;
   seats: number;
-  /** An attempt brought an answer that could not be used, and its usage is known. */
+  /** An attempt returned an unusable answer with known usage. */
   answeredUnusable: boolean;
 };
 
@@ -23,8 +23,8 @@ export type SettlementInput = {
  * captured and part of it returned in the same append. The result is stored in `RunConcluded`, and
  * the ledger follows that; nothing computes it a second time.
  *
- * - Nothing was asked of a model, or the run failed without any answer: released. Answers that could
- *   not be used were written and streamed all the same, so that they are answers here.
+ * - No model was called, or the run failed without any answer: released. Unusable answers count as
+ *   answers here, because they were written and streamed.
  * - Completed: the missing seats' share comes back, at least a quarter when only the best single
  *   answer could be published, at most half.
  * - Failed or cancelled after the first call: half comes back.

@@ -38,12 +38,12 @@ import type { SlotParts } from '#services/optimizations/run/slots.ts';
 import { claimText, opinionOf, optionText } from '#services/optimizations/reading/describe.ts';
 
 /**
- * One slot's question and what code makes of the reply. Pure: the task that calls it reads the run
- * before and records the outcome after. A run whose texts were erased can ask nothing more.
+ * The prompt of one slot, and the check of its reply. Pure: the task that calls it reads the run
+ * before and records the outcome after. An erased run has no further prompts.
  */
 export type PreparedCall = {
   request: Pick<ModelRequest, 'system' | 'prompt' | 'schema'>;
-  /** Characters of a usual reply, for the progress of the seat. */
+  /** Expected characters of the reply, for the progress of the seat. */
   expectedCharacters: number;
   /** The reply in the run's words, or why it is malformed. */
   check: (reply: string) => Checked<CheckedCall>;
@@ -100,7 +100,7 @@ function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): rea
   return isRead ? ['reply'] : [];
 }
 
-/** The seats whose answers a reviewer reads, in the order of the design. */
+/** The seats that a reviewer reads, in the order of the design. */
 function answersFor(state: RunState, reviewer: string): readonly string[] {
   if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
   return reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
@@ -249,7 +249,7 @@ function reviewCall(
   const labels = run.labels[reviewer] ?? {};
   const seatOf = new Map(Object.entries(labels).map(([seat, label]) => [label, seat]));
   const bySeat = (label: string) => seatOf.get(label) ?? '';
-  // Without an extractor these are their authors' own words, who may name themselves in them.
+  // Without an extractor these are the authors' own words, which may name the author.
   const claims = Object.keys(view.ledger?.claims ?? {}).map((id) => ({
     id,
     text: scrub(claimText(view, id)),

@@ -2,12 +2,12 @@ import { flattenMarkdown } from './plain-text.ts';
 import type { Draft } from './reply-schemas.ts';
 
 /**
- * The gate that a synthesised recommendation passes before any model is asked to verify it, and the
- * recommendation as Markdown.
+ * The gate that a recommendation passes before a model verifies it, and the recommendation as
+ * Markdown.
  */
 
 export type DraftSources = {
-  /** Every claim and option of the ledger; a citation of anything else is no citation. */
+  /** Every claim and option of the ledger; other citations do not count. */
   claimIds: readonly string[];
   optionIds: readonly string[];
   consensusIds: readonly string[];
@@ -33,11 +33,11 @@ export type DraftCheckResult = {
   disagreementCoverage: number;
   /** Share of statements (blocks and steps) that cite no known claim. */
   uncitedShare: number;
-  /** Numbers of the draft that stand in no source, as written there. */
+  /** Numbers of the draft that are in no source, as written there. */
   unknownNumbers: readonly string[];
   failed: readonly DraftCheckName[];
   passed: boolean;
-  /** What the next prompt says of this draft, one sentence per failed check. */
+  /** The faults of this draft for the next prompt, one sentence per failed check. */
   complaints: readonly string[];
 };
 

@@ -51,7 +51,10 @@ function withoutComments(text: string): string {
   }
 }
 
-/** Without the marks of bold and struck words: each kind's first that opens, and the next that closes. */
+/**
+ * Without the marks of bold and struck words: of each kind the first opening and the next closing
+ * one.
+ */
 function withoutPairs(text: string): string {
   const opened = new Map<string, number>();
   const dropped = new Set<number>();

@@ -6,9 +6,9 @@ import type { Draft, ReplyName } from './reply-schemas.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 /**
- * What the models are asked, stage by stage. The fixed instruction is the system text; everything
- * that a person or a model wrote stands in the prompt, inside blocks whose delimiter is drawn for
- * this call alone, so that no text can close its own block and speak as us.
+ * The prompts, stage by stage. The fixed instruction is the system text; every text of a person or a
+ * model is in the prompt, inside blocks with a delimiter drawn for this call alone, so that no text
+ * can close its own block and pose as an instruction.
  */
 
 export type Challenge = {
@@ -25,8 +25,8 @@ export type LabelledAnswer = { label: string; text: string };
 export type StagePrompt = Pick<ModelRequest, 'system' | 'prompt' | 'schema'>;
 
 /**
- * How long a usual reply is, in characters of JSON; the share of it that has arrived is a seat's
- * progress, which is capped until the reply is complete, so a wrong figure only looks uneven.
+ * Expected length of a reply, in characters of JSON. The share that has arrived is a seat's progress,
+ * which is capped until the reply is complete, so a wrong figure only makes the progress uneven.
  */
 export const expectedReplyCharacters: Readonly<Record<ReplyName, number>> = {
   opinion: 3200,
@@ -134,7 +134,7 @@ export type DraftBrief = {
   /** The best argument of each side, in the words of an answer where there is one. */
   disagreements: readonly { claimId: string; for: string; against: string }[];
   minority: { text: string; optionId: string; claimIds: readonly string[] } | null;
-  /** What the last draft failed, in sentences; empty for a first draft. */
+  /** The failed checks of the last draft, in sentences; empty for a first draft. */
   complaints: readonly string[];
   /** The draft that failed, when this is its repair. */
   lastDraft: Draft | null;
@@ -254,7 +254,7 @@ function stagePrompt(
 }
 
 function dataBlock(delimiter: string, { kind, text }: Block): string {
-  // The code is drawn after the text was written; should a text hold it all the same, it loses it.
+  // The code is drawn after the text was written; if a text contains it anyway, it is removed.
   const body = text.replaceAll(delimiter, '').trim();
   return `[begin ${delimiter} ${kind}]\n${body === '' ? '(none)' : body}\n[end ${delimiter}]`;
 }

@@ -2,7 +2,7 @@ import { normalizeSpace } from './plain-text.ts';
 import { malformed } from './reply-schemas.ts';
 import type { Checked, ClaimLedger, Opinion, Review, Verification } from './reply-schemas.ts';
 
-/** What code makes of a reply that has its form: it is compared with what the model was shown. */
+/** Checks of a well-formed reply against what the model was shown. */
 
 /** An answer as the extractor saw it. `claims` are the author's own, for what would flip it. */
 export type ShownAnswer = { label: string; text: string; claims?: Opinion['claims'] };
@@ -13,7 +13,7 @@ export type CheckedClaim = {
   text: string;
   importance: 1 | 2 | 3;
   quotes: readonly { label: string; quote: string }[];
-  /** Labels of the answers whose quotes held. */
+  /** Labels of the answers with a verified quote. */
   authors: readonly string[];
   /** Authors who said that their recommendation flips if this is false. */
   flips: readonly string[];
@@ -21,10 +21,10 @@ export type CheckedClaim = {
 
 export type CheckedLedger = {
   claims: readonly CheckedClaim[];
-  /** Ids are o1, o2 …; an answer stands under one option only. */
+  /** Ids are o1, o2 …; an answer belongs to one option only. */
   options: readonly { id: string; text: string; labels: readonly string[] }[];
   rejectedQuotes: number;
-  /** Claims that no quote was left for. */
+  /** Claims without any verified quote. */
   droppedClaims: number;
   /** Answers that the ledger put under no option. */
   unplaced: readonly string[];
@@ -137,7 +137,7 @@ export type CheckedReview = {
   >;
   /** Known claims only; the first vote on a claim counts. */
   votes: Readonly<Record<string, { stance: 'agree' | 'disagree' | 'unsure'; confidence: number }>>;
-  /** `label` is null when the reviewer stands by an answer it was not shown, such as its own. */
+  /** `label` is null when the reviewer prefers an answer it was not shown, such as its own. */
   decision: { optionId: string; label: string | null };
   suspects: readonly string[];
   fatalFlaws: readonly { label: string; text: string }[];

@@ -4,7 +4,7 @@ import type { JsonSchema } from '#services/models/model.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 
 /**
- * What a model may reply at each stage, and what code accepts of it. A reply is parsed once, here.
+ * The reply format of each stage. A reply is parsed once, here.
  * Texts and lists are cut and numbers brought into their range rather than refused, because neither
  * is a reason to pay for a second call; a missing field or a wrong type is `malformed`.
  *
@@ -65,7 +65,7 @@ const importance = v.pipe(
   v.transform((value) => within(value, 1, 3) as 1 | 2 | 3),
 );
 
-// An id or label as the writer gave it, cut far above any of ours; the checks compare it.
+// An id or label as written, cut far above the length of ours; the checks compare it.
 const idCharacters = 64;
 const reference = (description: string) =>
   v.pipe(

@@ -3,7 +3,7 @@ import { flattenMarkdown } from './plain-text.ts';
 
 /**
  * The text of an answer as its reviewers read it: plain, without Markdown (style is the largest
- * measured bias of model judges) and without what says which model wrote it.
+ * measured bias of model judges) and without the names of its model.
  */
 
 /** Plain text without self-identification; scrubbing twice changes nothing. */
@@ -19,8 +19,8 @@ export function scrub(text: string): string {
 }
 
 /**
- * Whether an answer speaks to its reviewers instead of to the question: names labels or ranks,
- * instructs who judges it, or imitates the markers of a prompt.
+ * Whether an answer addresses its reviewers instead of the question: it names labels or ranks,
+ * instructs its judges, or imitates the markers of a prompt.
  */
 export function findsInjection(text: string): boolean {
   const plain = text.normalize('NFKC').replace(/\s+/g, ' ');

@@ -248,7 +248,9 @@ function finalFailure(view: RunView, slot: Slot): FailureClass | 'lost' | null {
   return last.status === 'lost' ? 'lost' : (last.failure ?? null);
 }
 
-/** What a missing seat was waiting to try again after when its stage closed; null when it was at work. */
+/**
+ * The failure that a missing seat was about to retry when its stage closed; null when it was at work.
+ */
 function lastFailure(view: RunView, seat: string): FailureClass | null {
   const last = lastAttempt(view, opinionSlot(seat))?.attempt;
   return last?.status === 'failed' ? last.failure : null;
@@ -349,7 +351,7 @@ export function costOf(
   };
 }
 
-/** What is still under way may yet say what it cost; usage of an open attempt came after it could matter. */
+/** Open calls may still report their cost; usage of an open attempt arrived too late to matter. */
 function isOver(view: RunView, attempt: AttemptView): boolean {
   return attempt.status !== 'open' || attempt.usage !== null || view.conclusion !== null;
 }
@@ -513,7 +515,7 @@ export function optionText(view: RunView, id: string): string {
   return (author && opinionOf(view, author)?.recommendation.option_label) || erased;
 }
 
-/** A fallback ledger has no texts of its own: they stand in the answers, in order of importance. */
+/** A fallback ledger has no texts of its own: they are in the answers, in order of importance. */
 function fallbackClaimText(view: RunView, id: string): string | null {
   const claim = view.ledger?.claims[id];
   const author = claim?.authors[0];

@@ -43,7 +43,7 @@ const tables = {
   run_events: ['run_id', 'position', 'at', 'type', 'data'],
 } as const;
 
-/** A person's runs, the hidden ones too: what was asked, what every model wrote, what came of it. */
+/** A user's runs, including hidden ones: the question, the text of every model, the result. */
 export function runExport(dependencies: RunExportDependencies): ExportPart {
   return {
     tables,

@@ -9,7 +9,7 @@ import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
 
-/** What an event of a run says to those who watch the run, and to those who see it in a list. */
+/** What an event of a run publishes to pages that show the run, and to lists. */
 export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise<StreamFacts> {
   const runId = runIdOf(recorded.streamId);
   const event = runEventOf(recorded);
@@ -31,7 +31,7 @@ type RowPatch = Partial<Pick<OptimizationSummary, 'title' | 'status' | 'agreemen
   hidden?: boolean;
 };
 
-/** What moved in a run's row, whose figures stand in the list; null for an event that moves nothing. */
+/** The change in a run's row of the list; null for an event that changes nothing there. */
 function rowPatch(event: OptimizationEvent, texts: EventTexts): RowPatch | null {
   switch (event.type) {
     case 'OptimizationCreated':

@@ -75,12 +75,12 @@ async function searchRuns(
 
 const openedAtOnce = 100;
 
-/** Without case, and with one form of each letter. */
+/** In lower case and one Unicode form. */
 function plain(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 
-/** Nothing where the text was erased or damaged. */
+/** Empty where the text was erased or damaged. */
 async function readable(
   sealer: ListDependencies['sealer'],
   stream: string,
@@ -163,7 +163,7 @@ async function opened(
   return 'erased' in found ? erased : found.text;
 }
 
-/** One text that was changed behind our back must not take the whole list with it. */
+/** One damaged text must not break the whole list. */
 function nullWhenDamaged(error: unknown): null {
   if (error instanceof IntegrityError) return null;
   throw error;

@@ -121,8 +121,8 @@ export async function withProgress(client: Queryable, view: RunView): Promise<Ru
 }
 
 /**
- * The decider's state alone. What has to be done whatever has become of the texts stands on this: a
- * text that cannot be opened must not hold a person's credits.
+ * The decider's state alone, for work that must not depend on the texts: an unreadable text must not
+ * keep a user's credits on hold.
  */
 export type ReadState = (runId: string) => Promise<RunState>;
 
@@ -144,7 +144,7 @@ export async function openTexts(
   return Object.fromEntries(entries.flat());
 }
 
-/** Events of this stream are written by its decider alone, whose types they have. */
+/** Only the decider writes this stream, so its events have the decider's types. */
 export function runEventOf(recorded: Pick<RecordedEvent, 'type' | 'data'>): OptimizationEvent {
   return { type: recorded.type, data: recorded.data } as OptimizationEvent;
 }

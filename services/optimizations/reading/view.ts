@@ -62,7 +62,7 @@ export type ClaimView = {
 };
 
 export type RoundView = {
-  /** Absent when no draft of this round came to be checked. */
+  /** Absent when no draft of this round was checked. */
   checks?: DraftChecks;
   verdict: 'accept' | 'repair' | 'other_synthesizer' | 'fallback' | null;
   verified: 'two' | 'one' | 'none' | null;
@@ -315,7 +315,7 @@ export function withStreamed(
   return { ...view, calls: { ...view.calls, ...Object.fromEntries(changes) } };
 }
 
-/** The view of a run whose stream begins with the patch of `OptimizationCreated`. */
+/** The view after the patch of `OptimizationCreated`. */
 export function beginView(patch: RunPatch): RunView {
   return { ...(merged(emptyView, patch) as RunView), version: 1 };
 }

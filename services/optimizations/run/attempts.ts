@@ -18,12 +18,12 @@ const mostAttempts: Readonly<Record<EndedBy, number>> = {
   lost: 3,
 };
 
-/** Whether one more attempt that ends so is the slot's last. */
+/** Whether one more attempt with this outcome is the slot's last. */
 export function isLastAttempt(state: OpenState, slot: Slot, by: EndedBy): boolean {
   return endsOf(state, slot, by) + 1 >= mostAttempts[by];
 }
 
-/** When a slot whose attempt failed is tried again, ISO 8601 UTC; null when it is given up. */
+/** When a slot is retried after a failure, ISO 8601 UTC; null when it is given up. */
 export function nextTry(
   state: OpenState,
   failed: {

@@ -2,8 +2,8 @@ import type { Schedule } from './events.ts';
 import type { OpenState, RunState } from './state.ts';
 
 /**
- * A deadline that is noticed long after it was due found no worker awake. It is armed once more for
- * its full length, and calls of its stage get that time again, too.
+ * A deadline that is noticed long after it was due means that no worker was running. It is set once
+ * more for its full length, and calls of its stage get that time again, too.
  */
 export function isLate(dueAt: string, now: number): boolean {
   return now - Date.parse(dueAt) > lateMs;
@@ -44,7 +44,7 @@ export function untilClosed(state: OpenState, now: number): number {
     : Date.parse(state.hardAt) - now;
 }
 
-/** From when on (ISO 8601 UTC) a run that was hidden at `hiddenAt` no longer comes back. */
+/** The time (ISO 8601 UTC) from which a run hidden at `hiddenAt` can no longer be restored. */
 export function forgottenFrom(hiddenAt: string): string {
   return new Date(Date.parse(hiddenAt) + hiddenForMs).toISOString();
 }

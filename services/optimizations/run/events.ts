@@ -6,7 +6,7 @@ import type { StrategyId } from '#services/models/strategy-list.ts';
  * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
  * changed after they ship; a field may be added as optional, anything else is a new type.
  *
- * Text that a person wrote or a model answered stands in `sealed` only (AES-256-GCM, see
+ * Text of a person or a model is in `sealed` only (AES-256-GCM, see
  * `platform/seal.ts`); ids, numbers, statuses, usage and times are plain, so that every decision can
  * be replayed after the text has been erased. Costs are integer micro-dollars, times ISO 8601 UTC.
  */
@@ -34,7 +34,7 @@ export type CouncilModel = {
 /** `seat` is the code people see: S1, R2, I3. */
 export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
 
-/** Everything besides the panel that a run's decisions depend on, fixed when it is created. */
+/** All other input of a run's decisions besides the panel, fixed when it is created. */
 export type Schedule = {
   reviewsPerSeat: number;
   /** First and second. */
@@ -46,7 +46,7 @@ export type Schedule = {
   minFamilies: number;
   /** What a run of this strategy usually takes, for the estimate that people see. */
   typicalSeconds: number;
-  /** The seat whose model costs most, which says how much its absence matters. */
+  /** The seat with the most expensive model: its absence matters most. */
   strongest: string;
   /** A price of this run was last read more than 30 days before it was created. */
   pricesStale: boolean;
@@ -83,7 +83,7 @@ export type Ballot = {
   ranking: readonly (readonly string[])[];
   scores: Readonly<Record<string, Rubric>>;
   votes: Readonly<Record<string, { stance: Stance; confidence: number }>>;
-  /** `seat`: whose answer argues best for it; null when none of those shown does. */
+  /** `seat`: the best argument for it; null when no shown answer argues for it. */
   decision: { optionId: string; seat: string | null };
   suspects: readonly string[];
   /** The scores contradicted the ranking; the ranking counts. */
@@ -94,11 +94,11 @@ export type Ballot = {
 export type ClaimFixed = {
   id: string;
   importance: 1 | 2 | 3;
-  /** Seats whose answer holds this claim. */
+  /** Seats that hold this claim. */
   authors: readonly string[];
   /** Authors who said that their recommendation flips if this is false. */
   flips: readonly string[];
-  /** In a fallback ledger: where the text stands. */
+  /** In a fallback ledger: the place of the text. */
   from?: { seat: string; index: number };
 };
 
@@ -124,14 +124,14 @@ export type DraftChecks = {
   disagreementCoverage: number;
   /** Share of statements without a claim id, 0–1. */
   uncitedShare: number;
-  /** Numbers in the draft that stand in no source. */
+  /** Numbers in the draft that are in no source. */
   unknownNumbers: number;
   passed: boolean;
   /** Names of the checks that failed. */
   failed: readonly string[];
 };
 
-/** What a task found in a reply, checked there because only a task can read the text. */
+/** The findings of a reply, made by the task because only a task can read the text. */
 export type CallOutcome =
   | {
       kind: 'opinion';
@@ -298,7 +298,7 @@ export type OptimizationEvent =
       }
     >
   | Event<'CallFailed', CallEnd & { failure: FailureClass; final: boolean; retryAt: string | null }>
-  /** The usage of a call whose answer no longer mattered when it arrived. */
+  /** The usage of a call that was answered too late to matter. */
   | Event<'CallCostRecorded', CallEnd>
   | Event<'SoftPassed', { stage: 'opinions' | 'reviews' }>
   | Event<
@@ -323,7 +323,7 @@ export type OptimizationEvent =
         scored: boolean;
         reviewsSoftAt: string;
         reviewsHardAt: string;
-        /** Absent for a fallback, whose texts stand in the opinions. JSON of LedgerTexts. */
+        /** Absent for a fallback, because the opinions hold its texts. JSON of LedgerTexts. */
         sealed?: { ledger: string };
       }
     >
@@ -360,12 +360,12 @@ export type OptimizationEvent =
         outcome: 'completed' | 'failed' | 'cancelled' | 'not_started';
         heading: Heading | null;
         reason: ConclusionReason;
-        /** The seat whose answer is published under "best single answer". */
+        /** The author of the answer published under "best single answer". */
         bestSeat: string | null;
         callsStarted: number;
         missing: number;
         seats: number;
-        /** An attempt brought an answer that could not be used, and its usage is known. */
+        /** An attempt returned an unusable answer with known usage. */
         answeredUnusable: boolean;
         price: number;
         settlement: Settlement;
@@ -380,7 +380,7 @@ export type OptimizationEvent =
 
 export type OptimizationEventType = OptimizationEvent['type'];
 
-/** What `ClaimsFixed.sealed.ledger` holds. */
+/** The content of `ClaimsFixed.sealed.ledger`. */
 export type LedgerTexts = {
   claims: Readonly<
     Record<string, { text: string; quotes: readonly { seat: string; quote: string }[] }>

@@ -25,8 +25,8 @@ import {
 
 /**
  * The decider of one run. A decision is `record(command)`, the fact, and then `progress(state)`, all
- * that the fact makes true: a stage closes in the same append as the answer that closed it, so there
- * is no job that watches a barrier and two workers cannot both close one. Expected failures are
+ * its consequences: a stage closes in the same append as the answer that closed it, so no job has to
+ * watch for that moment and two workers cannot both close one. Expected failures are
  * events. Texts never come here: tasks read and check them and send ids, numbers and findings.
  */
 type CreatedData = Extract<OptimizationEvent, { type: 'OptimizationCreated' }>['data'];
@@ -140,7 +140,7 @@ function cancel(state: Known): OptimizationEvent[] {
       );
     case 'settling':
     case 'closed':
-      // The first answer stands: asking again to cancel what was cancelled is no conflict.
+      // Cancelling a cancelled run is a repeat, not a conflict.
       if (state.outcome === 'cancelled') return [];
       throw new Problem('concluded', 'The run has already ended.', {
         members: { outcome: state.outcome },
@@ -149,8 +149,8 @@ function cancel(state: Known): OptimizationEvent[] {
 }
 
 /**
- * A draft holds nothing, so there is no settlement to wait for. A hold that it does not know of yet is
- * released by the start that follows the hold.
+ * A draft holds no credits, so there is no settlement to wait for. A hold that the run has not seen
+ * yet is released by the start that follows the hold.
  */
 function cancelDraft(state: At<'draft'>): OptimizationEvent[] {
   return [
@@ -195,7 +195,7 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   const slotOpen = isOpen(state) && owedCall(state, command.slot) !== null;
   if (!slotOpen) return late;
   if (command.result.ok) {
-    // The first valid answer for an open slot wins, whichever attempt brought it.
+    // The first valid answer for an open slot wins, from any attempt.
     const { outcome, answeredBy, sealed } = command.result;
     return [
       { type: 'CallSucceeded', data: { ...end, answeredBy, outcome, sealed } },
@@ -299,8 +299,8 @@ function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
 }
 
 /**
- * A read folds the whole stream, and these changes cost nothing, so their number is bounded. Hiding is
- * never refused: the bound on restoring bounds it, too.
+ * A read folds the whole stream and these changes are free, so their number is limited. Hiding is
+ * never refused: the limit on restoring limits it, too.
  */
 const mostRenames = 50;
 const mostRestores = 25;
@@ -315,7 +315,7 @@ function rename(command: CommandOf<'Rename'>, state: Known): OptimizationEvent[]
   return [{ type: 'OptimizationRenamed', data: { sealed: { title: command.title } } }];
 }
 
-/** What was hidden so long ago that its texts may be gone is no longer there to come back. */
+/** A run hidden too long ago counts as gone, because its texts may be erased. */
 function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent[] {
   if (state.hiddenAt === null) return [];
   if (command.now >= forgottenFrom(state.hiddenAt)) throw noSuchRun();
@@ -331,7 +331,7 @@ function noSuchRun(): Problem {
   return new Problem('not-found', 'Failed to get optimization');
 }
 
-/** The call of a slot that the state waits for; null when the state owes no such call. */
+/** The open call of a slot; null when the state owes none. */
 function owedCall(state: OpenState, slot: Slot): CallState | null {
   return owedSlots(state).includes(slot) ? (state.calls[slot] ?? freshCall) : null;
 }

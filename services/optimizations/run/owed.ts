@@ -2,7 +2,7 @@ import type { Slot } from './events.ts';
 import type { RunState } from './state.ts';
 import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
 
-/** What a run waits for, read from its state: the decider, its jobs and the sweeper agree on it. */
+/** The open work of a run, read from its state by the decider, its jobs and the sweeper alike. */
 
 /** The slots of the open stage that still wait for an answer. */
 export function owedSlots(state: RunState): Slot[] {
@@ -33,7 +33,7 @@ export function owedSlots(state: RunState): Slot[] {
   }
 }
 
-/** The attempt that the next call of a slot would be. */
+/** The number of the slot's next attempt. */
 export function nextAttempt(state: RunState, slot: Slot): number {
   return ('calls' in state ? (state.calls[slot]?.attempts ?? 0) : 0) + 1;
 }
@@ -47,7 +47,7 @@ export function isDead(state: WithCalls, slot: Slot): boolean {
   return (state.calls[slot]?.dead ?? null) !== null;
 }
 
-/** Neither answered nor given up: the slot may still bring something. */
+/** Neither answered nor given up. */
 export function isWaiting(state: WithCalls, slot: Slot): boolean {
   const call = state.calls[slot];
   return !call || (call.outcome === null && call.dead === null);

@@ -82,12 +82,12 @@ export function owedJobs(runId: string, state: RunState): JobSpec[] {
   }
 }
 
-/** For a run that ended before it knew of its hold. */
+/** For a run that ended before it had seen its hold. */
 export function settleJob(runId: string): JobSpec {
   return { task: 'settle-run', payload: { runId }, key: `${runId}:settle` };
 }
 
-/** The task itself finds out whether the user wants an email. */
+/** The task checks whether the user wants an email. */
 function notifyJob(runId: string): JobSpec {
   return { task: 'notify-run', payload: { runId }, key: `${runId}:notify` };
 }

@@ -1,6 +1,6 @@
 import type { CouncilModel, Schedule, Seat, Slot } from './events.ts';
 
-/** Reading and writing the names of slots; the grammar stands at `Slot` in `events.ts`. */
+/** Reading and writing the names of slots; `Slot` in `events.ts` describes the grammar. */
 export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
 
 export type SlotParts =

@@ -23,8 +23,8 @@ import { settlement } from '#services/optimizations/council/settlement.ts';
 import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
 
 /**
- * What has become true of a run: the stages open and close here, and a run concludes. Pure, and asked
- * after every fact, so that a stage closes in the append that brought its last answer.
+ * The consequences of a fact: stages open and close here, and a run concludes. Pure, and called after
+ * every fact, so that a stage closes in the append of its last answer.
  */
 export function progress(state: RunState, now: string): OptimizationEvent[] {
   const events = step(state, now);
@@ -96,10 +96,10 @@ export function closeOpinions(
 }
 
 /**
- * Without an extractor the council continues with what the authors themselves called important: the
- * unmerged claims of importance 3 and 2, at most 24 and as evenly over the answers as they come, one
- * option per answer. Votes on those are worth reading, but the same claim stands there several times,
- * so nothing is scored.
+ * Without an extractor the council continues with the claims that their authors called important: the
+ * unmerged claims of importance 3 and 2, at most 24, spread evenly over the answers, one option per
+ * answer. Votes on those are worth reading, but the same claim occurs several times, so nothing is
+ * scored.
  */
 export function fallbackLedger(state: At<'claims'>, now: string): OptimizationEvent {
   const claims = state.order

@@ -16,15 +16,15 @@ import type { Stage } from './slots.ts';
 export type EndedBy = 'transient' | 'timeout' | 'unusable' | 'lost';
 
 /**
- * A run as its events leave it: one shape for each situation, each with its own fields only. It is
- * what decisions are made on, and what a snapshot holds; no text comes here.
+ * The state of a run: one type for each situation, each with only its own fields. Decisions use it
+ * and snapshots hold it; it contains no text.
  */
 export type CallState = {
   /** Attempts begun so far. */
   attempts: number;
   /** Attempts that have ended without an answer, by how. */
   ends: Readonly<Record<EndedBy, number>>;
-  /** An attempt brought text that could not be used, and its usage is known. */
+  /** An attempt returned unusable text with known usage. */
   answeredUnusable: boolean;
   /** The last attempt is under way. */
   open: boolean;
@@ -32,7 +32,7 @@ export type CallState = {
   /** Why the slot will never answer; null while it may. */
   dead: FailureClass | 'lost' | null;
   retryAt: string | null;
-  /** Attempts whose usage stands in the stream. */
+  /** Attempts with recorded usage. */
   priced: readonly number[];
 };
 
@@ -93,7 +93,7 @@ export function isOpen(state: RunState): state is OpenState {
   return 'runDeadlineAt' in state;
 }
 
-/** A call that nobody has begun. */
+/** A call that has not begun. */
 export const freshCall: CallState = {
   attempts: 0,
   ends: { transient: 0, timeout: 0, unusable: 0, lost: 0 },
@@ -104,7 +104,7 @@ export const freshCall: CallState = {
   retryAt: null,
   priced: [],
 };
-/** Null for a failure that every further attempt would meet, too. */
+/** Null for a failure that no further attempt can avoid. */
 export function endedBy(failure: FailureClass): EndedBy | null {
   switch (failure) {
     case 'rate_limited':

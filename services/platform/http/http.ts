@@ -85,7 +85,7 @@ export async function requireNoFields(context: HttpContext): Promise<void> {
 
 const noFields = v.strictObject({});
 
-/** Addresses that nobody needs. */
+/** No route of ours needs a longer address. */
 export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     if (context.req.url.length > httpLimits.addressLength)

@@ -11,7 +11,7 @@ export const transportLimits = {
   greetingMs: 10_000,
   /** Without a byte from the server. */
   silenceMs: 60_000,
-  /** A stopping process waits so long for mails that are being handed over. */
+  /** How long a stopping process waits for mails that are being handed over. */
   drainMs: 4_000,
 } as const;
 

@@ -13,15 +13,15 @@ export type MailCatcher = {
   close(): Promise<void>;
 };
 
-/** What can go wrong with a real server. Read at each mail, so a test may change its mind. */
+/** The faults of a real server. Read at each mail, so a test may change them at any time. */
 export type MailTrouble = {
-  /** So many recipients are refused for now, by a 450. */
+  /** How many recipients are refused for now, by a 450. */
   greylist?: number;
   /** Addresses that do not exist, refused by a 550. */
   refuse?: readonly string[];
-  /** So many mails are refused after their last byte, by a 451. */
+  /** How many mails are refused after their last byte, by a 451. */
   refuseContent?: number;
-  /** The mail is kept, and then nothing is said, or the connection is cut. */
+  /** The mail is kept, and then the server stays silent or cuts the connection. */
   afterData?: 'hang' | 'drop' | undefined;
 };
 

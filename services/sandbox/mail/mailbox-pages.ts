@@ -7,11 +7,11 @@ import type { CaughtMail, Mailbox } from './mailbox.ts';
 
 /**
  * The mailbox under `/dev/mail`: pages for people, and a list in JSON for programs. A
- * mail is hostile until shown otherwise: its words are escaped, and its HTML stands in a frame that
+ * mail may be hostile: its words are escaped, and its HTML is in a frame that
  * runs no script, loads nothing and belongs to no origin.
  *
- * It is shown under the names of this machine alone. A reader can sign in as anyone, and a
- * page elsewhere could point its own name at this machine and try all ports.
+ * It is shown only under the host names of this machine. A reader can sign in as any user, and a
+ * foreign site could point its own name at this machine and try all ports.
  */
 export function mailboxPages(mailbox: Mailbox, productName: string): Hono {
   const pages = new Hono().basePath('/dev/mail');

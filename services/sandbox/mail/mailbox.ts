@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 
 /**
- * Caught mails, a file each, so that the process that catches them and the one that shows them need
- * not know each other and a restart loses none. Names sort by the time of arrival.
+ * Caught mails, a file each, so that the processes that catch and show them share only the folder and
+ * a restart loses none. Names sort by the time of arrival.
  */
 export type CaughtMail = v.InferOutput<typeof CaughtMail>;
 
@@ -54,7 +54,7 @@ export function createMailbox(directory: string): Mailbox {
       known.set(name, mail);
       return mail;
     } catch (error) {
-      // It was one too many since its name was read.
+      // It was deleted as surplus since its name was read.
       if (isMissing(error)) return null;
       throw error;
     }
@@ -67,7 +67,7 @@ export function createMailbox(directory: string): Mailbox {
       arrivals += 1;
       const id = `${String(now).padStart(14, '0')}-${String(arrivals).padStart(6, '0')}`;
       const caught = { id, ...mail, received_at: new Date(now).toISOString() };
-      // Under its name it is there as a whole or not at all.
+      // The rename is atomic: no reader sees half a file.
       const draft = join(directory, `${id}.draft`);
       await writeFile(draft, JSON.stringify(caught), { mode: 0o600 });
       await rename(draft, join(directory, `${id}.json`));

@@ -68,7 +68,7 @@ function beginChat(call: WireCall, _turn: StreamedTurn, ids: WireIds): WireStrea
     close: (turn) => [
       ...(turn.kind === 'refusal' ? [chunk(choice({ refusal: turn.text }))] : []),
       chunk(choice({}, turn.kind === 'refusal' ? 'stop' : turn.finish)),
-      // The last chunk has no choices: who reads `choices[0]` without asking fails here.
+      // The last chunk has no choices: a client that reads `choices[0]` unchecked fails here.
       ...(call.wantsUsage ? [chunk([], usageOf(turn.usage))] : []),
       frame(null, '[DONE]'),
     ],

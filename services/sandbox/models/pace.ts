@@ -3,9 +3,9 @@ import { idOf, questionOf } from './wire.ts';
 import type { WireCall } from './wire.ts';
 
 /**
- * How fast an answer comes. `realistic` makes a run of seven seats take 20 to 35 seconds over all its
- * stages; `instant` does not wait at all. Each model has its own speed, and each prompt its luck, so
- * that seven cards do not move in step.
+ * The speed of answers. `realistic` makes a run of seven seats take 20 to 35 seconds over all its
+ * stages; `instant` does not wait at all. Each model has its own speed, and each prompt a random
+ * part, so that seven cards do not move in step.
  */
 export type Profile = 'realistic' | 'instant';
 

@@ -17,7 +17,7 @@ import type { StreamedTurn, WireCall, WireFailure, WireFormat, WireStream } from
 
 /**
  * The model providers on loopback, in their own wire formats, one origin with a path for each. The
- * app reaches it with the vendors' SDKs and knows no difference but the address.
+ * app reaches it with the vendors' SDKs; only the address differs.
  */
 export type ProviderSandbox = {
   /** The origin, such as `http://127.0.0.1:41234`; `sandboxPath` of a provider goes behind it. */
@@ -53,7 +53,7 @@ export async function startProviderSandbox(
   const count = callCounter();
   const server = createServer((request, response) => {
     answer(request, response, settings, count).catch((error: unknown) => {
-      // A request that cannot be read has lost its caller, too; the next one must not be lost.
+      // The caller of an unreadable request is gone; the next request must still be answered.
       response.destroy(error instanceof Error ? error : undefined);
     });
   });
@@ -145,7 +145,7 @@ function invalid(failure: WireFailure['failure'], message: string): WireFailure 
 
 /**
  * Writes the events at their times. Each piece has its own moment counted from the start, so that a
- * busy machine makes the stream uneven and not longer. Stops when the caller hangs up.
+ * busy machine makes the stream uneven and not longer. Stops when the caller disconnects.
  */
 async function stream(
   response: ServerResponse,

@@ -4,8 +4,8 @@ import { nextStepOf, stepSubscription } from './objects/subscriptions.ts';
 import type { World } from './world.ts';
 
 /**
- * The fake's own clock: the world's, and so much ahead of it. What falls due on the way to a moment is
- * done in its order, each at its own time.
+ * The fake's own clock: real time plus an offset. Work that falls due on the way to a moment is done
+ * in order, each part at its own time.
  */
 export type FakeClock = {
   nowMs: () => number;

@@ -4,8 +4,8 @@ const timeoutMs = 10_000;
 const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
- * Webhook events to our own endpoint. They go to where the API listens and not to PUBLIC_URL, a name that
- * need not lead here from inside.
+ * Webhook events to our own endpoint. They use the API's listening address: PUBLIC_URL may not be
+ * reachable from inside.
  */
 export function deliverTo(place: {
   host: string;

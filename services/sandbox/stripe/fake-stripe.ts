@@ -42,8 +42,8 @@ import type { World } from './world.ts';
 
 /**
  * The payment provider of local mode and of tests: its API in the wire format that the SDK pins, its
- * webhook events, and the hands of the payer, the bank and the clock. No money
- * moves. What it knows survives a restart when it has a folder.
+ * webhook events, and the actions of the payer, the bank and the clock. No money moves. With a folder
+ * its state survives a restart.
  */
 export type FakeStripe = {
   /** The API. @throws ReplyLost when the connection is to be cut */
@@ -131,7 +131,7 @@ export function createFakeStripe(options: FakeStripeOptions): FakeStripe {
 
   /** Everything that changes something: as a whole, after what the clock brought, with its events. */
   function act<T>(work: () => T): T {
-    // A reader sees it as it was left: what has fallen due is done by the writing process.
+    // A reader does nothing that falls due: the writing process does.
     if (options.readOnly !== true) clock.catchUp(world);
     try {
       return store.transact(work);

@@ -1,20 +1,23 @@
 /**
- * What can go wrong with the real one. Read at each call and each webhook event, so a test may change its
- * mind; a count goes down as it is used up.
+ * The faults of the real Stripe. Read at each call and each webhook event, so a test may change them
+ * at any time; each use lowers a count.
  */
 export type FakeFaults = {
-  /** So many calls are answered 429 and not done. */
+  /** How many calls are answered 429 and not done. */
   tooMany?: number;
-  /** So many calls that write are done, and answered 500. The same key hears the same 500 again. */
+  /** How many writing calls are done, but answered 500. The same key gets the same 500 again. */
   failAfterCommit?: number;
   /**
-   * So many answers to calls that write are cut off, also those that a repeat hears. The SDK tries once
-   * more after a cut, so 2 is what its caller gets to feel.
+   * How many replies to writing calls are cut off, replies to repeats included. The SDK retries once
+   * after a cut, so its caller sees a failure only from 2 on.
    */
   loseReply?: number;
-  /** Calls that write wait for this before they are answered, done already. */
+  /** Writing calls are done at once, but answered only after this. */
   holdReplies?: Promise<void> | undefined;
-  /** The faults above affect only calls with a matching method and path, such as `/^POST \/v1\/refunds/`. */
+  /**
+   * The faults above affect only calls with a matching method and path, such as `/^POST
+   * \/v1\/refunds/`.
+   */
   only?: RegExp | undefined;
   /** The status of new refunds; `succeeded` when absent. */
   refunds?: 'succeeded' | 'pending' | 'failed' | undefined;

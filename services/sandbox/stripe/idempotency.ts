@@ -4,8 +4,8 @@ import { WireError } from './wire.ts';
 import type { Params } from './wire.ts';
 
 /**
- * The same key hears the first answer again, whatever it was, for a day. Calls that were refused before
- * anything was begun are not remembered.
+ * A repeated key gets the first answer again, for a day. Calls that were refused before any work
+ * began are not remembered.
  */
 export type Answer = { status: number; body: string };
 
@@ -23,7 +23,7 @@ function inOrder(value: unknown): unknown {
   return entries.map(([name, inner]) => [name, inOrder(inner)]);
 }
 
-/** The answer that the key heard first; null when it is new. */
+/** The first answer of the key; null when the key is new. */
 export function rememberedAnswer(
   store: Store,
   key: string,
@@ -50,7 +50,7 @@ export function rememberAnswer(
   store.put('answer', key, { fingerprint, status, body, at: nowMs });
 }
 
-/** Whether a refusal came before anything was begun. */
+/** Whether a call was refused before any work began. */
 export function isBeforehand(error: WireError): boolean {
   const code = typeof error.members['code'] === 'string' ? error.members['code'] : '';
   return error.status === 401 || error.status === 429 || code.startsWith('parameter');

@@ -14,7 +14,7 @@ import type { Params } from './wire.ts';
 import { WireError } from './wire.ts';
 import type { World } from './world.ts';
 
-/** The calls that the fake knows. A refusal that is given and not thrown keeps what was done. */
+/** The calls of the fake. A refusal that is returned, not thrown, keeps its changes. */
 type Handler = (world: World, params: Params, id: string) => unknown;
 
 const handlers: Readonly<Record<string, Handler>> = {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { Stripe } from 'stripe';
 
 /**
- * What the fake knows, in tables of plain objects. With a folder each transaction is one line of a
+ * The state of the fake, in tables of plain objects. With a folder each transaction is one line of a
  * journal there, so it is kept as a whole or not at all, and a restart forgets nothing. Everything is
  * synchronous: no reader sees half a transaction.
  */
@@ -56,7 +56,7 @@ export type Kinds = {
 };
 export type Kind = keyof Kinds;
 
-/** What a checkout session remembers beside what it shows. */
+/** The hidden fields of a checkout session. */
 export type SessionDetails = {
   lines: Stripe.LineItem[];
   intentMetadata: Stripe.Metadata;
@@ -69,7 +69,7 @@ export type SessionDetails = {
 
 /** How the money of a subscription comes in. */
 export type Collection = {
-  /** So many coming tries fail. */
+  /** How many of the next tries fail. */
   failures: number;
   /** Of the open invoice, tries that were made after the first. */
   retries: number;
@@ -120,7 +120,7 @@ type Change = { [K in Kind]: [kind: K, id: string, row: Kinds[K] | null] }[Kind]
 export type StoreOptions = {
   /** Null keeps everything in memory only. */
   folder: string | null;
-  /** What ids are made from, so that a test that prints its seed can be had again. */
+  /** The seed of ids, so that a test that prints its seed can be repeated. */
   seed?: string;
   /** For a second process that only reads. */
   readOnly?: boolean;
@@ -160,7 +160,7 @@ export function createStore({ folder, seed, readOnly = false }: StoreOptions): S
         return;
       }
       if (readOnly) throw new Error(readOnlyMessage);
-      // Put back it would stand last; the order of what is forgotten does not matter.
+      // A restored row moves to the end; the order of deleted rows does not matter.
       undo.push(restoring(tables[kind], id));
       tables[kind].delete(id);
       changes.push([kind, id, null]);
@@ -245,7 +245,7 @@ function emptyTables(): Tables {
   };
 }
 
-/** A last line that was cut off belongs to a transaction that was never answered. */
+/** A truncated last line belongs to a transaction that was never answered. */
 function load(journal: string, tables: Tables): void {
   if (!existsSync(journal)) return;
   const lines = readFileSync(journal, 'utf8').split('\n').slice(0, -1);
@@ -267,7 +267,7 @@ function revived(name: string, value: unknown): unknown {
     : value;
 }
 
-/** One line for each row, under another name first, so that the journal is there at every moment. */
+/** One line for each row, written under another name first, so that the journal always exists. */
 function compact(journal: string, tables: Tables): void {
   const lines = kindsOf(tables).flatMap((kind) =>
     [...tables[kind]].map(([id, row]) => `${JSON.stringify([[kind, id, row]])}\n`),

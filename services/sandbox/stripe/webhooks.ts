@@ -5,10 +5,10 @@ import type { WebhookEventRow, Store } from './store.ts';
 
 /**
  * Webhook events, signed, tried again with a growing delay for three days of the fake's clock, and kept
- * over restarts. They are sent automatically once that is started, or one by one by a test.
+ * over restarts. They are sent automatically after `start`, or one by one by a test.
  */
 export type Webhooks = {
-  /** Notes that an event is to be delivered; within the transaction that made it. */
+  /** Records that an event is to be sent, within the transaction that made it. */
   queue: (eventId: string) => void;
   /** After that transaction: something may be due. */
   wake: () => void;
@@ -20,9 +20,9 @@ export type Webhooks = {
 
 export type DeliverAll = {
   order?: 'sent' | 'reversed' | ((events: Stripe.Event[]) => Stripe.Event[]) | undefined;
-  /** How often each is delivered, one right after the other. */
+  /** How often each event is sent, one right after the other. */
   copies?: number | undefined;
-  /** Those are never delivered. */
+  /** These events are never sent. */
   drop?: ((event: Stripe.Event) => boolean) | undefined;
 };
 
@@ -32,9 +32,9 @@ export type WebhookOptions = {
   store: Store;
   faults: FakeFaults;
   secret: string;
-  /** Milliseconds of the fake's clock, which may be ahead of the world's. */
+  /** Milliseconds of the fake's clock, which may be ahead of real time. */
   now: () => number;
-  /** Milliseconds of the world's clock: receivers compare signatures with it. */
+  /** Milliseconds of real time: receivers compare signatures with it. */
   worldClock: () => number;
   deliver: (body: string, signature: string) => Promise<number>;
 };
@@ -77,7 +77,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     try {
       return await options.deliver(payload, signature);
     } catch {
-      // No answer is an answer, too, and the next try is noted.
+      // A failed call counts as a refusal, and the next try is scheduled.
       return 0;
     }
   }
@@ -103,7 +103,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
         if (running) await attempt(event);
   }
 
-  /** One round at a time; whatever came up meanwhile is the next one's. */
+  /** One round at a time; events that become due meanwhile wait for the next round. */
   function run(): void {
     if (!running || isWorking) {
       wasWoken = true;
@@ -115,11 +115,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     round = work().finally(() => {
       isWorking = false;
       if (wasWoken) run();
-      else plan();
+      else schedule();
     });
   }
 
-  function plan(): void {
+  function schedule(): void {
     if (!running) return;
     const next = Math.min(...waiting().map(([, { nextAt }]) => nextAt));
     if (next === Number.POSITIVE_INFINITY) return;

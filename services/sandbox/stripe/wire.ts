@@ -3,8 +3,8 @@ import type { Store, StoredObject } from './store.ts';
 
 /**
  * The wire format: parameters as forms with nested names, answers as JSON, lists by pages, refusals in
- * an envelope. An answer without that envelope would be taken for a success by the SDK, whatever its
- * status is.
+ * an envelope. The SDK would treat an answer without that envelope as a success, even with an error
+ * status.
  */
 export type Param = string | Param[] | { [name: string]: Param };
 export type Params = { [name: string]: Param };
@@ -86,14 +86,14 @@ function grown(tree: string | Branch): Param {
   return isList ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
 }
 
-/** Checks for the fields of a call. What it gives comes from the wire, where all is text. */
+/** Checks for the fields of a call, which arrive as text. */
 export const text = v.pipe(v.string(), v.maxLength(5_000));
 export const integer = v.pipe(v.string(), v.regex(/^-?\d{1,15}$/), v.transform(Number));
 export const boolean = v.pipe(
   v.picklist(['true', 'false']),
   v.transform((word) => word === 'true'),
 );
-/** An empty value takes the name away; `''` alone takes all. */
+/** An empty value removes the name; `''` alone removes all. */
 export const metadata = v.union([
   v.literal(''),
   v.pipe(
@@ -116,9 +116,9 @@ export function withMetadata(
 }
 
 /**
- * A reader of the parameters `P` of the SDK: those that the fake heeds, and the names of those that it
- * takes and leaves alone. A name that the SDK does not have fails to compile, one that neither list has
- * is refused as the real one refuses unknown names.
+ * A reader of the parameters `P` of the SDK: those that the fake uses, and those that it accepts and
+ * ignores. A name that the SDK lacks does not compile; a name in neither list is refused, as by the
+ * real Stripe.
  */
 export function parametersOf<P>() {
   return <const E extends v.ObjectEntries>(
@@ -225,7 +225,7 @@ function isWithin(created: number | undefined, wanted: ListParams['created']): b
 
 // --- expanding ---
 
-/** Members that an object has only when they are asked for. */
+/** Members that an object has only when the call expands them. */
 export type Included = (object: StoredObject, name: string) => unknown;
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

@@ -40,7 +40,7 @@ function at(seconds: number): Date {
   return new Date(start.getTime() + Math.round(seconds * 1000));
 }
 
-async function somebody(): Promise<string> {
+async function newUser(): Promise<string> {
   const id = newId('usr');
   await database.pool.query(`insert into users (id, email, name) values ($1, $2, 'A Person')`, [
     id,
@@ -50,7 +50,7 @@ async function somebody(): Promise<string> {
 }
 
 async function begin(changes: Partial<SessionStart> = {}, now: Date = start) {
-  const userId = changes.userId ?? (await somebody());
+  const userId = changes.userId ?? (await newUser());
   const begun = await beginSession(
     database.pool,
     {
@@ -306,7 +306,7 @@ describe('a session', () => {
 
   test('a session is valid for its own user only', async () => {
     const { sessionId, userId } = await begin();
-    const other = await somebody();
+    const other = await newUser();
     expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
     expect(await sessionLives(database.pool, sessionId, other, at(1))).toBe(false);
     expect(await sessionLives(database.pool, newId('ses'), userId, at(1))).toBe(false);
@@ -341,7 +341,7 @@ describe('a session', () => {
 
 describe('the sessions of a user', () => {
   test('a user has at most ten sessions, and the oldest end first', async () => {
-    const userId = await somebody();
+    const userId = await newUser();
     const ids: string[] = [];
     for (let number = 0; number < 12; number += 1)
       ids.push((await begin({ userId }, at(number))).sessionId);
@@ -351,7 +351,7 @@ describe('the sessions of a user', () => {
   });
 
   test('a user has at most ten sessions when twenty begin at once', async () => {
-    const userId = await somebody();
+    const userId = await newUser();
     await Promise.all(Array.from({ length: 20 }, async () => begin({ userId })));
     expect(await listSessions(database.pool, userId, null, at(1))).toHaveLength(
       sessionLimits.perPerson,
@@ -359,7 +359,7 @@ describe('the sessions of a user', () => {
   });
 
   test('the list of sessions begins with the last used and leaves out ended ones', async () => {
-    const userId = await somebody();
+    const userId = await newUser();
     const first = await begin({ userId, remembered: true, method: 'magic' });
     const second = await begin({ userId }, at(1));
     const ended = await begin({ userId }, at(2));
@@ -388,7 +388,7 @@ describe('the sessions of a user', () => {
   });
 
   test('all sessions of a user end, except one that is named', async () => {
-    const userId = await somebody();
+    const userId = await newUser();
     const kept = await begin({ userId });
     const others = await Promise.all([begin({ userId }), begin({ userId })]);
     const stranger = await begin();

@@ -30,7 +30,7 @@ export class Fault extends Error {
   override readonly name = 'Fault';
 }
 
-/** How attempts end, and how often before the last one. */
+/** The class of each failure, and how many attempts may fail in that class. */
 const endings: Readonly<Record<string, string>> = {
   connection: 'transient',
   unavailable: 'transient',

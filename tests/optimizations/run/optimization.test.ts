@@ -313,7 +313,9 @@ describe('a failure', () => {
   const run = started().given(begin('opinion.S1'));
   const failedIn = (events: readonly OptimizationEvent[]) => only(events, 'CallFailed').data;
 
-  /** Begins and fails a slot, each time at the retry time of the last failure, until it is given up. */
+  /**
+   * Begins and fails a slot, each time at the retry time of the last failure, until it is given up.
+   */
   function failures(slot: string, failure: FailureClass, from: Script, now = noon): string[] {
     const tries: string[] = [];
     let at: string | null = now;

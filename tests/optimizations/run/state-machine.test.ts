@@ -8,8 +8,8 @@ import type { Figures, RunDecider, WorldOptions } from './world.ts';
 
 /**
  * The two streams of a run under crashes, races and late answers. A number names a world:
- * `STATE_MACHINE_WORLD=1234` runs that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from the seed
- * that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
+ * `STATE_MACHINE_WORLD=1234` runs that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from the
+ * seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
  */
 /** All worlds in the proof; a share of them in the gate. */
 const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 200 : 500;

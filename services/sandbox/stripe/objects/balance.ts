@@ -11,14 +11,14 @@ import {
 import type { Params } from '#services/sandbox/stripe/wire.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
-/** What moves the balance of the account, and what leaves it for the bank. */
+/** The account's balance transactions, and its payouts to the bank. */
 
 /** Of a payment by card: 2.9 % and 30 minor units. */
 export function feeOf(amount: number): number {
   return Math.round(amount * 0.029) + 30;
 }
 
-/** What a dispute costs, won or lost. */
+/** The fee of a dispute, won or lost. */
 export const disputeFee = 1_500;
 
 const secondsUntilAvailable = 2 * 24 * 3600;

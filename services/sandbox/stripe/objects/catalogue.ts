@@ -208,7 +208,7 @@ export function retrievePrice(world: World, id: string): Stripe.Price {
   return found;
 }
 
-/** One that can be sold. */
+/** A price that can be sold. */
 export function priceFor(world: World, id: string, param: string): Stripe.Price {
   const found = world.store.get('price', id);
   if (found === null) throw missing('price', id, param, 400);

@@ -42,7 +42,7 @@ import type { World } from '#services/sandbox/stripe/world.ts';
 
 const daySeconds = 24 * 3600;
 const shortestSeconds = 30 * 60;
-/** A bank that confirms later takes so long. */
+/** How long a bank takes that confirms later. */
 const bankSeconds = 3 * daySeconds;
 
 const withMetadataOnly = v.optional(
@@ -300,7 +300,7 @@ function priceOfLine(
   const productId =
     data.product ?? createProduct(world, { name: data.product_data?.name ?? 'Product' }).id;
   const made = newPrice(world, productId, data);
-  // A price that is made on the way is good for this one sale.
+  // An inline price is valid for this one sale.
   return world.store.put('price', made.id, { ...made, active: false });
 }
 
@@ -308,7 +308,7 @@ function priceOfLine(
 
 export type Outcome = 'pay' | 'decline' | 'pay-later' | 'abandon';
 
-/** What the payer does on the page; where the browser goes then. */
+/** The payer's action on the page; returns where the browser goes next. */
 export function endCheckout(world: World, id: string, outcome: Outcome): string | null {
   const session = openSession(world, id);
   if (outcome === 'abandon') return session.cancel_url;
@@ -344,7 +344,9 @@ function payOnce(
   return { payment_intent: intent.id };
 }
 
-/** The one of an earlier try, or a new one: as with the real one, there is none before the first try. */
+/**
+ * The intent of an earlier try, or a new one: like the real Stripe, none exists before the first try.
+ */
 function intentFor(world: World, session: Stripe.Checkout.Session): Stripe.PaymentIntent {
   const known = idOf(session.payment_intent);
   if (known !== null) return openIntent(world, known, 'confirm');
@@ -428,7 +430,7 @@ function laterIntent(world: World, session: Stripe.Checkout.Session): string {
   return invoiceId === null ? mustId(session.payment_intent) : intentOf(world, invoiceId);
 }
 
-/** A plan whose first payment fails ends: there was never anything paid for it. */
+/** A plan ends when its first payment fails, because it was never paid for. */
 function failFirst(world: World, subscriptionId: string, invoiceId: string): void {
   markFailed(world, invoiceId, null);
   const ended = changeSubscription(world, subscriptionId, {
@@ -501,7 +503,7 @@ const readLines = parametersOf<Stripe.Checkout.SessionListLineItemsParams>()({
 export function listLines(world: World, id: string, given: Params) {
   const params = readLines(given);
   retrieveSession(world, id);
-  // Lines stand as they were sent; pages turn such a list round.
+  // Lines keep the order in which they were sent; paging reverses a list.
   const rows = detailsOf(world, id).lines.toReversed();
   return pageOf(rows, params, `/v1/checkout/sessions/${id}/line_items`);
 }

@@ -71,14 +71,14 @@ export function createCustomer(world: World, given: Params): Stripe.Customer {
   return customer;
 }
 
-/** One that was deleted is still returned, as deleted. */
+/** A deleted customer is still returned, as deleted. */
 export function retrieveCustomer(world: World, id: string) {
   const found = world.store.get('customer', id);
   if (found === null) throw missing('customer', id);
   return found;
 }
 
-/** One that something can be done with. */
+/** A customer that is not deleted. */
 export function customerFor(world: World, id: string, param: string = 'customer'): Stripe.Customer {
   const found = world.store.get('customer', id);
   if (found === null || found.deleted === true) throw missing('customer', id, param, 400);
@@ -99,7 +99,7 @@ export function updateCustomer(world: World, id: string, given: Params): Stripe.
   return customer;
 }
 
-/** Only what was sent; an empty value takes it away. */
+/** Only the fields that were sent; an empty value removes a field. */
 function sentOf(values: Readonly<Record<string, string | undefined>>) {
   const sent = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(sent.map(([name, value]) => [name, value === '' ? null : value]));
@@ -128,7 +128,7 @@ export function listCustomers(world: World, given: Params) {
   return pageOf(rows, params, '/v1/customers');
 }
 
-/** The one whom a session, an intent or a subscription is for, and who may be gone by now. */
+/** The customer of a session, an intent or a subscription, who may have been deleted. */
 export function emailOf(world: World, customerId: string | null): string | null {
   const found = customerId === null ? null : world.store.get('customer', customerId);
   return found === null || found.deleted === true ? null : found.email;

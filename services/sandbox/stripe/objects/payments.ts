@@ -18,7 +18,7 @@ import {
 import type { Params } from '#services/sandbox/stripe/wire.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
-/** Intents to pay and the charges that come of them. */
+/** Payment intents and their charges. */
 
 export type NewIntent = {
   amount: number;
@@ -308,7 +308,7 @@ export function chargeOf(world: World, id: string, param: string = 'id'): Stripe
   return found;
 }
 
-/** Of an intent the charge that stands for it; a charge itself. */
+/** The charge of an intent, or the charge itself. */
 export function chargeBehind(world: World, chargeOrIntentId: string): Stripe.Charge {
   if (!chargeOrIntentId.startsWith('pi_')) return chargeOf(world, chargeOrIntentId);
   const { latest_charge: charge } = retrieveIntent(world, chargeOrIntentId);
@@ -375,8 +375,8 @@ export function confirmIntent(
 }
 
 /**
- * The test payment methods of the real one decide what becomes of it. A decline is a refusal that is
- * answered and not thrown: what happened stays.
+ * The test payment methods of the real Stripe decide the outcome. A decline is returned and not
+ * thrown, so that its changes stay.
  */
 function confirm(
   world: World,
@@ -402,7 +402,7 @@ function confirm(
   });
 }
 
-/** One that can still be paid. */
+/** An intent that can still be paid. */
 export function openIntent(world: World, id: string, verb: string): Stripe.PaymentIntent {
   const intent = retrieveIntent(world, id);
   if (intent.status === 'requires_payment_method' || intent.status === 'requires_confirmation')

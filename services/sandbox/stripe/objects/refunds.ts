@@ -57,7 +57,7 @@ function chargeFor(
   return chargeOf(world, mustId(intent.latest_charge));
 }
 
-/** Asked for by us, or made by the bank. */
+/** Requested by us, or made by the bank. */
 function refundCharge(
   world: World,
   charge: Stripe.Charge,
@@ -157,7 +157,7 @@ function countRefund(world: World, chargeId: string, amount: number): Stripe.Cha
   });
 }
 
-/** What a bank says of a refund in the end. A refund that succeeded may still fail. */
+/** The bank's final status of a refund. A refund that succeeded may still fail. */
 export function settleRefund(
   world: World,
   id: string,

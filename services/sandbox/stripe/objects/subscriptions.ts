@@ -21,7 +21,7 @@ import type { World } from '#services/sandbox/stripe/world.ts';
 /** Plans that renew by the clock. They begin through checkout. */
 
 const daySeconds = 24 * 3600;
-/** After a payment failed it is tried again after so many days, each counted from the try before. */
+/** Days until the next try of a failed payment, each counted from the try before. */
 const retryDays = [3, 5, 7] as const;
 
 export function beginSubscription(
@@ -191,7 +191,7 @@ function withItem(
 
 // --- what the clock brings ---
 
-/** When something happens to it next, in seconds. */
+/** When its next change is due, in seconds. */
 export function nextStepOf(world: World, subscription: Stripe.Subscription): number | null {
   if (subscription.status !== 'active' && subscription.status !== 'past_due') return null;
   const retryAt = world.store.get('collection', subscription.id)?.retryAt ?? null;
@@ -199,7 +199,7 @@ export function nextStepOf(world: World, subscription: Stripe.Subscription): num
   return retryAt === null ? end : Math.min(retryAt, end);
 }
 
-/** Renews, tries a payment again, or ends: whatever is due at this moment of the clock. */
+/** Renews, retries a payment, or ends, as due at this time of the clock. */
 export function stepSubscription(world: World, id: string): void {
   const retryAt = world.store.get('collection', id)?.retryAt ?? null;
   if (retryAt !== null && retryAt <= world.now()) retry(world, id);
@@ -255,7 +255,7 @@ function collectInvoice(world: World, id: string, invoiceId: string): void {
     );
 }
 
-/** The next try follows, or there is none left and the plan ends. */
+/** Schedules the next try, or ends the plan when none is left. */
 function failCollection(world: World, id: string, invoiceId: string): void {
   const { failures, retries, retryAt } = collectionOf(world, id);
   const done = retryAt === null ? 0 : retries + 1;

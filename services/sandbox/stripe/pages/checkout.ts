@@ -58,7 +58,7 @@ function choices(session: Stripe.Checkout.Session, total: string): Html {
   </div>`;
 }
 
-/** What became of it, and the way back. */
+/** The outcome, and the link back. */
 function ended(session: Stripe.Checkout.Session): Html {
   const back = session.status === 'complete' ? session.success_url : session.cancel_url;
   const address = back?.replaceAll('{CHECKOUT_SESSION_ID}', session.id) ?? null;

@@ -7,10 +7,10 @@ import { act, money, sandboxNote, time } from './words.ts';
 import { itemOf } from '#services/sandbox/stripe/objects/subscriptions.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
-/** From here a developer plays everybody but the one who pays. */
+/** Here a developer plays every role except the payer. */
 
 const daySeconds = 24 * 3600;
-/** Of each kind so many are shown, newest first. */
+/** How many of each kind are shown, newest first. */
 const shown = 30;
 
 export function controlPage(fake: FakeStripe): Html {

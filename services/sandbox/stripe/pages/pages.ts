@@ -18,7 +18,7 @@ import { invalid, WireError } from '#services/sandbox/stripe/wire.ts';
 
 /**
  * What people see of the payment provider, under `/dev/stripe`: the checkout page, receipts, the page
- * for plans, and one from which a developer plays everybody else: the bank, the card network, time.
+ * for plans, and one on which a developer plays the bank, the card network and time.
  * Each button is a form, and each form is a call for scripts, too, which are answered in JSON.
  */
 export function stripePages(fake: FakeStripe, productName: string): Hono {
@@ -178,7 +178,7 @@ const DisputeMoveName = v.picklist([
   'warning_closed',
 ]);
 
-/** What an empty field of the form, or nothing, leaves as it is. */
+/** An empty or missing field of the form changes nothing. */
 const count = v.optional(minor);
 const Faults = v.object({
   tooMany: count,

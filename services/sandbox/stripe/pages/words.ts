@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { createPageFrame } from '#services/sandbox/page.ts';
 import type { Html } from '#services/sandbox/page.ts';
 
-/** What the pages of payments have in common: their looks, and how they say money, times and states. */
+/** The shared style of the pages of payments, and their words for money, times and states. */
 
 const frame = createPageFrame(`
 .note { display: flex; gap: .5rem; align-items: baseline; margin: 0 0 1.5rem; padding: .625rem .875rem;
