@@ -159,7 +159,7 @@ describe('random ledgers', () => {
     });
   });
 
-  test('a random ledger is never negative, after no event of it', () => {
+  test('a random ledger is never negative after any event', () => {
     forRandomLedgers((_, log) => {
       for (const { state } of prefixes(log)) {
         expect(state.balance.available).toBeGreaterThanOrEqual(0);

@@ -137,7 +137,7 @@ async function both({ token }: Person) {
   return { check, refusal };
 }
 
-test('the check of a usage says of every account what the start of a run then answers', async () => {
+test('a usage check gives every account the answer that the start of a run then gives', async () => {
   const seen = new Set<string | undefined>();
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 6, maxLength: 12 }), async (steps) => {
@@ -161,7 +161,7 @@ test('the check of a usage says of every account what the start of a run then an
   );
 });
 
-test('the check of a usage says so while the service takes no more runs today', async () => {
+test('a usage check says so while the service accepts no more runs today', async () => {
   const person = await app.signUp();
   await take(person, { kind: 'other', credits: 30 }, []);
   const { check, refusal } = await both(person);

@@ -79,7 +79,7 @@ test('an open account owes nothing', () => {
   expect(closedAccount([])).toBeNull();
 });
 
-test('a closed account owes what could have been asked back when it was closed, however late that is checked', () => {
+test('a closed account owes the refunds that were possible when it was closed, however late that is checked', () => {
   expect(owedOf(bought('lot_1', 0), bought('lot_old', 40), gift, close)).toEqual([
     ['lot_1', 20, 1_000],
   ]);

@@ -161,7 +161,7 @@ describe('consumptions', () => {
     expect((await consume(app, secret, { user_id: carl.userId })).status).toBe(201);
   });
 
-  test('a consumption of more than there is says what is missing, leaves no mark, and works once it is there', async () => {
+  test('a consumption of too many credits says what is missing, changes nothing, and works once they are available', async () => {
     const { secret } = await issueToken(app, 12);
     const ann = await personWith(8);
     const key = randomUUID();

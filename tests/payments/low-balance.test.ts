@@ -57,7 +57,7 @@ test('a balance that falls below 20 is emailed, at most once in seven days', asy
   expect(await mailsOf(userId)).toBe(2);
 });
 
-test('credits that came meanwhile, and an address that is not confirmed, mean no email', async () => {
+test('no email is sent when credits were added since or the address is not confirmed', async () => {
   const userId = await newPerson(20);
   await use(userId, 5);
   await give(shop, userId, 5);

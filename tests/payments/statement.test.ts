@@ -118,7 +118,7 @@ test('a package has the name of the catalogue in history, statement, file and ex
   });
 });
 
-test('another person’s statement has nothing of it', async () => {
+test('a statement shows nothing of another user', async () => {
   const other = await shop.signUp();
   const statement = await shop.data<Statement>('/credits/statements/2026-10', {
     token: other.token,
@@ -126,7 +126,7 @@ test('another person’s statement has nothing of it', async () => {
   expect([statement.lines, statement.closing_balance]).toEqual([[], 0]);
 });
 
-test('a month that has not begun has none, and what is no month is refused', async () => {
+test('a future month has no statement, and an invalid month is refused', async () => {
   const answer = async (path: string) => {
     const response = await shop.call(`/credits/statements/${path}`, { token });
     const { code, errors } = (await response.json()) as {
@@ -142,7 +142,7 @@ test('a month that has not begun has none, and what is no month is refused', asy
   expect(await answer('2026-10?month=2026-09')).toEqual([400, 'validation', ['']]);
 });
 
-test('as CSV it has the same lines between its balances, and no cell is a formula', async () => {
+test('a statement as CSV has the same lines between its balances, and no cell is a formula', async () => {
   const response = await shop.call('/credits/statements/2026-10?format=csv', { token });
   expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
   expect(response.headers.get('content-disposition')).toBe(

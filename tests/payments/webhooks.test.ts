@@ -224,7 +224,7 @@ describe('a payment that does not fit', () => {
   ];
 
   test.each(changes)(
-    'a payment that does not fit by its %s grants nothing, and is said to be so',
+    'a payment that does not fit its purchase by its %s grants nothing, and is reported',
     async (reason, change) => {
       const { person, sessionId, purchaseId } = await paidCheckout();
       const { provider } = shop.core;
@@ -373,7 +373,7 @@ describe('a signature', () => {
     }
   });
 
-  test('a signature that is missing, old, of another secret or of another body is refused without a word more', async () => {
+  test('a signature that is missing, old, of another secret or of another body is refused without details', async () => {
     const { webhookSecret } = shop.stripe;
     const good = await signed(event('evt_good'), webhookSecret);
     const forged: [string, string | null][] = [
@@ -397,7 +397,7 @@ describe('a signature', () => {
     expect(rows).toEqual([]);
   });
 
-  test('a signature is asked for before anything else, and a body has a bound', async () => {
+  test('a signature is checked before anything else, and a body has a size limit', async () => {
     const large = 'x'.repeat(purchaseLimits.deliveryBytes + 1);
     expect((await shop.post(large, 't=1,v1=00')).status).toBe(413);
     expect((await shop.post('not JSON', 't=1,v1=00')).status).toBe(400);

@@ -150,7 +150,7 @@ test('a session that holds the locks and is cut makes its runner give way and co
   expect(await differences()).toEqual({ lost: '0', doubled: '0', total: '0' });
 });
 
-test('two runners that both believe to own a projection still count each event once', async () => {
+test('two runners that each believe they own a projection still count each event once', async () => {
   // Without the election, as after a lost lock that no process has noticed yet. Of a table of sums,
   // which no key protects from counting twice.
   const advances = [1, 2, 3].map(() =>

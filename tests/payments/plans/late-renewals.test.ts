@@ -85,7 +85,7 @@ test('a payment that is taken back after its period leaves the one that is paid'
   expect([await tierOf(one), (await planOf(one)).revoked_at]).toEqual(['pro', null]);
 });
 
-test('what is paid for the next period while the plan is ended goes back, whosever clock is ahead', async () => {
+test('a payment for the next period that arrives while the plan ends is refunded, whichever clock is ahead', async () => {
   const one = await bought(shop, 'side-gig-builder');
   const { current_period_end: end, subscription_id: subscriptionId } = await planOf(one);
   const before = await shop.payments.provider.retrieveSubscription(subscriptionId);

@@ -401,7 +401,7 @@ test.each([
   expect((await planOf(person)).plan).toMatchObject({ amount_cents: 2_500 });
 });
 
-test('what cannot be done with a plan says so', async () => {
+test('an impossible change of a plan is refused with its reason', async () => {
   const person = await newPerson();
   const messages: string[] = [];
   const refusal = async (path: string, body: object) => {
@@ -801,7 +801,7 @@ async function buyPlan(person: Person): Promise<{ subscriptionId: string }> {
   return { subscriptionId: plan?.subscription_id ?? '' };
 }
 
-test('what was paid for a period after its plan had ended goes back', async () => {
+test('a payment for a period after its plan had ended is refunded', async () => {
   const person = await subscriber();
   const { rows } = await shop.core.pool.query<{ id: string }>(
     `select id from purchase where subscription_id = $1 and kind = 'invoice'`,

@@ -50,7 +50,7 @@ function addressesOf(sessionId: string): (string | null | undefined)[] {
 }
 
 describe('packages', () => {
-  test('packages are shown to everybody, and may be kept for a while', async () => {
+  test('packages are public and may be cached for a while', async () => {
     const response = await shop.call('/credits/packages');
     expect(response.headers.get('cache-control')).toBe('public, max-age=300');
     expect(await response.json()).toEqual({ data: packages });
@@ -155,7 +155,7 @@ describe('a package', () => {
     expect(response.status).toBe(401);
   });
 
-  test('a package is bought as often an hour as the limit says; a repeat takes a turn where it asks the provider again', async () => {
+  test('purchases are limited per hour; a repeat counts when it calls the provider again', async () => {
     const limited = await createTestShop({ env: { RATE_LIMITS: 'checkout=2/h' } });
     try {
       const { token } = await limited.signUp();
@@ -175,8 +175,8 @@ describe('a package', () => {
   });
 });
 
-describe('the addresses to come back to', () => {
-  test('the addresses to come back to are our own pages unless others are given', async () => {
+describe('the return addresses', () => {
+  test('the return addresses are our own pages unless others are given', async () => {
     const { session_id: id } = await shop.checkout(await shop.signUp(), 'boost-20');
     expect(addressesOf(id)).toEqual([
       'http://127.0.0.1:3000/credits/success?session_id={CHECKOUT_SESSION_ID}',
@@ -197,7 +197,7 @@ describe('the addresses to come back to', () => {
       'http://localhost:3000/?session_id={CHECKOUT_SESSION_ID}',
       'http://localhost:3000/?session_id={CHECKOUT_SESSION_ID}',
     ],
-  ])('the addresses to come back to may be %s', async (success, address) => {
+  ])('the return addresses may be %s', async (success, address) => {
     const { token } = await shop.signUp();
     const cancel = 'https://partner.example/back';
     const { session_id: id } = await shop.data<CheckoutReply>(checkoutPath, {
@@ -220,7 +220,7 @@ describe('the addresses to come back to', () => {
     'data:text/html,x',
     'https://partner.example.foreign.example/',
     '',
-  ])('the addresses to come back to may not be %j', async (address) => {
+  ])('the return addresses may not be %j', async (address) => {
     const person = await shop.signUp();
     for (const field of ['success_url', 'cancel_url'])
       expect(
@@ -392,7 +392,7 @@ describe('a checkout', () => {
     expect(await balanceOf(person)).toMatchObject({ available_credits: 0 });
   });
 
-  test('a checkout that is left has expired, and nothing was bought', async () => {
+  test('an abandoned checkout expires, and nothing is bought', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'boost-20');
     shop.stripe.pay(id, 'abandon');
@@ -503,7 +503,7 @@ describe('a plan', () => {
     expect(await balanceOf(person)).toMatchObject({ available_credits: 70 });
   });
 
-  test('a plan counts as soon as it is paid, before anything was read of it', async () => {
+  test('a plan counts as soon as it is paid, before its first reading', async () => {
     const person = await shop.signUp();
     const { session_id: id } = await shop.checkout(person, 'side-gig-builder');
     shop.stripe.pay(id, 'pay');
@@ -604,7 +604,7 @@ describe('a person', () => {
     expect(customersOf(person)).toHaveLength(1);
   });
 
-  test('a person is sold nothing under the customer of another one', async () => {
+  test('a user never buys under the customer of another one', async () => {
     const [other, person] = [await shop.signUp(), await shop.signUp()];
     await begin(other);
     const [customer] = customersOf(other);

@@ -66,7 +66,7 @@ describe('a customer whom the provider does not know', () => {
     },
   );
 
-  test('a customer whom the provider does not know may be so again and again within a day', async () => {
+  test('a customer whom the provider does not know can be lost several times within a day', async () => {
     const known = new Set<string | undefined>();
     for (let count = 0; count < 3; count += 1) {
       await shop.checkout(ann, 'boost-20');

@@ -80,7 +80,7 @@ function of(view: Partial<PaymentView>): Expected {
   });
 }
 
-test('a payment of which nothing went back needs nothing', () => {
+test('a payment without refunds or disputes needs nothing', () => {
   expect(of({})).toEqual({
     refunds: [],
     bankRefunds: [],

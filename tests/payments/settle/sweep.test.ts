@@ -169,7 +169,7 @@ describe('a purchase without a webhook event', () => {
     expect(await row(purchaseId)).toMatchObject({ status: 'paid' });
   });
 
-  test('no provider is asked about a purchase where nothing can be bought', async () => {
+  test('no provider is called when payments are not configured', async () => {
     const person = await shop.signUp();
     await shop.checkout(person, 'boost-20');
     pass(11 * minute);
@@ -222,7 +222,7 @@ describe('killed between the provider’s answer and ours', () => {
     expect(await grantsOf(person)).toBe(1);
   });
 
-  test('a checkout whose price is another by now is not begun at that, and is paid at its own', async () => {
+  test('a checkout whose price has changed is not begun at the new price, and is paid at its own', async () => {
     const { person, purchaseId } = await lostSession('boost-20');
     const boost = packageOf('boost-20')!;
     const { price_cents: agreed } = boost;

@@ -179,8 +179,8 @@ describe('an unavailable provider', () => {
   });
 });
 
-describe('a provider that says no', () => {
-  test('a provider that says no says it with a code, and without what was sent', async () => {
+describe('a refusal by the provider', () => {
+  test('a refusal by the provider carries its code and nothing that was sent', async () => {
     answers = [refuses(400, { type: 'invalid_request_error', code: 'charge_already_refunded' })];
     const error = await thrown(provider.createRefund(refund));
     expect(error).toBeInstanceOf(ProviderRefused);
@@ -188,12 +188,12 @@ describe('a provider that says no', () => {
     expect(JSON.stringify(describeError(error))).not.toContain('canary');
   });
 
-  test('a provider that says no to a card says so, too', async () => {
+  test('a refusal by the provider because of a card says so, too', async () => {
     answers = [refuses(402, { type: 'card_error', code: 'card_declined' })];
     expect(await thrown(provider.createRefund(refund))).toMatchObject({ code: 'card_declined' });
   });
 
-  test('a provider that says no knows nothing by this id: null, and only when something is looked up', async () => {
+  test('a refusal by the provider because of an unknown id is null, and only for a lookup', async () => {
     answers = [refuses(404, { type: 'invalid_request_error', code: 'resource_missing' })];
     expect(await provider.retrieveCheckout('cs_test_1')).toBe(null);
     expect(await provider.retrieveDispute('dp_1')).toBe(null);
@@ -201,7 +201,7 @@ describe('a provider that says no', () => {
     await provider.deleteCustomer('cus_1');
   });
 
-  test('a provider that says no is not asked for what cannot be an id', async () => {
+  test('the provider is not asked for an invalid id', async () => {
     for (const id of [
       '',
       'pi_1',
@@ -213,7 +213,7 @@ describe('a provider that says no', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a provider that says no to the same key with other figures is a fault that says so', async () => {
+  test('a refusal by the provider of the same key with other figures is a fault that says so', async () => {
     answers = [refuses(400, { type: 'idempotency_error' }, { 'request-id': 'req_1' })];
     expect(await thrown(provider.createRefund(refund))).toMatchObject({
       message:
