@@ -330,6 +330,8 @@ export async function startServer(cluster: Cluster, options: StartOptions): Prom
     return server;
   }
   const output = readFileSync(folders.log, 'utf8').slice(log.size);
+  // Another process stopped it meanwhile, or emptied the log, and with it the reason.
+  if (started || output.trim() === '') return null;
   // Another start was faster, the children of a killed server still hold its memory, or the port was
   // taken meanwhile.
   if (/lock file|shared memory block|Address already in use/i.test(output)) return null;
