@@ -332,9 +332,10 @@ export async function startServer(cluster: Cluster, options: StartOptions): Prom
   const output = readFileSync(folders.log, 'utf8').slice(log.size);
   // Another process stopped it meanwhile, or emptied the log, and with it the reason.
   if (started || output.trim() === '') return null;
-  // Another start was faster, the children of a killed server still hold its memory, or the port was
-  // taken meanwhile.
-  if (/lock file|shared memory block|Address already in use/i.test(output)) return null;
+  // Another start was faster, another process stopped the server, the children of a killed one still hold
+  // its memory, or the port was taken meanwhile.
+  if (/lock file|shutdown request|shared memory block|Address already in use/i.test(output))
+    return null;
   if (server !== null) await stopServer(cluster, server, options.timeoutMs);
   throw new EmbeddedPostgresError(
     `DATA_DIR: Postgres did not start in ${folders.cluster}; ${folders.log} says: ${lastLine(output) ?? 'nothing'}`,
