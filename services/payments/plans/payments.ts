@@ -3,7 +3,8 @@ import type { Package } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { grantOf } from './invoice.ts';
 import type { Period } from './invoice.ts';
-import { endSurplusPlans, finishEnding, readPlan } from './plans.ts';
+import { endSurplusPlans, finishEnding } from './end.ts';
+import { readPlan } from './read.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 import { soon } from '#services/payments/purchases/rows.ts';
 

@@ -12,8 +12,10 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { planMovedEmail } from '#services/payments/emails/plan.ts';
 import type { MovedPlan } from '#services/payments/emails/plan.ts';
 import { isLive, tierUntil } from './tier.ts';
-import type { PlanRow, Tier } from './tier.ts';
-import { beginReading, keepView, readPlans } from './plans.ts';
+import type { Tier } from './tier.ts';
+import { beginReading, keepView } from './read.ts';
+import { readPlans } from './rows.ts';
+import type { PlanRow } from './rows.ts';
 import type { SubscriptionView } from '#services/payments/provider.ts';
 import { ownAddress } from '#services/payments/purchases/return-address.ts';
 

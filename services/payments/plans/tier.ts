@@ -1,38 +1,6 @@
 import { packageOf } from '#services/payments/catalogue.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
-
-/** A row of `plan`. */
-export type PlanRow = {
-  subscription_id: string;
-  user_id: string;
-  customer_id: string;
-  package_id: string;
-  next_package_id: string;
-  status:
-    | 'incomplete'
-    | 'incomplete_expired'
-    | 'trialing'
-    | 'active'
-    | 'past_due'
-    | 'canceled'
-    | 'unpaid'
-    | 'paused';
-  current_period_start: Date | null;
-  current_period_end: Date | null;
-  past_due_since: Date | null;
-  cancel_at_period_end: boolean;
-  ended_at: Date | null;
-  due_minor: number | null;
-  invoice_id: string | null;
-  paid_since: Date | null;
-  paid_until: Date | null;
-  revoked_at: Date | null;
-  revoked_from: Date | null;
-  revoked_as: 'refunded' | 'taken_back' | 'second' | 'erased' | null;
-  next_check_at: Date | null;
-  checked_at: Date;
-  created_at: Date;
-};
+import type { PlanRow } from './rows.ts';
 
 export type Tier = 'free' | 'pro' | 'scale';
 

@@ -10,8 +10,9 @@ import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { planPaymentFailedEmail } from '#services/payments/emails/plan.ts';
 import { takePayment } from './payments.ts';
 import { tierUntil } from './tier.ts';
-import type { PlanRow } from './tier.ts';
-import { endSurplusPlans, readPlan } from './plans.ts';
+import type { PlanRow } from './rows.ts';
+import { endSurplusPlans } from './end.ts';
+import { readPlan } from './read.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 
 /**
