@@ -171,7 +171,13 @@ describe('a clawback', () => {
 test('a plan ends when refunds and disputes together took the whole payment', () => {
   const half = { amountMinor: 500 };
   const planOf = (refunds: RefundView[], disputes: DisputeView[]) => of({ refunds, disputes }).plan;
-  expect(planOf([refund(half)], [dispute('withdrawn', half)])).toBe('ended');
+  expect(planOf([refund(half), refund({ ...half, providerRefundId: 're_2' })], [])).toBe('ended');
+  for (const stage of ['withdrawn', 'lost'] as const)
+    expect(planOf([refund(half)], [dispute(stage, half)])).toBe('ended');
+  const twoDisputes = [dispute('lost', half), dispute('withdrawn', { ...half, disputeId: 'dp_2' })];
+  expect(planOf([], twoDisputes)).toBe('ended');
+  expect(planOf([refund(half)], [])).toBe('kept');
+  expect(planOf([refund(half)], [dispute('won', half)])).toBe('kept');
   expect(planOf([refund(half)], [dispute('inquiry', half)])).toBe('kept');
   expect(planOf([refund({ status: 'pending' })], [])).toBe('kept');
 });
