@@ -161,7 +161,7 @@ const confirm: CliCommand = {
         [id, at],
       );
       if (rowCount !== 1) return false;
-      await voidLinks(client, id, ['confirm'], at);
+      await voidLinks(client, id, at, ['confirm']);
       const entry = { actor: operatorName(), action: 'address.confirmed', subject: id, userId: id };
       await database.audit({ ...entry, detail: { by: 'operator' } }, client);
       return true;
@@ -182,7 +182,7 @@ const endSessions: CliCommand = {
   async run(call) {
     const { pool, audit, clock } = call.database;
     const { id } = await personIn(call);
-    const ended = await endSessionsOf(pool, id, 'operator', undefined, new Date(clock()));
+    const ended = await endSessionsOf(pool, id, 'operator', new Date(clock()));
     await audit({
       actor: operatorName(),
       action: 'session.ended',

@@ -112,8 +112,8 @@ async function isToBeErased(pool: pg.Pool, userId: string): Promise<boolean> {
 
 async function endSessions({ pool, clock }: ErasureDependencies, userId: string): Promise<'done'> {
   const now = new Date(clock());
-  await endSessionsOf(pool, userId, 'account-erased', undefined, now);
-  await voidLinks(pool, userId, everyKind, now);
+  await endSessionsOf(pool, userId, 'account-erased', now);
+  await voidLinks(pool, userId, now, everyKind);
   return 'done';
 }
 
@@ -253,8 +253,8 @@ export async function beginErasure(
     userId,
     now,
   ]);
-  await endSessionsOf(client, userId, 'account-erased', undefined, now);
-  await voidLinks(client, userId, everyKind, now);
+  await endSessionsOf(client, userId, 'account-erased', now);
+  await voidLinks(client, userId, now, everyKind);
   // An unconfirmed address may be a stranger's.
   if (account.email_confirmed_at !== null)
     await queueMail(

@@ -100,7 +100,7 @@ async function followReset(dependencies: FollowDependencies, use: Use): Promise<
 async function followEmail(dependencies: FollowDependencies, use: Use): Promise<Destination> {
   const { client, link, account, now } = use;
   await moveTo(client, account, link.email, now);
-  await voidLinks(client, account.id, undefined, now);
+  await voidLinks(client, account.id, now);
   const undo = await issueLink(
     client,
     { userId: account.id, kind: 'undo', email: account.email, browser: null },
@@ -164,8 +164,8 @@ async function removeEntrances(
      where id = $1`,
     [account.id, now],
   );
-  await endSessionsOf(client, account.id, reason, undefined, now);
-  await voidLinks(client, account.id, undefined, now);
+  await endSessionsOf(client, account.id, reason, now);
+  await voidLinks(client, account.id, now);
   await noteAccount(dependencies, use, 'password.removed');
 }
 

@@ -81,7 +81,7 @@ export async function issueLink(
   now: Date,
 ): Promise<{ id: string; token: string; expiresAt: Date }> {
   if (askedByAnyone.includes(link.kind)) await voidOfSameBrowser(client, link, now);
-  else if (link.kind !== 'undo') await voidLinks(client, link.userId, [link.kind], now);
+  else if (link.kind !== 'undo') await voidLinks(client, link.userId, now, [link.kind]);
   const id = newId('lnk', now.getTime());
   const token = randomBytes(32).toString('base64url');
   const expiresAt = new Date(now.getTime() + linkSeconds[link.kind] * 1000);
@@ -137,8 +137,8 @@ const ordinaryKinds: readonly TokenKind[] = [
 export async function voidLinks(
   client: Queryable,
   userId: string,
+  now: Date,
   kinds: readonly TokenKind[] = ordinaryKinds,
-  now: Date = new Date(),
 ): Promise<void> {
   await client.query(
     `update auth_link set voided_at = $3

@@ -77,7 +77,7 @@ async function useLink(
   const { pool, publicUrl, audit, clock } = dependencies;
   const browser = knownBrowser(context, publicUrl);
   const now = new Date(clock());
-  const isSignedIn = await signedInHere(dependencies, context);
+  const isSignedIn = await signedInHere(dependencies, context, now);
   try {
     const link = await findLink(pool, kind, token, browser, now);
     const destination = await inTransaction(pool, async (client) => {
@@ -121,9 +121,10 @@ async function useLink(
 async function signedInHere(
   { pool, publicUrl }: LinkDependencies,
   context: HttpContext,
+  now: Date,
 ): Promise<(userId: string) => boolean> {
   const token = sessionToken(context, publicUrl);
-  const session = token === undefined ? null : await sessionOfToken(pool, token);
+  const session = token === undefined ? null : await sessionOfToken(pool, token, now);
   return (userId) => session?.userId === userId;
 }
 

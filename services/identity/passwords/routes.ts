@@ -139,8 +139,8 @@ async function setPassword(
     `update users set password_hash = $2, password_changed_at = $3, updated_at = $3 where id = $1`,
     [id, passwordHash, now],
   );
-  await endSessionsOf(client, id, 'password-changed', except, now);
-  await voidLinks(client, id, undefined, now);
+  await endSessionsOf(client, id, 'password-changed', now, except);
+  await voidLinks(client, id, now);
   const content = passwordChangedEmail(dependencies);
   await dependencies.queueMail(
     { userId: id, to: email, kind: 'password-changed', content },

@@ -103,7 +103,7 @@ export function sessionHandlers(
       return { id, deleted: true as const };
     },
     'POST /auth/sessions/end-others': async ({ userId, sessionId }) => {
-      const ended = await endSessionsOf(pool, userId, 'others-ended', sessionId, now());
+      const ended = await endSessionsOf(pool, userId, 'others-ended', now(), sessionId);
       await dependencies.audit({
         actor: userId,
         action: 'session.ended',

@@ -59,7 +59,7 @@ export type CookieContent = { token: string; cookieSeconds: number | null };
 export async function beginSession(
   pool: Queryable,
   start: SessionStart,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<CookieContent & { sessionId: string }> {
   const sessionId = newId('ses');
   const token = randomBytes(32).toString('base64url');
@@ -120,7 +120,7 @@ export type RefreshDependencies = { pool: pg.Pool; audit: Audit };
 export async function refreshSession(
   { pool, audit }: RefreshDependencies,
   presented: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<(Session & CookieContent) | 'reused' | null> {
   return inTransaction(pool, async (client) => {
     const family = await holdFamily(client, presented, now);
@@ -148,7 +148,7 @@ export async function refreshSession(
 export async function useSession(
   { pool, audit }: RefreshDependencies,
   presented: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<Session | 'reused' | null> {
   return inTransaction(pool, async (client) => {
     const family = await holdFamily(client, presented, now);
@@ -273,7 +273,7 @@ export async function sessionLives(
   pool: Queryable,
   sessionId: string,
   userId: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select from sessions s join users u on u.id = s.user_id
@@ -288,7 +288,7 @@ export async function sessionLives(
 export async function endedSessions(
   pool: Queryable,
   ids: readonly string[],
-  now: Date = new Date(),
+  now: Date,
 ): Promise<readonly string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `select wanted.id from unnest($1::text[]) as wanted (id)
@@ -306,7 +306,7 @@ export async function listSessions(
   pool: Queryable,
   userId: string,
   currentId: string | null,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<SessionRow[]> {
   const { rows } = await pool.query<
     Pick<SessionRow, 'id' | 'device' | 'address' | 'method' | 'remembered'> &
@@ -333,7 +333,7 @@ export async function endSession(
   sessionId: string,
   userId: string,
   reason: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update sessions set revoked_at = $4, ended_reason = $3
@@ -350,7 +350,7 @@ export async function endSession(
 export async function sessionOfToken(
   pool: Queryable,
   token: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<Session | null> {
   const { rows } = await pool.query<Session>(
     `select s.id as "sessionId", s.user_id as "userId" from sessions s
@@ -366,7 +366,7 @@ export async function endSessionOfToken(
   pool: Queryable,
   token: string,
   reason: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<Session | null> {
   const { rows } = await pool.query<Session>(
     `update sessions set revoked_at = $3, ended_reason = $2
@@ -383,18 +383,18 @@ export async function endSessionsOf(
   pool: Queryable,
   userId: string,
   reason: string,
+  now: Date,
   exceptSessionId?: string,
-  now: Date = new Date(),
 ): Promise<number> {
   // Locked in one order, so that two of these at once cannot wait for each other.
   const { rowCount } = await pool.query(
-    `update sessions set revoked_at = $4, ended_reason = $2
+    `update sessions set revoked_at = $3, ended_reason = $2
      where id in (
        select id from sessions
-       where user_id = $1 and revoked_at is null and expires_at > $4
-         and id is distinct from $3
+       where user_id = $1 and revoked_at is null and expires_at > $3
+         and id is distinct from $4
        order by id for update)`,
-    [userId, reason, exceptSessionId ?? null, now],
+    [userId, reason, now, exceptSessionId ?? null],
   );
   return rowCount ?? 0;
 }
@@ -403,7 +403,7 @@ export async function endSessionsOf(
 export async function markAuthenticated(
   pool: Queryable,
   sessionId: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<void> {
   await pool.query('update sessions set authenticated_at = $2 where id = $1', [sessionId, now]);
 }
@@ -412,7 +412,7 @@ export async function markAuthenticated(
 export async function recentlyAuthenticated(
   pool: Queryable,
   sessionId: string,
-  now: Date = new Date(),
+  now: Date,
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select from sessions
@@ -427,7 +427,7 @@ export async function recentlyAuthenticated(
  * Deletes sessions that expired a week ago, with their tokens. A live session keeps all of its tokens:
  * each can still expose a thief.
  */
-export async function purgeSessions(pool: Queryable, now: Date = new Date()): Promise<number> {
+export async function purgeSessions(pool: Queryable, now: Date): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from sessions where id in (
        select id from sessions

@@ -76,13 +76,11 @@ test('only an account that was neither confirmed nor used for thirty days is era
     commandId: uuidV5(paid, 'given'),
   });
   const signedIn = await signedUp(31);
-  await beginSession(pool, {
-    userId: signedIn,
-    method: 'password',
-    remembered: false,
-    device: '',
-    address: '',
-  });
+  await beginSession(
+    pool,
+    { userId: signedIn, method: 'password', remembered: false, device: '', address: '' },
+    new Date(),
+  );
   const busy = await signedUp(31);
   await ranOnce(busy);
   expect(await sweepUnconfirmed(app.core)).toBe(1);

@@ -118,7 +118,7 @@ describe('a refresh token', () => {
     const unknown = randomBytes(32).toString('base64url');
     expect(await refreshSession(dependencies, unknown, start)).toBeNull();
     expect(await useSession(dependencies, unknown, start)).toBeNull();
-    expect(await sessionOfToken(database.pool, unknown)).toBeNull();
+    expect(await sessionOfToken(database.pool, unknown, at(1))).toBeNull();
   });
 
   test('neither a refresh token nor its successor is stored in the database', async () => {
@@ -393,12 +393,12 @@ describe('the sessions of a user', () => {
     const others = await Promise.all([begin({ userId }), begin({ userId })]);
     const stranger = await begin();
     const { pool } = database;
-    expect(await endSessionsOf(pool, userId, 'password-changed', kept.sessionId, at(1))).toBe(2);
+    expect(await endSessionsOf(pool, userId, 'password-changed', at(1), kept.sessionId)).toBe(2);
     for (const { sessionId, token } of others)
       expect(await isOver(sessionId, [token], at(1))).toBe(true);
     expect(await useSession(dependencies, kept.token, at(1))).not.toBeNull();
-    expect(await endSessionsOf(pool, userId, 'erased', undefined, at(2))).toBe(1);
-    expect(await endSessionsOf(pool, userId, 'erased', undefined, at(3))).toBe(0);
+    expect(await endSessionsOf(pool, userId, 'erased', at(2))).toBe(1);
+    expect(await endSessionsOf(pool, userId, 'erased', at(3))).toBe(0);
     expect(await useSession(dependencies, stranger.token, at(3))).not.toBeNull();
   });
 
