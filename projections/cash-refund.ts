@@ -91,25 +91,20 @@ const columns = `refund_id as "refundId", user_id as "userId", lot_id as "lotId"
   to_char(requested_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "requestedAt",
   to_char(ended_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt"`;
 
-/** One user's refunds, newest first. */
-export async function readRefunds(client: Queryable, userId: string): Promise<CashRefundRow[]> {
+/**
+ * Refunds that were requested or ended since then (milliseconds since 1970) or have no end, and those
+ * that are named.
+ */
+export async function readCashRefunds(
+  client: Queryable,
+  since: number,
+  refundIds: readonly string[],
+): Promise<CashRefundRow[]> {
   const { rows } = await client.query<CashRefundRow>(
-    `select ${columns} from cash_refund where user_id = $1
-     order by requested_at desc, refund_id desc`,
-    [userId],
-  );
-  return rows;
-}
-
-/** Refunds a page. */
-const openPage = 100;
-
-/** Unfinished refunds that were requested before a moment, oldest first. */
-export async function openRefunds(client: Queryable, olderThan: Date): Promise<CashRefundRow[]> {
-  const { rows } = await client.query<CashRefundRow>(
-    `select ${columns} from cash_refund where status = 'pending' and requested_at < $1
-     order by requested_at, refund_id limit $2`,
-    [olderThan, openPage],
+    `select ${columns} from cash_refund
+     where status = 'pending' or requested_at >= $1 or ended_at >= $1 or refund_id = any ($2)
+     order by requested_at, refund_id`,
+    [new Date(since), refundIds],
   );
   return rows;
 }

@@ -70,3 +70,17 @@ export async function findPaidLot(
   );
   return rows[0] ?? null;
 }
+
+/** Lots that were granted since then (milliseconds since 1970), and those of the named payments. */
+export async function readPaidLots(
+  client: Queryable,
+  since: number,
+  paymentKeys: readonly string[],
+): Promise<PaidLot[]> {
+  const { rows } = await client.query<PaidLot>(
+    `select ${columns} from paid_lot where granted_at >= $1 or payment_key = any ($2)
+     order by granted_at, lot_id`,
+    [new Date(since), paymentKeys],
+  );
+  return rows;
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { cashRefund, openRefunds, readRefunds } from '#projections/cash-refund.ts';
+import { cashRefund, readCashRefunds } from '#projections/cash-refund.ts';
 import { creditAccountTable, readAccount, readBalance } from '#projections/credit-account.ts';
 import { creditHistory, readHistory } from '#projections/credit-history.ts';
 import { readLedger, readLedgerSums, readUnbalanced } from '#projections/credit-ledger.ts';
@@ -200,7 +200,7 @@ describe('accounts that the command bus writes', () => {
         expect(trialBalance(await readLedgerSums(db.pool, userId))).toEqual(
           replay(userId, events).trial_balance,
         );
-        const refunds = await readRefunds(db.pool, userId);
+        const refunds = await readRefundsOf(userId);
         expect(
           Object.fromEntries(refunds.map((one) => [one.refundId, [one.status, one.endedAt]])),
         ).toEqual(
@@ -322,7 +322,7 @@ describe('lots and refunds', () => {
     expect(await recorded(other)).toEqual([]);
   });
 
-  test('a refund without an end is found when it is old enough, and read with its end', async () => {
+  test('a refund is read until it ends, and then by the time of its end or by its id', async () => {
     const userId = newId('usr');
     const lotId = newId('lot');
     const refundId = newId('ref');
@@ -336,8 +336,6 @@ describe('lots and refunds', () => {
       reason: 'customer',
     };
     expect(await send(userId, 'ask', asked)).toBe('done');
-    const open = async (moment: string) =>
-      (await openRefunds(db.pool, new Date(moment))).filter((one) => one.userId === userId);
     const pending = {
       refundId,
       userId,
@@ -351,20 +349,25 @@ describe('lots and refunds', () => {
       requestedAt,
       endedAt: null,
     };
-    expect(await open(requestedAt)).toEqual([]);
-    expect(await open('2026-11-21T08:00:00.001Z')).toEqual([pending]);
     const at = '2026-11-22T00:00:00.000Z';
+    const after = Date.parse(at) + 1;
+    expect(await readRefundsOf(userId, after)).toEqual([pending]);
     for (const [outcome, providerRefundId] of [
       ['confirmed', 're_1'],
       ['failed', null],
     ] as const)
       await send(userId, outcome, { type: 'EndRefund', refundId, outcome, providerRefundId, at });
-    expect(await open('2027-01-01T00:00:00.000Z')).toEqual([]);
-    expect(await readRefunds(db.pool, userId)).toEqual([
-      { ...pending, status: 'failed', providerRefundId: 're_1', endedAt: at },
-    ]);
+    const ended = { ...pending, status: 'failed', providerRefundId: 're_1', endedAt: at };
+    expect(await readRefundsOf(userId, Date.parse(at))).toEqual([ended]);
+    expect(await readRefundsOf(userId, after)).toEqual([]);
+    expect(await readRefundsOf(userId, after, [refundId])).toEqual([ended]);
   });
 });
+
+async function readRefundsOf(userId: string, since = 0, named: string[] = []) {
+  const refunds = await readCashRefunds(db.pool, since, named);
+  return refunds.filter((refund) => refund.userId === userId);
+}
 
 /** As the row names them. */
 function columnsOf({ balance: { refundPending, ...balance } }: AccountState) {

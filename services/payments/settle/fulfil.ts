@@ -9,7 +9,7 @@ import { checkoutMs } from '#services/payments/provider.ts';
 import type { CheckoutView, IntentView } from '#services/payments/provider.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
 import { endAtProvider } from '#services/payments/plans/end.ts';
-import { nextCheckAt } from './next-check.ts';
+import { nextUnpaidCheck } from './next-check.ts';
 import { queueSettle, triesAtMost, unlessMoved } from './lock.ts';
 import {
   findPurchase,
@@ -104,7 +104,7 @@ async function recordChecked(dependencies: PaymentDependencies, purchaseId: stri
   await pool.query(
     `update purchase set checked_at = $3, next_check_at = $4
      where id = $1 and version = $2`,
-    [purchaseId, row.version, now(dependencies), nextCheckAt(row, clock())],
+    [purchaseId, row.version, now(dependencies), nextUnpaidCheck(row, clock())],
   );
 }
 

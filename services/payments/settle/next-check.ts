@@ -9,19 +9,25 @@ const dailyMs = 86_400_000;
 /** How long a refund may still fail; until then it is checked as often as an open dispute. */
 const refundMayFailMs = 2_592_000_000;
 
-/** When the provider is asked about a payment again; null when nothing of it can move unnoticed. */
-export function nextCheckAt(
+/** When the provider is asked about an unpaid purchase again; null when it has ended. */
+export function nextUnpaidCheck(
   { status, created_at: createdAt }: Pick<PurchaseRow, 'status' | 'created_at'>,
   now: number,
-  granted?: {
-    refunds: readonly AccountState['refunds'][string][];
-    disputes: readonly DisputeView[];
-  },
+): Date | null {
+  return status === 'open' || status === 'processing'
+    ? new Date(later(createdAt.getTime(), now))
+    : null;
+}
+
+/** When the provider is asked about a granted payment again; null when nothing of it can move unnoticed. */
+export function nextGrantedCheck(
+  refunds: readonly AccountState['refunds'][string][],
+  disputes: readonly DisputeView[],
+  now: number,
 ): Date | null {
   const times = [
-    ...(status === 'open' || status === 'processing' ? [later(createdAt.getTime(), now)] : []),
-    ...(granted?.refunds ?? []).flatMap((refund) => refundTimes(refund, now)),
-    ...(granted?.disputes ?? []).flatMap(({ stage }) =>
+    ...refunds.flatMap((refund) => refundTimes(refund, now)),
+    ...disputes.flatMap(({ stage }) =>
       stage === 'inquiry' || stage === 'withdrawn' ? [now + dailyMs] : [],
     ),
   ];

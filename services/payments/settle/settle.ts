@@ -1,3 +1,4 @@
+import type { Queryable } from '#db/connect.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { notifyOfDispute } from '#services/payments/disputes/mail.ts';
@@ -16,7 +17,7 @@ import { findPaymentById, paymentOfLot } from './find.ts';
 import { fulfil } from './fulfil.ts';
 import type { Fulfilled } from './fulfil.ts';
 import { queueSettle, triesAtMost, unlessMoved } from './lock.ts';
-import { nextCheckAt } from './next-check.ts';
+import { nextGrantedCheck } from './next-check.ts';
 
 /**
  * Brings the rows and the ledger of one payment to what the provider shows of it. At any time, in any
@@ -34,7 +35,8 @@ export async function settle(
   const { purchase } = fulfilled;
   const payment = purchase && (await findPaymentById(dependencies, purchase));
   if (payment) await settleGranted(dependencies, payment);
-  else if (purchase?.status === 'paid') await rest(dependencies, purchase.id, purchase.version);
+  else if (purchase?.status === 'paid')
+    await rest(dependencies.pool, purchase.id, purchase.version, null);
   return fulfilled;
 }
 
@@ -78,8 +80,8 @@ export async function settleGranted(
     if (applied === 'moved') continue;
     await finish(dependencies, payment, applied, disputes);
     if (sent.error !== null) throw sent.error;
-    const version = row.version + 1;
-    await rest(dependencies, purchaseId, version, { ...applied, disputes });
+    const nextCheckAt = nextGrantedCheck(applied.refunds, disputes, clock());
+    await rest(pool, purchaseId, row.version + 1, nextCheckAt);
     return { refunds: applied.should.refunds, disputes, isChanged: applied.isChanged };
   }
   await queueSettle(pool, purchaseId);
@@ -208,15 +210,14 @@ async function finish(
 
 /** Nothing is left to do now; another settlement that has begun meanwhile sets its own time. */
 async function rest(
-  { pool, clock }: PaymentDependencies,
+  pool: Queryable,
   purchaseId: string,
   version: number,
-  granted?: Parameters<typeof nextCheckAt>[2],
+  nextCheckAt: Date | null,
 ): Promise<void> {
-  const row = { status: 'paid', created_at: new Date(clock()) } as const;
   await pool.query('update purchase set next_check_at = $3 where id = $1 and version = $2', [
     purchaseId,
     version,
-    nextCheckAt(row, clock(), granted),
+    nextCheckAt,
   ]);
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '#db/connect.ts';
-import type { CashRefundRow } from '#projections/cash-refund.ts';
+import { readPaidLots } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
@@ -59,7 +59,7 @@ export async function readBooks(
     ...invoices.map(({ invoiceId }) => `invoice:${invoiceId}`),
     ...purchases.flatMap(({ payment_key: key }) => key ?? []),
   ];
-  const lots = await readLots(pool, since, keys);
+  const lots = await readPaidLots(pool, since, keys);
   return {
     since,
     now: newest,
@@ -104,49 +104,10 @@ async function readPurchases(
   return rows;
 }
 
-const isoTime = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
-
-async function readLots(
-  client: Queryable,
-  since: number,
-  keys: readonly string[],
-): Promise<PaidLot[]> {
-  const { rows } = await client.query<PaidLot>(
-    `select lot_id as "lotId", user_id as "userId", purchase_id as "purchaseId",
-       payment_key as "paymentKey", package_id as "packageId", credits::float8 as credits,
-       paid_minor::float8 as "paidMinor", currency,
-       to_char(granted_at at time zone 'utc', ${isoTime}) as "grantedAt"
-     from paid_lot where granted_at >= $1 or payment_key = any ($2)
-     order by granted_at, lot_id`,
-    [new Date(since), keys],
-  );
-  return rows;
-}
-
-/** Refunds of ours that began or ended in the window or have no end, and those that are named. */
-export async function readRefundRows(
-  client: Queryable,
-  since: number,
-  refundIds: readonly string[],
-): Promise<CashRefundRow[]> {
-  const { rows } = await client.query<CashRefundRow>(
-    `select refund_id as "refundId", user_id as "userId", lot_id as "lotId",
-       credits::float8 as credits, amount_minor::float8 as "amountMinor", currency, reason, status,
-       provider_refund_id as "providerRefundId",
-       to_char(requested_at at time zone 'utc', ${isoTime}) as "requestedAt",
-       to_char(ended_at at time zone 'utc', ${isoTime}) as "endedAt"
-     from cash_refund
-     where status = 'pending' or requested_at >= $1 or ended_at >= $1 or refund_id = any ($2)
-     order by requested_at, refund_id`,
-    [new Date(since), refundIds],
-  );
-  return rows;
-}
-
 export type ClawedBackLot = { userId: string; lotId: string; ref: string };
 
 /** Which clawbacks the ledger moved in the window. */
-export async function readClaims(client: Queryable, since: number): Promise<ClawedBackLot[]> {
+export async function readClawbacks(client: Queryable, since: number): Promise<ClawedBackLot[]> {
   const { rows } = await client.query<ClawedBackLot>(
     `select distinct substr(stream_id, 9) as "userId", message_data ->> 'lotId' as "lotId",
        message_data ->> 'ref' as ref

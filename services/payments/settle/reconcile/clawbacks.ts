@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
+import { readCashRefunds } from '#projections/cash-refund.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
@@ -7,7 +8,7 @@ import type { Clawback } from '#services/credits/account/lots.ts';
 import { amountText, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
-import { readClaims, readRefundRows } from './books.ts';
+import { readClawbacks } from './books.ts';
 import type { Books } from './books.ts';
 import { intentOf } from './refunds.ts';
 
@@ -24,9 +25,9 @@ export async function compareClawbacks(
 ): Promise<Difference[]> {
   const { pool } = dependencies;
   const moved = [
-    ...(await readClaims(pool, books.since)),
+    ...(await readClawbacks(pool, books.since)),
     // A clawback that waited for a refund can be filled by nothing once that is paid.
-    ...(await readRefundRows(pool, books.since, [])),
+    ...(await readCashRefunds(pool, books.since, [])),
   ];
   const found: Difference[] = [];
   for (const [lotId, userId] of new Map(moved.map((one) => [one.lotId, one.userId]))) {

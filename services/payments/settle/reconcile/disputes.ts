@@ -6,7 +6,7 @@ import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { disputeClawback, lotOf, stands } from '#services/payments/settle/expected.ts';
 import type { DisputeView, PaymentProvider } from '#services/payments/provider.ts';
-import { lotOfIntent, readClaims } from './books.ts';
+import { lotOfIntent, readClawbacks } from './books.ts';
 import type { Books } from './books.ts';
 
 type Dependencies = { pool: pg.Pool; provider: PaymentProvider };
@@ -26,7 +26,7 @@ export async function compareDisputes(
   books: Books,
 ): Promise<Difference[]> {
   const rows = new Map((await readRows(pool, books.since)).map((row) => [row.id, row]));
-  const clawbacks = await readClaims(pool, books.since);
+  const clawbacks = await readClawbacks(pool, books.since);
   const clawedBack = clawbacks.flatMap(({ ref }) => (/^(dp|du|pdp)_/.test(ref) ? [ref] : []));
   const moved = await movedDisputes(pool, books.since);
   const listed = new Map(books.disputes.map((view) => [view.disputeId, view]));

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { readCashRefunds } from '#projections/cash-refund.ts';
 import type { CashRefundRow } from '#projections/cash-refund.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
@@ -6,7 +7,7 @@ import { amountText, repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { endOf, expected, lotOf, stands } from '#services/payments/settle/expected.ts';
 import type { PaymentProvider, RefundView } from '#services/payments/provider.ts';
-import { lotOfIntent, readClaims, readRefundRows } from './books.ts';
+import { lotOfIntent, readClawbacks } from './books.ts';
 import type { Books } from './books.ts';
 
 type Dependencies = { pool: pg.Pool; provider: PaymentProvider };
@@ -21,7 +22,7 @@ export async function compareRefunds(
 ): Promise<Difference[]> {
   const { pool } = dependencies;
   const named = books.refunds.flatMap(({ refundId }) => refundId ?? []);
-  const rows = await readRefundRows(pool, books.since, named);
+  const rows = await readCashRefunds(pool, books.since, named);
   const known = new Map(rows.map((row) => [row.refundId, row]));
   const found: Difference[] = [];
   for (const refund of books.refunds) found.push(...compareShown(books, refund, known));
@@ -170,7 +171,7 @@ async function compareBankRefunds(
     if (lot !== null && intentId !== null) lots.set(lot.lotId, { lot, intentId });
   }
   // The other way: what a clawback has taken must have been given back.
-  for (const { lotId, ref } of await readClaims(dependencies.pool, books.since)) {
+  for (const { lotId, ref } of await readClawbacks(dependencies.pool, books.since)) {
     if (!/^(ch|py)_/.test(ref) || lots.has(lotId)) continue;
     const lot = await findPaidLot(dependencies.pool, { lotId });
     const intentId = lot === null ? null : await intentOf(dependencies.provider, lot);
