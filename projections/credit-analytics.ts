@@ -1,6 +1,7 @@
 import type { Queryable } from '#db/connect.ts';
 import type { CreditAnalytics } from '#services/credits/contract.ts';
 import type { OptimizationEventType } from '#services/optimizations/run/events.ts';
+import { readAccount } from './credit-account.ts';
 import { defineProjection } from './engine/define.ts';
 
 /**
@@ -151,7 +152,7 @@ export async function readAnalytics(
   const byMonth = await readMonths(client, userId, now);
   const models = await readModels(client, userId);
   const runs = await readOutcomes(client, userId);
-  const consumed = await readConsumed(client, userId);
+  const { consumed } = await readAccount(client, userId);
   return {
     monthly_consumption: byMonth.at(-1)?.credits ?? 0,
     consumption_by_month: byMonth,
@@ -218,12 +219,4 @@ export async function readOutcomes(client: Queryable, userId: string): Promise<O
     [userId],
   );
   return rows[0] ?? { completed: 0, failed: 0, average: null };
-}
-
-async function readConsumed(client: Queryable, userId: string): Promise<number> {
-  const { rows } = await client.query<{ consumed: number }>(
-    'select consumed::float8 from credit_account where user_id = $1',
-    [userId],
-  );
-  return rows[0]?.consumed ?? 0;
 }

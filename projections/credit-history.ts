@@ -115,7 +115,7 @@ export type HistoryRow = {
  * `question.is_inquiry` of a line `h`: whether the bank had only inquired about the payment until then,
  * according to its clawback. The line itself has one code for both.
  */
-export const inquiryOfLine = `left join lateral (
+const inquiryOfLine = `left join lateral (
     select not bool_or((clawback.message_data ->> 'owes')::boolean) as is_inquiry
     from emt_messages line
     join emt_messages clawback on clawback.stream_id = line.stream_id
@@ -125,7 +125,19 @@ export const inquiryOfLine = `left join lateral (
       and line.stream_position = h.position) question on true`;
 
 /** The code of a line `h` beside `inquiryOfLine`. */
-export const reasonOfLine = `case when question.is_inquiry then 'inquiry' else h.reason_code end`;
+const reasonOfLine = `case when question.is_inquiry then 'inquiry' else h.reason_code end`;
+
+/** What a `HistoryRow` holds, of lines `h` beside `historyJoins`. */
+export const historyColumns = `h.id, h.transaction_type, ${reasonOfLine} as reason_code, h.detail,
+  h.amount::float8, h.balance_after::float8, h.run_id,
+  coalesce(h.purchase_id, paid.purchase_id) as purchase_id, h.lot_id, h.sealed_note,
+  to_char(h.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
+  run.strategy, run.status as run_status, paid.package_id`;
+
+export const historyJoins = `left join paid_lot paid
+    on paid.lot_id = h.lot_id and paid.user_id = h.user_id
+  left join optimization_list run on run.run_id = h.run_id and run.user_id = h.user_id
+  ${inquiryOfLine}`;
 
 /** The name of a package; the caller has the catalogue. */
 export type PackageName = (packageId: string) => string;
@@ -144,15 +156,8 @@ export async function readHistory(
   packageName: PackageName,
 ): Promise<HistoryLine[]> {
   const { rows } = await client.query<HistoryRow>(
-    `select h.id, h.transaction_type, ${reasonOfLine} as reason_code, h.detail, h.amount::float8,
-       h.balance_after::float8, h.run_id, coalesce(h.purchase_id, paid.purchase_id) as purchase_id,
-       h.lot_id, h.sealed_note,
-       to_char(h.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
-       run.strategy, run.status as run_status, paid.package_id
-     from credit_history h
-     left join paid_lot paid on paid.lot_id = h.lot_id and paid.user_id = h.user_id
-     left join optimization_list run on run.run_id = h.run_id and run.user_id = h.user_id
-     ${inquiryOfLine}
+    `select ${historyColumns}
+     from credit_history h ${historyJoins}
      where h.user_id = $1
        and ($2::text is null or h.position < (
          select line.position from credit_history line where line.user_id = $1 and line.id = $2))

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { beginReading, inTransaction } from '#db/transaction.ts';
-import { inquiryOfLine, reasonOfLine, transactionOf } from '#projections/credit-history.ts';
+import { historyColumns, historyJoins, transactionOf } from '#projections/credit-history.ts';
 import type { HistoryRow } from '#projections/credit-history.ts';
 import { csvLine } from '#services/platform/export.ts';
 import { majorUnits } from '#services/platform/numbers.ts';
@@ -99,24 +99,17 @@ type Row = HistoryRow & {
  */
 async function readRows(client: Queryable, userId: string, begin: Date, end: Date): Promise<Row[]> {
   const { rows } = await client.query<Row>(
-    `select h.position::float8, h.id, h.transaction_type, ${reasonOfLine} as reason_code, h.detail, h.amount::float8,
-       h.balance_after::float8, h.run_id, coalesce(h.purchase_id, paid.purchase_id) as purchase_id,
-       h.lot_id, h.sealed_note,
-       to_char(h.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
-       run.strategy, run.status as run_status, paid.package_id,
+    `select h.position::float8, ${historyColumns},
        case when h.reason_code = 'purchase' then coalesce(bought.paid_minor, paid.paid_minor)
          else sign(h.amount) * refund.amount_minor end::float8 as paid_minor,
        coalesce(refund.currency, paid.currency) as paid_currency,
        bought.receipt_url
-     from credit_history h
-     left join paid_lot paid on paid.lot_id = h.lot_id and paid.user_id = h.user_id
+     from credit_history h ${historyJoins}
      left join purchase bought on bought.id = paid.purchase_id
      left join emt_messages m on m.stream_id = 'credits-' || h.user_id
        and m.stream_position = h.position
        and m.message_type in ('CashRefundRequested', 'CashRefundFailed')
      left join cash_refund refund on refund.refund_id = m.message_data ->> 'refundId'
-     left join optimization_list run on run.run_id = h.run_id and run.user_id = h.user_id
-     ${inquiryOfLine}
      where h.user_id = $1 and h.created_at >= $2 and h.created_at < $3
      order by h.position`,
     [userId, begin, end],

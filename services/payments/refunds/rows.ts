@@ -2,7 +2,7 @@ import type { Queryable } from '#db/connect.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import type { Refund } from '#services/payments/contract.ts';
-import { creditsFor } from '#services/payments/settle/expected.ts';
+import { creditsFor, isBanks } from '#services/payments/settle/expected.ts';
 import type { RefundView } from '#services/payments/provider.ts';
 import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
 
@@ -71,7 +71,7 @@ export async function readBankRefunds(client: Queryable, userId: string): Promis
  * added to those before it, and together they are what the clawback wants.
  */
 export function bankRefundsOf(
-  { refunds }: AccountState,
+  account: AccountState,
   lot: Lot,
   rows: readonly BankRefundRow[],
 ): Refund[] {
@@ -79,7 +79,7 @@ export function bankRefundsOf(
   const last = own.findLast(({ status }) => status !== 'failed');
   const of = { granted: lot.granted, paidMinor: lot.paidMinor ?? 0 };
   const wanted = lot.clawbacks
-    .filter(({ cause, ref }) => cause === 'cash_refund' && refunds[ref] === undefined)
+    .filter(isBanks(account))
     .reduce((total, clawback) => total + clawback.wanted, 0);
   let [money, counted] = [0, 0];
   return own.map((row) => {

@@ -108,7 +108,7 @@ function bankClawback(
 }
 
 /** One under the id of a refund of ours is of that refund, which was paid after it had failed. */
-function isBanks({ refunds }: Pick<AccountState, 'refunds'>) {
+export function isBanks({ refunds }: Pick<AccountState, 'refunds'>) {
   return ({ cause, ref }: Clawback): boolean =>
     cause === 'cash_refund' && refunds[ref] === undefined;
 }

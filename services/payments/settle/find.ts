@@ -97,9 +97,14 @@ async function findPaymentOfLot(
   const { purchaseId, lotId, granted, paidMinor, paymentKey } = lot;
   if (purchaseId === null || paymentKey === null || paidMinor === null)
     throw new Error('This lot was not paid for');
-  const [kind, id = ''] = paymentKey.split(':');
-  const intentId = kind === 'pi' ? id : await invoiceIntent(pool, provider, id);
+  const { kind, id } = parsePaymentKey(paymentKey);
+  const intentId = kind === 'intent' ? id : await invoiceIntent(pool, provider, id);
   return intentId === null ? null : { userId, purchaseId, lotId, intentId, granted, paidMinor };
+}
+
+export function parsePaymentKey(paymentKey: string): { kind: 'intent' | 'invoice'; id: string } {
+  const [prefix, id = ''] = paymentKey.split(':');
+  return { kind: prefix === 'pi' ? 'intent' : 'invoice', id };
 }
 
 async function invoiceIntent(

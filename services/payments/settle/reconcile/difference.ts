@@ -46,8 +46,12 @@ export type DifferenceKind =
   | 'balance-amount'
   | 'cash-unbalanced';
 
-/** After so long, the sweeper should have repaired it. */
-export const settleMs = 15 * 60 * 1000;
+const settleMs = 15 * 60 * 1000;
+
+/** Whether the sweeper may not have had its turn yet. */
+export function isYoung(at: number, now: number): boolean {
+  return now - at < settleMs;
+}
 
 export const repairers = {
   purchases: 'a worker asks about open purchases every 5 minutes and fulfils it',

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
-import { amountText, repairers, settleMs } from './difference.ts';
+import { amountText, isYoung, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { disputeClawback, lotOf, stands } from '#services/payments/settle/expected.ts';
 import type { DisputeView, PaymentProvider } from '#services/payments/provider.ts';
@@ -96,7 +96,7 @@ async function compareView(
     cause: 'the webhook event was lost or is still on its way',
     repairs: repairers.settling,
     // Only its beginning has a time; later moves show in the balance.
-    isSettling: row === null && books.now - view.createdAt < settleMs,
+    isSettling: row === null && isYoung(view.createdAt, books.now),
   };
   if (row === null)
     return [

@@ -1,7 +1,8 @@
 import type { Queryable } from '#db/connect.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
-import { amountText, repairers, settleMs } from './difference.ts';
+import { amountText, isYoung, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
+import { parsePaymentKey } from '#services/payments/settle/find.ts';
 import { grantOf } from '#services/payments/plans/invoice.ts';
 import type { InvoiceGrant, NoGrant } from '#services/payments/plans/invoice.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
@@ -51,7 +52,7 @@ async function compareCharge(
       expected: `a lot for ${amountText(amountMinor, currency)}`,
       found: 'no lot',
       ...causeOf(purchase, amountMinor, currency),
-      isSettling: isYoung(books, charge.createdAt),
+      isSettling: isYoung(charge.createdAt, books.now),
     },
   ];
 }
@@ -103,7 +104,7 @@ function compareInvoice(books: Books, invoice: InvoiceView): Difference[] {
   // A lot of an unpaid one is found from the lot's side.
   const paidAt = invoice.paidAt ?? invoice.createdAt;
   if (invoice.status !== 'paid' || paidAt < books.since) return [];
-  const isSettling = isYoung(books, paidAt);
+  const isSettling = isYoung(paidAt, books.now);
   const granting = grantOf(invoice);
   if (lot && granting.grants === null)
     return [
@@ -184,7 +185,7 @@ async function compareLot(
   books: Books,
   lot: PaidLot,
 ): Promise<Difference[]> {
-  const [kind, id = ''] = lot.paymentKey.split(':');
+  const { kind, id } = parsePaymentKey(lot.paymentKey);
   const problem =
     kind === 'invoice'
       ? await invoiceProblem(provider, books, id)
@@ -249,8 +250,4 @@ async function lotsTwice(client: Queryable, { since }: Books): Promise<Differenc
     repairs: repairers.operator,
     isSettling: false,
   }));
-}
-
-function isYoung({ now }: Books, at: number): boolean {
-  return now - at < settleMs;
 }

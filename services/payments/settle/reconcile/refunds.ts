@@ -3,9 +3,10 @@ import { readCashRefunds } from '#projections/cash-refund.ts';
 import type { CashRefundRow } from '#projections/cash-refund.ts';
 import { findPaidLot } from '#projections/paid-lot.ts';
 import type { PaidLot } from '#projections/paid-lot.ts';
-import { amountText, repairers, settleMs } from './difference.ts';
+import { amountText, isYoung, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { endOf, expected, lotOf, stands } from '#services/payments/settle/expected.ts';
+import { parsePaymentKey } from '#services/payments/settle/find.ts';
 import type { PaymentProvider, RefundView } from '#services/payments/provider.ts';
 import { lotOfIntent, readClawbacks } from './books.ts';
 import type { Books } from './books.ts';
@@ -79,7 +80,7 @@ function compareShown(
         ? 'the webhook event of its end was lost or is still on its way'
         : 'it ended in another way than was reported before, and the webhook event of that was lost',
       repairs: isOpen ? repairers.refunds : repairers.settling,
-      isSettling: isYoung(books, refund.createdAt),
+      isSettling: isYoung(refund.createdAt, books.now),
     },
   ];
 }
@@ -134,7 +135,7 @@ async function compareRow(
         ? 'its job was lost, or the provider refuses it for now'
         : 'the ledger has it as paid, and the provider knows nothing of it',
       repairs: isPending ? repairers.refunds : repairers.operator,
-      isSettling: isPending && isYoung(books, Date.parse(row.requestedAt)),
+      isSettling: isPending && isYoung(Date.parse(row.requestedAt), books.now),
     },
   ];
 }
@@ -153,8 +154,8 @@ async function findShown(
 
 /** By which the provider knows the payment of a lot. */
 export async function intentOf(provider: PaymentProvider, lot: PaidLot): Promise<string | null> {
-  const [kind, id = ''] = lot.paymentKey.split(':');
-  return kind === 'pi' ? id : ((await provider.retrieveInvoice(id))?.intentId ?? null);
+  const { kind, id } = parsePaymentKey(lot.paymentKey);
+  return kind === 'intent' ? id : ((await provider.retrieveInvoice(id))?.intentId ?? null);
 }
 
 // --- refunds made by the bank, or at the provider's own pages ---
@@ -215,11 +216,7 @@ async function compareBankRefund(
       found: `${clawback?.wanted ?? 0} credits`,
       cause: 'it was refunded without us, and its webhook event was lost or is still on its way',
       repairs: repairers.settling,
-      isSettling: isYoung(books, Math.max(0, ...refunds.map(({ createdAt }) => createdAt))),
+      isSettling: isYoung(Math.max(0, ...refunds.map(({ createdAt }) => createdAt)), books.now),
     },
   ];
-}
-
-function isYoung({ now }: Books, at: number): boolean {
-  return now - at < settleMs;
 }

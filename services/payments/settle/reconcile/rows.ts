@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import { repairers, settleMs } from './difference.ts';
+import { isYoung, repairers } from './difference.ts';
 import type { Difference } from './difference.ts';
 import type { PlanRow } from '#services/payments/plans/rows.ts';
 import type { PaymentProvider, SubscriptionView } from '#services/payments/provider.ts';
@@ -68,7 +68,7 @@ async function behindPurchases(client: Queryable, { since, now }: Books): Promis
     found: row.status === null ? 'no purchase' : `one that is ${row.status}`,
     cause: 'the process was killed after the grant, before the purchase was written',
     repairs: row.status === null ? repairers.operator : repairers.purchases,
-    isSettling: now - row.granted_at.getTime() < settleMs,
+    isSettling: isYoung(row.granted_at.getTime(), now),
   }));
 }
 
@@ -130,10 +130,10 @@ export async function comparePlans(
       object: plan.subscription_id,
       userId: plan.user_id,
       expected: view === null ? 'a subscription' : planText(view),
-      found: view === null ? 'none at the provider' : `another ${wrong.join(', ')}`,
+      found: view === null ? 'none at the provider' : `differs in ${wrong.join(', ')}`,
       cause: 'the webhook event of a change was lost or is still on its way',
       repairs: repairers.plans,
-      isSettling: ourNow - plan.checked_at.getTime() < settleMs,
+      isSettling: isYoung(plan.checked_at.getTime(), ourNow),
     });
   }
   return found;
@@ -158,16 +158,14 @@ async function* livingPlans(client: Queryable): AsyncGenerator<PlanRow> {
 function planDifferences(plan: PlanRow, view: SubscriptionView): string[] {
   return [
     ...(plan.status === view.status ? [] : ['status']),
-    ...(plan.cancel_at_period_end === view.cancelsAtPeriodEnd ? [] : ['word on its end']),
+    ...(plan.cancel_at_period_end === view.cancelsAtPeriodEnd ? [] : ['cancellation']),
     ...((plan.current_period_end?.getTime() ?? null) === view.periodEnd ? [] : ['period']),
-    ...(view.packageId === null || packagesOf(plan).includes(view.packageId) ? [] : ['package']),
+    // What it becomes, when there is such a thing: that is the price of the subscription.
+    ...(view.packageId === null || view.packageId === (plan.next_package_id ?? plan.package_id)
+      ? []
+      : ['package']),
     ...(view.endedAt === null ? [] : ['end']),
   ];
-}
-
-/** What was paid, and what it becomes: the subscription's price is the latter when there is one. */
-function packagesOf(plan: PlanRow): (string | null)[] {
-  return [plan.next_package_id ?? plan.package_id];
 }
 
 function planText(view: SubscriptionView): string {
@@ -222,7 +220,7 @@ async function compareCharges(client: Queryable, books: Books): Promise<Differen
           found: 'none',
           cause: 'the provider has not listed it so far',
           repairs: repairers.next,
-          isSettling: books.now - charge.createdAt < settleMs,
+          isSettling: isYoung(charge.createdAt, books.now),
         },
       ];
     // In another currency it was exchanged, and the amounts cannot be compared.
