@@ -45,10 +45,11 @@ export async function openCore(
   clock: () => number = Date.now,
 ) {
   const url = databaseUrlOf(env);
+  const onError = (error: Error) => log.warn({ err: error }, 'A database connection was lost');
   const pool = createPool(url, {
     max: connections,
     applicationName: `sevenfold ${name}`,
-    onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
+    onError,
   });
   resources.defer(async () => pool.end());
   // A supervisor counts how often a process ends; a restart of Postgres must not count.
@@ -58,7 +59,7 @@ export async function openCore(
   const keyPool = createPool(url, {
     max: 2,
     applicationName: `sevenfold ${name} keys`,
-    onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
+    onError,
   });
   resources.defer(async () => keyPool.end());
   const sealer = createSealer({ dataKeys: env.dataKeys, pool: keyPool });

@@ -342,6 +342,9 @@ export async function startServer(cluster: Cluster, options: StartOptions): Prom
   );
 }
 
+/** A fast shutdown writes a checkpoint. */
+export const stopMs = 30_000;
+
 /** Fast, then immediate, then by force. Each leaves a folder from which Postgres recovers. */
 export async function stopServer(
   cluster: Cluster,

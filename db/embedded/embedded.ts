@@ -11,6 +11,7 @@ import {
   roles,
   runningServer,
   startServer,
+  stopMs,
   stopServer,
   tryLock,
   urlOf,
@@ -61,8 +62,7 @@ const defaultLimits = {
   answerMs: 60_000,
   /** A server that we did not start and that does not answer counts as stuck after this. */
   strangerAnswerMs: 15_000,
-  /** A fast shutdown writes a checkpoint. */
-  stopMs: 30_000,
+  stopMs,
   logBytes: 10_000_000,
   /** A Postgres whose users were all killed is stopped after this. */
   unusedMs: 60_000,

@@ -9,6 +9,7 @@ import {
   isRunning,
   openCluster,
   runningServer,
+  stopMs,
   stopServer,
   tryLock,
   usersLock,
@@ -64,8 +65,6 @@ export function startGuard({ dataDir, logFile, unusedMs, log }: GuardOptions): G
 }
 
 // --- the process ---
-
-const stopMs = 30_000;
 
 /** Ends as soon as Postgres has ended or has another user, who has a guard of its own. */
 async function watch(dataDir: string, endedPid: string, unusedMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import type { Audit } from '#services/platform/audit.ts';
@@ -8,6 +8,7 @@ import type { HttpContext } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { identityProblem } from './problems.ts';
+import { hashOf } from './token-hash.ts';
 
 /**
  * Tokens of other services. They are opaque, stored as hashes, so that a reader of the table can use
@@ -170,8 +171,4 @@ async function useServiceToken(
       [token.id, now],
     );
   return token;
-}
-
-function hashOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }

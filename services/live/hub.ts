@@ -306,7 +306,7 @@ function awaken(subscriber: Subscriber): void {
   subscriber.wake = null;
 }
 
-function placeOf({ transactionId, globalPosition }: RecordedEvent): Cursor {
+export function placeOf({ transactionId, globalPosition }: Cursor): Cursor {
   return { transactionId, globalPosition };
 }
 

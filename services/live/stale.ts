@@ -5,7 +5,7 @@ import { readCursors } from '#projections/engine/checkpoint.ts';
 import { usedEventTypes } from '#projections/engine/define.ts';
 import type { Projection } from '#projections/engine/define.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { encode } from './hub.ts';
+import { encode, placeOf } from './hub.ts';
 import { liveLimits } from './limits.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
@@ -93,10 +93,6 @@ export function startStaleHints(options: {
       await polling;
     },
   };
-}
-
-function placeOf({ transactionId, globalPosition }: Cursor): Cursor {
-  return { transactionId, globalPosition };
 }
 
 function namesByType(projections: readonly Projection[]): ReadonlyMap<string, string[]> {

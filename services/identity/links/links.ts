@@ -4,6 +4,7 @@ import type { Queryable } from '#db/connect.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { LinkKind } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
+import { hashOf } from '#services/identity/token-hash.ts';
 import { accountColumns } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 
@@ -383,8 +384,4 @@ function refusalOf(link: Link | undefined, browser: Buffer | null, now: Date): R
 function refusalOfTime(link: Link, now: Date): Refusal | null {
   if (link.used_at !== null) return 'link-used';
   return link.voided_at !== null || link.expires_at <= now ? 'link-expired' : null;
-}
-
-function hashOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type pg from 'pg';
 import type { Audit } from '#services/platform/audit.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import type { SessionReply, User } from '#services/identity/contract.ts';
+import { hashOf } from '#services/identity/token-hash.ts';
 import { beginSession, endSessionOfToken } from './sessions.ts';
 import type { CookieContent, SessionMethod } from './sessions.ts';
 import { deviceSeconds } from './tokens.ts';
@@ -164,13 +165,13 @@ export function browserNonce(context: HttpContext, publicUrl: string): Buffer {
     ...attributes(publicUrl),
     maxAge: nonceSeconds,
   });
-  return createHash('sha256').update(nonce).digest();
+  return hashOf(nonce);
 }
 
 /** The SHA-256 of this browser's nonce; null when it has none. */
 export function knownBrowser(context: HttpContext, publicUrl: string): Buffer | null {
   const nonce = nonceOf(context, publicUrl);
-  return nonce === null ? null : createHash('sha256').update(nonce).digest();
+  return nonce === null ? null : hashOf(nonce);
 }
 
 function nonceOf(context: HttpContext, publicUrl: string): string | null {

@@ -1,10 +1,11 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { SessionRow } from '#services/identity/contract.ts';
+import { hashOf } from '#services/identity/token-hash.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 
 /**
@@ -256,10 +257,6 @@ async function revokeFamily(
 
 function successorOf(token: string, salt: Buffer): string {
   return createHmac('sha256', salt).update(token).digest('base64url');
-}
-
-function hashOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }
 
 function wholeSeconds(until: Date, now: Date): number {
