@@ -124,7 +124,7 @@ function nodeProcess(
   sharesPort: boolean = false,
 ): Service {
   const path = join(import.meta.dirname, file);
-  return processService({ name, file: path, variables: () => variables, sharesPort });
+  return processService({ name, file: path, variables, sharesPort });
 }
 
 function numbered(name: string, count: number): string[] {
@@ -201,7 +201,7 @@ function greet(env: Env, api: ReadyDetails, devToken: string | null): void {
     lines.push(`Demo account: ${api['demo_email']} with the password ${api['demo_password']}`);
   }
   if (env.mode === 'local' && env.smtpUrl === null && env.sandboxUrl === null) {
-    lines.push(`Mails end at ${env.publicUrl}/dev/mail`);
+    lines.push(`Emails arrive at ${env.publicUrl}/dev/mail`);
   }
   if (env.stripe === null && env.mode === 'local' && env.sandboxUrl === null) {
     lines.push(`Payments are simulated at ${env.publicUrl}/dev/stripe`);

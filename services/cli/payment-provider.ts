@@ -27,7 +27,7 @@ export async function withProvider<Result>(
       processService({
         name: 'sandbox',
         file: join(import.meta.dirname, '../sandbox/stripe-books.ts'),
-        variables: () => ({ LOG_LEVEL: 'error' }),
+        variables: { LOG_LEVEL: 'error' },
       }),
     );
     return await work(

@@ -225,7 +225,7 @@ async function workersFor(database: Database): Promise<AsyncDisposable & { own: 
     processService({
       name,
       file: join(import.meta.dirname, '..', file),
-      variables: () => variables,
+      variables,
     });
   if (env.mode === 'local' && env.sandboxUrl === null)
     await supervisor.start(service('sandbox', 'sandbox/server.ts'));

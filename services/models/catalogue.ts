@@ -69,8 +69,8 @@ export function costMicros(usage: UsageRecord, modelId: string, atIso: string): 
 const staleAfterDays = 30;
 
 /** The ids of models without a price, or with one that was read more than 30 days ago. */
-export function staleModels(atIso: string, among: readonly ModelEntry[] = models): string[] {
-  return among.filter((entry) => isStale(entry, atIso)).map((entry) => entry.id);
+export function staleModels(atIso: string): string[] {
+  return models.filter((entry) => isStale(entry, atIso)).map((entry) => entry.id);
 }
 
 function isStale(entry: ModelEntry, atIso: string): boolean {

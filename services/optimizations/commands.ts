@@ -139,13 +139,9 @@ async function priceOfRun(
 
 const dayMs = 86_400_000;
 
-export async function cancelRun(
-  dependencies: CommandDependencies,
-  runId: string,
-  patience: Patience = 'http',
-): Promise<void> {
+export async function cancelRun(dependencies: CommandDependencies, runId: string): Promise<void> {
   const now = isoNow(dependencies);
-  await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], patience);
+  await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], 'http');
 }
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */

@@ -1,6 +1,6 @@
 import { openRunsOf, shownRunsOf } from '#projections/optimization-list.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { issue, settleRun } from './commands.ts';
+import { isoNow, issue, settleRun } from './commands.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
 /**
@@ -54,7 +54,3 @@ export async function hideRunsOf(dependencies: LeavingDependencies, userId: stri
 }
 
 const runsAtOnce = 20;
-
-function isoNow({ clock }: LeavingDependencies): string {
-  return new Date(clock()).toISOString();
-}

@@ -1,15 +1,16 @@
 import type pg from 'pg';
 import { readUntil } from '#projections/engine/checkpoint.ts';
+import { creditAnalytics, readOutcomes } from '#projections/credit-analytics.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { strategies } from '#services/models/strategies.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
-import type { optimizationEndpoints, Usage } from './contract.ts';
-import { readStats } from './reading/stats.ts';
-import type { StatsDependencies } from './reading/stats.ts';
+import type { DashboardStats, optimizationEndpoints, Usage } from './contract.ts';
 
-export type UsageDependencies = StatsDependencies & {
+export type UsageDependencies = {
   pool: pg.Pool;
+  /** Runs of a person that count in this month. */
+  runsThisMonth: (userId: string) => Promise<number>;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
   ledger: Pick<Ledger, 'available'>;
@@ -21,6 +22,29 @@ export function usageHandlers(dependencies: UsageDependencies) {
     'GET /users/me/stats': async ({ userId }) => readStats(dependencies, userId),
     'GET /optimizations/usage': async ({ userId }) => readUsage(dependencies, userId),
   } satisfies Partial<Handlers<typeof optimizationEndpoints>>;
+}
+
+/** How a person's runs went. */
+async function readStats(
+  { pool, runsThisMonth, monthlyLimitOf }: UsageDependencies,
+  userId: string,
+): Promise<DashboardStats> {
+  const until = await readUntil(pool, [creditAnalytics, runUsage], userId);
+  const [used, limit, { completed, failed, average }] = await Promise.all([
+    runsThisMonth(userId),
+    monthlyLimitOf(userId),
+    readOutcomes(pool, userId),
+  ]);
+  const ended = completed + failed;
+  return {
+    optimizations_used: used,
+    optimizations_limit: limit,
+    success_rate: ended === 0 ? null : completed / ended,
+    completed_optimizations: completed,
+    failed_optimizations: failed,
+    average_cost_per_optimization: average,
+    as_of: until.toISOString(),
+  };
 }
 
 async function readUsage(

@@ -43,7 +43,7 @@ export async function benchRuns(options: {
     processService({
       name,
       file: join(import.meta.dirname, '../../services', file),
-      variables: () => variables,
+      variables,
     });
   try {
     await supervisor.start(service('sandbox', 'sandbox/server.ts'));

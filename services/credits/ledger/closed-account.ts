@@ -1,4 +1,3 @@
-import { evolve } from '#services/credits/account/state.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import { refundOffer } from '#services/credits/account/cash-refunds.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
@@ -21,9 +20,7 @@ export function closedAccount(recorded: readonly RecordedCreditEvent[]): ClosedA
   const closing = recorded[index];
   if (closing === undefined) return null;
   const before = stateOf(recorded.slice(0, index));
-  const state = recorded
-    .slice(index)
-    .reduce<AccountState>((current, { event }) => evolve(current, event), before);
+  const state = stateOf(recorded);
   const left = new Map(before.lots.map(({ lotId, available }) => [lotId, available]));
   const closedAt = Date.parse(closing.at);
   const owed = state.lots.flatMap((lot): OwedLot[] => {

@@ -1,4 +1,4 @@
-import type { Ballot, Rubric } from '#services/optimizations/run/events.ts';
+import type { Ballot, Rubric, Scores } from '#services/optimizations/run/events.ts';
 import { reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
 import { maximumSeats } from './assignments.ts';
@@ -167,15 +167,7 @@ export function tieBreak(
   return q.map((_, answer) => best.indexOf(answer));
 }
 
-export type WinnerVerdict = {
-  clearWinner: boolean | null;
-  clearWinnerReason:
-    | 'clear'
-    | 'tied_orders'
-    | 'narrow_margin'
-    | 'no_rank_agreement'
-    | 'not_enough_comparisons';
-};
+type WinnerVerdict = Pick<Scores, 'clearWinner' | 'clearWinnerReason'>;
 
 /**
  * Whether the first answer may be called the winner. Too few comparisons are unknown and never "no";

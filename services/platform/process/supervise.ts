@@ -197,8 +197,8 @@ export type ProcessServiceOptions = {
   name: string;
   /** The file that Node runs; absolute path. */
   file: string;
-  /** Read at each launch: variables on top of our own. */
-  variables: () => Readonly<Record<string, string>>;
+  /** On top of our own. */
+  variables: Readonly<Record<string, string>>;
   /** Several processes listen on one port, which the supervisor holds for them. */
   sharesPort?: boolean;
   /** From SIGTERM to SIGKILL. */
@@ -232,7 +232,7 @@ export function processService(options: ProcessServiceOptions): Service {
 }
 
 function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
-  return fork(file, [], { env: environmentOf(variables()) });
+  return fork(file, [], { env: environmentOf(variables) });
 }
 
 /**
@@ -256,7 +256,7 @@ const poolThreads = 16;
 function forkSharing({ file, variables }: ProcessServiceOptions): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ exec: file, args: [] });
-  return cluster.fork(environmentOf(variables())).process;
+  return cluster.fork(environmentOf(variables)).process;
 }
 
 async function readyOf(child: ChildProcess): Promise<ReadyDetails> {

@@ -54,7 +54,7 @@ describe('a supervisor over real processes', () => {
     return {
       name,
       file: childFile,
-      variables: () => ({ FOLDER: folder, NAME: name, BEHAVIOUR: behaviour, ...more }),
+      variables: { FOLDER: folder, NAME: name, BEHAVIOUR: behaviour, ...more },
       sharesPort: behaviour === 'listens',
       stopTimeoutMs: 300,
     };

@@ -79,9 +79,9 @@ export function retrieveCustomer(world: World, id: string) {
 }
 
 /** A customer that is not deleted. */
-export function customerFor(world: World, id: string, param: string = 'customer'): Stripe.Customer {
+export function customerFor(world: World, id: string): Stripe.Customer {
   const found = world.store.get('customer', id);
-  if (found === null || found.deleted === true) throw missing('customer', id, param, 400);
+  if (found === null || found.deleted === true) throw missing('customer', id, 'customer', 400);
   return found;
 }
 
