@@ -34,7 +34,7 @@ export async function openLiveView(
 ): Promise<Omit<StreamDependencies, 'rateLimits'>> {
   const listener = startListening({
     url,
-    onReconnect: (reason) => log.warn({ err: reason }, 'Listening starts afresh'),
+    onReconnect: (reason) => log.warn({ err: reason }, 'Listening starts again'),
   });
   resources.defer(async () => listener.close());
   const hub = await createHub({

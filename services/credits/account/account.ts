@@ -39,7 +39,7 @@ export type CreditCommand =
       grantedAt: string;
       reason: string;
       sealed?: { note: string };
-      /** Of a purchase: the refund that a closed account requests in the same commit. */
+      /** For a purchase: the refund that is requested in the same commit if the account is closed. */
       ifClosed?: { refundId: string; requestedAt: string };
     }
   | {
@@ -95,16 +95,16 @@ export type CreditCommand =
 
 type Command<Type extends CreditCommand['type']> = Extract<CreditCommand, { type: Type }>;
 
-/** Gifts that one account can hold. Purchases are never refused: they are paid for. */
+/** Lots that one account can hold. Purchases are paid for, so they are granted beyond it, too. */
 const maxLots = 1_000;
 
 /** One command appends a bounded number of events; the remaining debts wait for the next purchase. */
 const maxDebtsPerPurchase = 50;
 
-/** For the same reason: the events that one run's settling can cause. */
+/** Clawbacks may wait for open runs only while settling them causes at most so many events. */
 const maxEventsWaiting = 60;
 
-/** Facts of giving back in one command; the rest waits for the next command. */
+/** Events of one command that give back clawed back credits; the next command continues. */
 const maxGivenBack = 20;
 
 const maxClawbacks = 20;
@@ -113,7 +113,7 @@ const maxClawbacks = 20;
  * Throws a `Problem` when the command is refused: 402 `insufficient-credits` or `debt`, 403
  * `monthly-limit` or `spending-frozen`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
  * `refund-changed` and for what contradicts the account, 400 `invalid-amount`.
- * No events: the same was done before.
+ * Returns no events when the same was done before.
  */
 export function decide(command: CreditCommand, state: AccountState): CreditEvent[] {
   return withBalances(state, factsOf(command, state));
@@ -162,7 +162,10 @@ function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
   if ((granted.source === 'purchase') !== (granted.paymentKey !== null))
     throw new Problem('payment-key', 'A purchase, and nothing else, carries a payment key.');
   if (granted.source === 'purchase' && !isPaidFor(granted))
-    throw new Problem('purchase', 'A purchase says which it is, and what was paid in what.');
+    throw new Problem(
+      'purchase',
+      'A purchase needs its id, the amount that was paid, and the currency.',
+    );
   const known = state.lots.find(
     (lot) =>
       lot.lotId === granted.lotId ||
@@ -178,12 +181,12 @@ function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
   if (granted.source !== 'purchase') return [fact];
   const facts = [fact, ...debtsSettledBy(granted, state.debts)];
   return state.closed && ifClosed
-    ? [...facts, ...askedBackAtOnce(facts.reduce(evolve, state), granted.lotId, ifClosed)]
+    ? [...facts, ...refundedAtOnce(facts.reduce(evolve, state), granted.lotId, ifClosed)]
     : facts;
 }
 
-/** What is paid for after the account was closed is paid back. */
-function askedBackAtOnce(
+/** A purchase that was paid after the account was closed is refunded at once. */
+function refundedAtOnce(
   state: AccountState,
   lotId: string,
   asked: NonNullable<Command<'Grant'>['ifClosed']>,
@@ -191,7 +194,7 @@ function askedBackAtOnce(
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
   if (!lot) return [];
   const offer = refundOffer(state, lot, Date.parse(asked.requestedAt), 'erasure');
-  // Debts may have taken it all.
+  // Debts may have used up the whole lot.
   if ('refusal' in offer) return [];
   return [refundRequested({ ...asked, reason: 'erasure' }, lot, offer)];
 }
@@ -246,7 +249,7 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   ];
 }
 
-/** Also of a closed account, so that the operator is notified. */
+/** A closed account is frozen, too, so that the operator is notified. */
 function freeze(command: Command<'FreezeSpending'>, state: AccountState): CreditFact[] {
   const { type: _, ...frozen } = command;
   if (!state.lots.some(({ lotId }) => lotId === frozen.lotId))
@@ -286,14 +289,14 @@ function withWhatIsDue(state: AccountState, facts: readonly CreditFact[]): Credi
 }
 
 function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): CreditFact[] {
-  // What was drawn last flows back first, into the lots that it came from.
+  // The credits that were drawn last return first, each to its lot.
   const backwards = hold.allocations.toReversed();
   if (settlement.kind === 'release')
     return [{ type: 'CreditsReleased', data: { runId, credits: hold.credits, byLot: backwards } }];
   const { capture, refund } = settlement;
   requireAmount(capture);
   if (refund !== 0) requireAmount(refund);
-  // A hold ends in one event; a part is never captured.
+  // A hold is captured whole.
   if (capture !== hold.credits || refund > capture)
     throw new Problem('settlement-mismatch', 'The settlement does not fit what is held.');
   const captured: CreditFact = {
@@ -311,8 +314,8 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
 }
 
 /**
- * Brings a clawback to where it should stand, or nearer if it has much to give back; then the caller
- * repeats the command. Other lots change only if they had settled a debt of this clawback.
+ * Sets what a clawback takes. If it has more to give back than fits into one command, the caller repeats
+ * the command. Other lots change only if they had settled a debt of this clawback.
  */
 function setClawback(command: Command<'SetClawback'>, state: AccountState): CreditFact[] {
   const { lotId, ref, cause, owes } = command;
@@ -336,7 +339,7 @@ function setClawback(command: Command<'SetClawback'>, state: AccountState): Cred
   );
 }
 
-/** These facts, then what the clawback gives back, then what all clawbacks take of that. */
+/** The facts, then what this clawback gives back, then what all clawbacks take of that. */
 function withGivenBack(
   state: AccountState,
   facts: readonly CreditFact[],
@@ -476,7 +479,7 @@ function later(left: string, right: string): string {
   return left > right ? left : right;
 }
 
-/** `version` changes whenever the shape of the state does; snapshots of another are not read. */
+/** `version` changes whenever the shape of the state does; snapshots of another version are ignored. */
 export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = {
   name: 'credits',
   version: 4,

@@ -414,7 +414,7 @@ function currencyOf(value: string | null): string {
   return value;
 }
 
-/** The end of the year 9999: what is later is no time of anything, and `Date` and Postgres end somewhere. */
+/** The end of the year 9999. A later time is an error that `Date` and Postgres may not be able to hold. */
 const lastSecond = 253_402_300_799;
 
 /** Seconds since 1970 as milliseconds. */

@@ -1,4 +1,4 @@
-/** How long our webhook may take: it only notes what came. */
+/** How long our webhook may take: it only stores the event. */
 const timeoutMs = 10_000;
 
 const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
