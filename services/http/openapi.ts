@@ -10,7 +10,7 @@ import * as optimizationContract from '#services/optimizations/contract.ts';
 import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
 import type { Access, Endpoint, Wire } from '#services/platform/contract.ts';
-import { problems } from '#services/platform/problems.ts';
+import { problems, titles } from '#services/platform/problems.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { apiExamples } from './examples.ts';
 import { endpoints } from './endpoints.ts';
@@ -353,18 +353,11 @@ export function refusalsOf(path: string, endpoint: Endpoint): number[] {
   return [...new Set(all)].toSorted((left, right) => left - right);
 }
 
+// 405 and 414 are replies to a request that reaches no endpoint.
+const { 405: _method, 414: _address, ...ofEndpoints } = titles;
 const meanings: Readonly<Record<number, string>> = {
-  400: 'Not valid',
-  401: 'Authentication required',
-  402: 'Not enough credits',
-  403: 'Not allowed',
+  ...ofEndpoints,
   404: "Not found, or another person's",
-  409: 'Conflict',
-  413: 'Too large',
-  415: 'Unsupported media type',
-  429: 'Too many requests',
-  500: 'Internal error',
-  503: 'Not available right now',
 };
 
 function inEnvelope(schema: Json): Json {

@@ -169,12 +169,16 @@ export const SignupForm = v.pipe(
   ),
 );
 
+/** What a plan brings, lowest first. */
+export const tiers = ['free', 'pro', 'scale'] as const;
+export type Tier = (typeof tiers)[number];
+
 /** The user, in `GET /users/me` and every session reply. */
 export const User = v.object({
   id: v.pipe(v.string(), v.description('Of the person: `usr_` and 26 characters')),
   email: v.string(),
   name: v.string(),
-  subscription_tier: v.picklist(['free', 'pro', 'scale']),
+  subscription_tier: v.picklist(tiers),
   optimizations_used: v.pipe(
     v.number(),
     v.description('Runs of this month, as `GET /optimizations/usage` counts them'),
@@ -244,7 +248,7 @@ export type SessionReply = v.InferOutput<typeof SessionReply>;
 const PendingToken = v.pipe(
   v.string(),
   v.description(
-    'Stands for the address where a mail to it is asked for once more, and for nothing else',
+    'Names the address when its confirmation email is requested again, and nothing else',
   ),
 );
 
@@ -420,7 +424,7 @@ export const EndedReply = v.object({
 
 /** `data` of every `DELETE`. */
 export const DeletedReply = v.object({
-  id: v.pipe(v.string(), v.description('Of what is gone')),
+  id: v.pipe(v.string(), v.description('The id of what was deleted')),
   deleted: v.literal(true),
 });
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { creditEventTypes } from '#services/credits/account/movements.ts';
 import { Balance } from '#services/credits/contract.ts';
 import { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
-import { Time } from '#services/platform/contract.ts';
+import { IdText, Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
@@ -101,8 +101,7 @@ export type Bye = v.InferOutput<typeof Bye>;
 export const StreamQuery = v.strictObject({
   optimization: v.optional(
     v.pipe(
-      v.string(),
-      v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'),
+      IdText('opt'),
       v.description('The run to watch in full; without it only the balance and the list are sent'),
     ),
   ),

@@ -1,5 +1,11 @@
 import * as v from 'valibot';
-import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import {
+  IdText,
+  inReadingOrder,
+  Pagination,
+  Time,
+  WholeText,
+} from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
@@ -113,16 +119,11 @@ export const CreateOptimizationRequest = v.strictObject({
     ),
   ),
   retry_of: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'),
-      v.description('The ended run that this one asks again'),
-    ),
+    v.pipe(IdText('opt'), v.description('The ended run that this one asks again')),
   ),
   recipe_id: v.optional(
     v.pipe(
-      v.string(),
-      v.regex(/^rec_[0-9a-z]{26}$/, 'Not a recipe id'),
+      IdText('rec'),
       v.description(
         'The recipe that it was begun from, which counts it; one that is not there counts nothing',
       ),

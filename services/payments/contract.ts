@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 import { Balance, creditLimits, Month, Transaction } from '#services/credits/contract.ts';
-import { Time } from '#services/platform/contract.ts';
+import { tiers } from '#services/identity/contract.ts';
+import { IdText, Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
+
+export { tiers };
 
 /**
  * Requests and replies of buying, plans, refunds and statements; all that the web imports of this
@@ -29,7 +32,7 @@ const ReceiptUrl = v.pipe(
   v.nullable(v.string()),
   v.description("The payment provider's receipt; null when there is none"),
 );
-const Tier = v.picklist(['free', 'pro', 'scale']);
+const Tier = v.picklist(tiers);
 
 export const paymentLimits = {
   /** Days of 24 hours in which unused credits of a purchase can be given back. */
@@ -252,8 +255,7 @@ export type ForgetReply = v.InferOutput<typeof ForgetReply>;
 export const PurchasesQuery = v.strictObject({
   before: v.optional(
     v.pipe(
-      v.string(),
-      v.regex(/^pur_[0-9a-z]{26}$/, 'Not the id of a purchase'),
+      IdText('pur'),
       v.description('A cursor: the `id` of the last purchase that one has; older ones follow'),
     ),
   ),

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Audit } from '#services/platform/audit.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import type { WebhookEvent, PaymentProvider } from './provider.ts';
@@ -28,6 +29,14 @@ export type PaymentDependencies = {
   productName: string;
   audit: Audit;
   log: Log;
+};
+
+export type PaymentRouteDependencies = PaymentDependencies & {
+  rateLimits: RateLimits;
+  monthlyLimits: Readonly<Record<string, number>>;
+  /** Other origins whose pages are ours, too. */
+  corsOrigins: readonly string[];
+  isLocal: boolean;
 };
 
 /**

@@ -7,12 +7,11 @@ import { serve } from '#services/platform/http/serve.ts';
 import type { Call, Handlers, ServeDependencies } from '#services/platform/http/serve.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { packageName, packages } from './catalogue.ts';
 import { beginCheckout, beginIntent, requirePackage } from './purchases/checkout.ts';
 import { paymentEndpoints } from './contract.ts';
 import type { CheckoutReply, CheckoutState } from './contract.ts';
-import type { PaymentDependencies } from './dependencies.ts';
+import type { PaymentRouteDependencies } from './dependencies.ts';
 import { planHandlers } from './plans/routes.ts';
 import { forgetHandlers } from './purchases/forget-routes.ts';
 import { fulfilForPage } from './settle/fulfil.ts';
@@ -23,14 +22,6 @@ import { returnAddresses } from './purchases/return-address.ts';
 import { refundHandlers } from './refunds/routes.ts';
 import { statementHandlers } from './statement-routes.ts';
 import { webhookHandlers } from './webhook-routes.ts';
-
-export type PaymentRouteDependencies = PaymentDependencies & {
-  rateLimits: RateLimits;
-  monthlyLimits: Readonly<Record<string, number>>;
-  /** Other origins whose pages are ours, too. */
-  corsOrigins: readonly string[];
-  isLocal: boolean;
-};
 
 /** Buying credits, plans, refunds and statements. */
 export function paymentRoutes(dependencies: PaymentRouteDependencies & ServeDependencies) {

@@ -30,6 +30,16 @@ export const inReadingOrder = v.transform((text: string) =>
   text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '').trim(),
 );
 
+const wrongId = {
+  opt: 'Not a run id',
+  rec: 'Not a recipe id',
+  pur: 'Not the id of a purchase',
+};
+
+/** An id of ours in a request. */
+export const IdText = (prefix: keyof typeof wrongId) =>
+  v.pipe(v.string(), v.regex(new RegExp(`^${prefix}_[0-9a-z]{26}$`), wrongId[prefix]));
+
 /** A whole number in a query, where everything is a text. */
 export const WholeText = (
   least: number,

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import { newId } from '#services/platform/ids.ts';
-import type { User } from '#services/identity/contract.ts';
+import type { Tier, User } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 
@@ -12,7 +12,7 @@ export type Account = {
   email: string;
   name: string;
   password_hash: string | null;
-  subscription_tier: 'free' | 'pro' | 'scale';
+  subscription_tier: Tier;
   avatar: string | null;
   preferred_dashboard: string | null;
   /** Null until the user has proved that they read mail there, even where they may sign in before. */

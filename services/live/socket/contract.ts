@@ -1,11 +1,12 @@
 import * as v from 'valibot';
+import { IdText } from '#services/platform/contract.ts';
 import type { Evolution, Optimization } from '#services/optimizations/contract.ts';
 
 /** The messages of the socket at the namespace `/optimization`. */
 export const socketPath = '/socket.io/';
 export const socketNamespace = '/optimization';
 
-const runId = v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/, 'Not a run id'));
+const runId = IdText('opt');
 
 /** Which run a message is about: its id, or an object that holds it. */
 const NamedRun = v.union([

@@ -2,33 +2,24 @@ import type { Queryable } from '#db/connect.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
-import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
+import type { Tier } from '#services/identity/contract.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import type { paymentEndpoints, Plan, PlanRequest } from '#services/payments/contract.ts';
 import { knownCustomer, withCustomer } from '#services/payments/customers.ts';
-import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import type { PaymentRouteDependencies } from '#services/payments/dependencies.ts';
 import { planMovedEmail } from '#services/payments/emails/plan.ts';
 import type { MovedPlan } from '#services/payments/emails/plan.ts';
 import { isLive, tierUntil } from './tier.ts';
-import type { Tier } from './tier.ts';
 import { beginReading, keepView } from './read.ts';
 import { readPlans } from './rows.ts';
 import type { PlanRow } from './rows.ts';
 import type { SubscriptionView } from '#services/payments/provider.ts';
 import { ownAddress } from '#services/payments/purchases/return-address.ts';
 
-export type PlanRouteDependencies = PaymentDependencies & {
-  rateLimits: RateLimits;
-  monthlyLimits: Readonly<Record<string, number>>;
-  /** Other origins whose pages are ours, too. */
-  corsOrigins: readonly string[];
-  isLocal: boolean;
-};
-
 /** A user's plan, changes of it, and the provider's own pages about it. */
-export function planHandlers(dependencies: PlanRouteDependencies) {
+export function planHandlers(dependencies: PaymentRouteDependencies) {
   return {
     'GET /credits/plan': async ({ userId }) => planReply(dependencies, userId),
     'POST /credits/plan': async ({ userId, body }) => {
@@ -55,7 +46,7 @@ export function planHandlers(dependencies: PlanRouteDependencies) {
 // --- showing it ---
 
 async function planReply(
-  { pool, monthlyLimits, clock }: PlanRouteDependencies,
+  { pool, monthlyLimits, clock }: PaymentRouteDependencies,
   userId: string,
 ): Promise<Plan> {
   const { rows } = await pool.query<{ tier: Tier }>(
@@ -134,7 +125,7 @@ function isPastDue({ status }: PlanRow): boolean {
 
 /** @throws Problem 409 `no-plan`, `plan-past-due`, `plan-cancelling`, 400 `unknown-package` */
 async function changePlan(
-  dependencies: PlanRouteDependencies,
+  dependencies: PaymentRouteDependencies,
   userId: string,
   request: PlanRequest,
 ): Promise<void> {
@@ -151,7 +142,7 @@ async function changePlan(
 }
 
 async function changePackage(
-  dependencies: PlanRouteDependencies,
+  dependencies: PaymentRouteDependencies,
   plan: PlanRow,
   packageId: string,
 ): Promise<void> {
@@ -173,7 +164,7 @@ async function changePackage(
 }
 
 /** A paid period stays to its end. A plan that is past due has none left, so it ends now. */
-async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
+async function cancel(dependencies: PaymentRouteDependencies, plan: PlanRow): Promise<void> {
   if (isPastDue(plan))
     return update(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
       provider.cancelSubscription(plan.subscription_id),
@@ -185,7 +176,7 @@ async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promi
 }
 
 /** A change that was planned before is dropped: the plan renews as it was paid last. */
-async function resume(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
+async function resume(dependencies: PaymentRouteDependencies, plan: PlanRow): Promise<void> {
   if (!plan.cancel_at_period_end) return;
   await update(dependencies, plan, 'plan.resumed', async ({ provider }) =>
     provider.setCancelAtPeriodEnd(plan.subscription_id, false, plan.package_id),
@@ -194,10 +185,10 @@ async function resume(dependencies: PlanRouteDependencies, plan: PlanRow): Promi
 
 /** Changes the subscription and stores the answer; a repeat changes nothing. */
 async function update(
-  dependencies: PlanRouteDependencies,
+  dependencies: PaymentRouteDependencies,
   { subscription_id: subject, user_id: userId }: PlanRow,
   action: MovedPlan['action'],
-  ask: (dependencies: PlanRouteDependencies) => Promise<SubscriptionView>,
+  ask: (dependencies: PaymentRouteDependencies) => Promise<SubscriptionView>,
 ): Promise<void> {
   const reading = await beginReading(dependencies.pool);
   const view = await ask(dependencies);
@@ -209,7 +200,7 @@ async function update(
 
 /** An email says what the change means. It goes to confirmed addresses only. */
 async function writeTo(
-  dependencies: PlanRouteDependencies,
+  dependencies: PaymentRouteDependencies,
   plan: PlanRow,
   action: MovedPlan['action'],
 ): Promise<void> {
@@ -242,7 +233,10 @@ async function writeTo(
 // --- the provider's pages ---
 
 /** @throws Problem 409 `nothing-bought` */
-async function requireCustomer(dependencies: PlanRouteDependencies, userId: string): Promise<void> {
+async function requireCustomer(
+  dependencies: PaymentRouteDependencies,
+  userId: string,
+): Promise<void> {
   if ((await knownCustomer(dependencies, userId)) === null)
     throw new Problem(
       'nothing-bought',

@@ -11,15 +11,7 @@ export type PlanRow = {
   customer_id: string;
   package_id: string;
   next_package_id: string;
-  status:
-    | 'incomplete'
-    | 'incomplete_expired'
-    | 'trialing'
-    | 'active'
-    | 'past_due'
-    | 'canceled'
-    | 'unpaid'
-    | 'paused';
+  status: SubscriptionView['status'];
   current_period_start: Date | null;
   current_period_end: Date | null;
   past_due_since: Date | null;

@@ -1,8 +1,7 @@
+import type { Tier } from '#services/identity/contract.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
-import { paymentLimits } from '#services/payments/contract.ts';
+import { paymentLimits, tiers } from '#services/payments/contract.ts';
 import type { PlanRow } from './rows.ts';
-
-export type Tier = 'free' | 'pro' | 'scale';
 
 type TierFields = Pick<
   PlanRow,
@@ -58,13 +57,11 @@ export function tierUntil(plan: TierFields): number | null {
 export function tierOf(plans: readonly TierFields[], nowMs: number): Tier | null {
   const paid = plans.filter((plan) => plan.paid_until !== null);
   if (paid.length === 0) return null;
-  const tiers = paid
+  const brought = paid
     .filter((plan) => nowMs < (tierUntil(plan) ?? 0))
     .map((plan) => packageOf(plan.package_id)?.tier ?? 'free');
-  return tiersByRank.findLast((tier) => tiers.includes(tier)) ?? 'free';
+  return tiers.findLast((tier) => brought.includes(tier)) ?? 'free';
 }
-
-const tiersByRank: readonly Tier[] = ['free', 'pro', 'scale'];
 
 /** It charges every month, or tries to. */
 export function isLive({ status, ended_at: endedAt, revoked_at: revokedAt }: PlanRow): boolean {

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { inTransaction } from '#db/transaction.ts';
+import type { Tier } from '#services/identity/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { readPlans } from './rows.ts';
 import type { PlanRow } from './rows.ts';
 import { tierOf, tierUntil } from './tier.ts';
-import type { Tier } from './tier.ts';
 
 export const actor = 'system:plans';
 

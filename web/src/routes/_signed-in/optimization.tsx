@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
+import { IdText } from '#services/platform/contract.ts';
 import { filledChallenge, type Recipe } from '#services/recipes/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { onSessionEnd, useSession } from '#web/features/identity/sessions/session.ts';
@@ -27,8 +28,8 @@ const text = (schema: v.GenericSchema<unknown, string>) =>
 
 const Search = v.object({
   /** The run to ask again or to change. */
-  from: text(v.pipe(v.string(), v.regex(/^opt_[0-9a-z]{26}$/))),
-  recipe: text(v.pipe(v.string(), v.regex(/^rec_[0-9a-z]{26}$/))),
+  from: text(IdText('opt')),
+  recipe: text(IdText('rec')),
   /** A challenge to start with. A number in the address is text here. */
   challenge: text(
     v.pipe(v.union([v.string(), v.number()]), v.transform(String), v.trim(), v.nonEmpty()),

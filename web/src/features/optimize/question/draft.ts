@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ChallengeType, StrategyId } from '#services/optimizations/contract.ts';
+import { IdText } from '#services/platform/contract.ts';
 import type { Fields } from './fields.ts';
 import { rowsOf, textsOf } from './rows.ts';
 
@@ -34,7 +35,7 @@ const Stored = v.object({
   allowSimulated: v.boolean(),
   from: v.nullable(v.object({ id: v.string(), challenge: v.string(), ended: v.boolean() })),
   /** Optional: a draft need not come from a recipe. */
-  recipe: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^rec_[0-9a-z]{26}$/))), null),
+  recipe: v.optional(v.nullable(IdText('rec')), null),
   attempt: v.nullable(Attempt),
 });
 
