@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { AccountBalance, CreditEvent, LotShare } from '#services/credits/account/events.ts';
+import type { Clawback, Lot } from '#services/credits/account/lots.ts';
 import type {
-  AccountBalance,
-  CreditEvent,
-  LotShare,
-  LotSource,
-  RevocationCause,
-} from '#services/credits/account/events.ts';
-import type { AccountState } from '#services/credits/account/state.ts';
+  AccountState,
+  CashRefund,
+  Debt,
+  Hold,
+  Settled,
+} from '#services/credits/account/state.ts';
 
 /**
  * One account's books, kept from its events by arithmetic that shares no code with the application: every
@@ -37,71 +38,24 @@ const noParts = {
 type Part = keyof typeof noParts;
 const parts = Object.keys(noParts) as Part[];
 
-type BookedClawback = {
-  ref: string;
-  cause: RevocationCause;
-  wanted: number;
-  taken: number;
-  owes: boolean;
-};
-
-export type BookedLot = Record<Part, number> & {
-  lotId: string;
-  source: LotSource;
-  grantedAt: string;
-  paymentKey: string | null;
-  purchaseId: string | null;
-  currency: string | null;
+export type BookedLot = Omit<Lot, 'clawbacks' | 'paidMinor'> & {
   /** 0 for credits that were not bought. */
   paidMinor: number;
-  granted: number;
-  refundableUntil: string | null;
-  /** Oldest first. */
-  clawbacks: Map<string, BookedClawback>;
-  /** How many debts it has caused. */
-  debts: number;
+  /** Oldest first, as all lists here. */
+  clawbacks: Map<string, Clawback>;
 };
 
-export type BookedRefund = {
-  refundId: string;
-  lotId: string;
-  credits: number;
-  amountMinor: number;
-  currency: string;
-  status: 'pending' | 'confirmed' | 'failed';
-  requestedAt: string;
-  endedAt: string | null;
-  /** Confirmed after it had failed. */
-  clawedBack: boolean;
-  ends: number;
-};
-
-type BookedHold = { credits: number; allocations: readonly LotShare[]; bonusMonth: string | null };
-type BookedDebt = {
-  debt: string;
-  lotId: string;
-  credits: number;
-  cause: RevocationCause;
-  ref: string;
-};
-type BookedSettlement = {
-  debt: string;
-  debtLotId: string;
-  lotId: string;
-  credits: number;
-  ref: string;
-};
+export type BookedRefund = CashRefund & { refundId: string };
 
 type Data<Type extends CreditEvent['type']> = Extract<CreditEvent, { type: Type }>['data'];
 
 export type Books = ReturnType<typeof createBooks>;
 
 export function createBooks() {
-  /** Oldest first, as all lists here. */
   const lots = new Map<string, BookedLot>();
-  const holds = new Map<string, BookedHold>();
-  const debts = new Map<string, BookedDebt>();
-  let settlements: BookedSettlement[] = [];
+  const holds = new Map<string, Hold>();
+  const debts = new Map<string, Debt>();
+  let settlements: Settled[] = [];
   const refunds = new Map<string, BookedRefund>();
   /** Of each settled run, what it can still return. */
   const settled = new Map<string, readonly LotShare[]>();
@@ -110,19 +64,6 @@ export function createBooks() {
   const frozenBy = new Set<string>();
   let freezes = 0;
   let closed = false;
-  let balance: AccountBalance = {
-    available: 0,
-    held: 0,
-    debt: 0,
-    purchased: 0,
-    bonus: 0,
-    other: 0,
-    consumed: 0,
-    refundPending: 0,
-    refunded: 0,
-    revoked: 0,
-    freezes: 0,
-  };
   /** A purchase whose debts the next events settle. */
   let bought: BookedLot | null = null;
   /** A purchase of a closed account, which its command pays back. */
@@ -347,7 +288,7 @@ export function createBooks() {
 
   const latestMonth = () => [...bonusRuns.keys()].toSorted(compare).at(-1) ?? '';
 
-  function endHold({ runId, credits }: { runId: string; credits: number }): BookedHold {
+  function endHold({ runId, credits }: { runId: string; credits: number }): Hold {
     const hold = holds.get(runId);
     requireThat(hold !== undefined, 'L4: a run is settled that is not held', runId);
     requireThat(credits === hold.credits, 'L4: a settlement is not what was held', hold);
@@ -357,7 +298,7 @@ export function createBooks() {
 
   // ── clawbacks and debts ───────────────────────────────────────────────────────────────────────
 
-  function clawbackOf({ clawbacks }: BookedLot, ref: string): BookedClawback {
+  function clawbackOf({ clawbacks }: BookedLot, ref: string): Clawback {
     const clawback = clawbacks.get(ref);
     requireThat(clawback !== undefined, 'Something is taken for no clawback', ref);
     return clawback;
@@ -375,13 +316,13 @@ export function createBooks() {
     if (wanted === 0 && taken === 0) clawbacks.delete(ref);
   }
 
-  function debtOf(name: string): BookedDebt {
+  function debtOf(name: string): Debt {
     const owed = debts.get(name);
     requireThat(owed !== undefined, 'A debt is gone that was not owed', name);
     return owed;
   }
 
-  function owe(owed: BookedDebt, credits: number): void {
+  function owe(owed: Debt, credits: number): void {
     owed.credits += credits;
     requireThat(owed.credits >= 0, 'More of a debt is gone than was owed', owed);
     if (owed.credits === 0) debts.delete(owed.debt);
@@ -539,36 +480,38 @@ export function createBooks() {
   // ── what holds after each event, and after each command ───────────────────────────────────────
 
   function requireSound(event: CreditEvent): void {
-    const total = { ...noParts };
-    const issued = { purchase: 0, bonus: 0, other: 0 };
     for (const lot of lots.values()) {
-      let sum = 0;
-      for (const part of parts) {
-        requireThat(lot[part] >= 0, `L2, L3: ${part} of a lot is below 0`, { event, lot });
-        total[part] += lot[part];
-        sum += lot[part];
-      }
+      const has = parts.map((part) => lot[part]);
+      requireThat(Math.min(...has) >= 0, 'L2, L3: a part of a lot is below 0', { event, lot });
+      const sum = has.reduce((all, credits) => all + credits, 0);
       requireThat(sum === lot.granted, 'L3: a lot does not add up', { event, lot });
-      issued[lot.source] += lot.granted;
     }
-    const expected: AccountBalance = {
-      available: total.available,
-      held: total.held,
+    const expected = balance();
+    requireThat(
+      isDeepStrictEqual(event.data.balance, expected),
+      'L1: the balance in an event is another',
+      { event, expected },
+    );
+  }
+
+  function balance(): AccountBalance {
+    const all = [...lots.values()];
+    const total = (part: Part) => all.reduce((sum, lot) => sum + lot[part], 0);
+    const issued = (source: Lot['source']) =>
+      all.reduce((sum, lot) => sum + (lot.source === source ? lot.granted : 0), 0);
+    return {
+      available: total('available'),
+      held: total('held'),
       debt: debt(),
-      purchased: issued.purchase,
-      bonus: issued.bonus,
-      other: issued.other,
-      consumed: total.consumed,
-      refundPending: total.cashPending,
-      refunded: total.cashRefunded,
-      revoked: total.revoked,
+      purchased: issued('purchase'),
+      bonus: issued('bonus'),
+      other: issued('other'),
+      consumed: total('consumed'),
+      refundPending: total('cashPending'),
+      refunded: total('cashRefunded'),
+      revoked: total('revoked'),
       freezes,
     };
-    ({ balance } = event.data);
-    requireThat(isDeepStrictEqual(balance, expected), 'L1: the balance in an event is another', {
-      event,
-      expected,
-    });
   }
 
   /** A user in debt keeps nothing of a new purchase. */
@@ -584,7 +527,7 @@ export function createBooks() {
   /** Clawbacks have taken what they can, and given back what they must. */
   function requireClawbacksStand(lot: BookedLot): void {
     const clawbacks = [...lot.clawbacks.values()];
-    const missing = (of: readonly BookedClawback[]) =>
+    const missing = (of: readonly Clawback[]) =>
       of.reduce((sum, clawback) => sum + Math.max(0, gapOf(clawback)), 0);
     const owing = missing(clawbacks.filter(({ owes }) => owes));
     const open = debtsOf(lot.lotId);
@@ -613,12 +556,12 @@ export function createBooks() {
 
   return {
     lots: lots as ReadonlyMap<string, BookedLot>,
-    holds: holds as ReadonlyMap<string, BookedHold>,
+    holds: holds as ReadonlyMap<string, Hold>,
     refunds: refunds as ReadonlyMap<string, BookedRefund>,
     /** Lost disputes that froze spending, lifted or not. */
     frozenBy: frozenBy as ReadonlySet<string>,
     bonusRuns: bonusRuns as ReadonlyMap<string, number>,
-    balance: () => balance,
+    balance,
     freezes: () => freezes,
     isClosed: () => closed,
     debt,
@@ -669,7 +612,7 @@ export function createBooks() {
           clawbacks: [...lot.clawbacks],
         })),
         holds: state.holds,
-        debts: state.debts.map((one) => ({ ...one, cause: one.cause as RevocationCause })),
+        debts: [...state.debts],
         settlements: [...state.settlements],
         refunds: Object.entries(state.refunds).map(([refundId, one]) => ({ refundId, ...one })),
         month: state.month.count,
@@ -687,7 +630,7 @@ export function createBooks() {
 
 const thirtyDays = 30 * 86_400_000;
 
-function gapOf({ wanted, taken }: BookedClawback): number {
+function gapOf({ wanted, taken }: Clawback): number {
   return wanted - taken;
 }
 
