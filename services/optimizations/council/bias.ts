@@ -26,7 +26,7 @@ export function marksOf(
   return reviews.flatMap(({ reviewer, ballot }) =>
     (schedule[reviewer] ?? []).flatMap((answer, index) => {
       const rubric = ballot.scores[answer];
-      return rubric && known.has(answer) && answer !== reviewer
+      return rubric && known.has(answer)
         ? [{ reviewer, answer, position: index + 1, score: rubricMean(rubric) }]
         : [];
     }),

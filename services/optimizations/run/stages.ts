@@ -308,9 +308,7 @@ export function conclude(
   const calls = 'calls' in state ? state.calls : {};
   const callsStarted = Object.values(calls).reduce((sum, call) => sum + call.attempts, 0);
   const seats = state.seats.length;
-  const answered = state.seats.filter(
-    (seat) => calls[opinionSlot(seat.seat)]?.outcome && isAccepted(state, seat.seat),
-  ).length;
+  const answered = state.seats.filter((seat) => calls[opinionSlot(seat.seat)]?.outcome).length;
   const refused = state.seats.filter(
     (seat) => calls[opinionSlot(seat.seat)]?.dead === 'refusal',
   ).length;
@@ -324,10 +322,6 @@ export function conclude(
     type: 'RunConcluded',
     data: { ...due, reason, bestSeat, settlement: settlement(due) },
   };
-}
-
-function isAccepted(state: At<'draft'> | OpenState, seat: string): boolean {
-  return 'accepted' in state ? state.accepted.includes(seat) : true;
 }
 
 function answeredSeats(state: At<'opinions'>): Seat[] {

@@ -1,15 +1,5 @@
 import type { FailureClass } from '#services/models/model.ts';
-import type { StrategyId } from '#services/models/strategy-list.ts';
-import type {
-  CallOutcome,
-  ChallengeType,
-  Ledger,
-  MissingSeat,
-  OptimizationEvent,
-  Schedule,
-  Seat,
-  Slot,
-} from './events.ts';
+import type { CallOutcome, Ledger, MissingSeat, OptimizationEvent, Slot } from './events.ts';
 import type { Stage } from './slots.ts';
 
 /** How an attempt ended that may be followed by another (`attempts.ts`). */
@@ -36,16 +26,13 @@ export type CallState = {
   priced: readonly number[];
 };
 
-type Created = {
-  userId: string;
-  challengeType: ChallengeType;
-  strategy: StrategyId;
-  price: number;
-  priceUntil: string;
-  catalogueVersion: string;
-  seats: readonly Seat[];
-  schedule: Schedule;
-  seed: string;
+/** What the first event fixes for good. */
+type Fixed = Omit<
+  Extract<OptimizationEvent, { type: 'OptimizationCreated' }>['data'],
+  'retryOf' | 'createdAt' | 'sealed'
+>;
+
+type Created = Fixed & {
   /** Since when the run is out of sight, ISO 8601 UTC; null while it is in the lists. */
   hiddenAt: string | null;
   /** How often the title was changed and the run restored, which are bounded (`optimization.ts`). */
@@ -128,25 +115,8 @@ export function endedBy(failure: FailureClass): EndedBy | null {
 }
 
 export function evolve(state: RunState, event: OptimizationEvent): RunState {
-  if (event.type === 'OptimizationCreated') {
-    const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = event.data;
-    const { seats, schedule, seed } = event.data;
-    return {
-      stage: 'draft',
-      userId,
-      challengeType,
-      strategy,
-      price,
-      priceUntil,
-      catalogueVersion,
-      seats,
-      schedule,
-      seed,
-      hiddenAt: null,
-      renames: 0,
-      restores: 0,
-    };
-  }
+  if (event.type === 'OptimizationCreated')
+    return { stage: 'draft', ...fixedPart(event.data), hiddenAt: null, renames: 0, restores: 0 };
   if (state.stage === 'none') return state;
   switch (event.type) {
     case 'ProcessingStarted':
@@ -272,9 +242,9 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
   }
 }
 
-function createdPart(state: Known): Created {
-  const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = state;
-  const { seats, schedule, seed, hiddenAt, renames, restores } = state;
+function fixedPart(of: Fixed): Fixed {
+  const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = of;
+  const { seats, schedule, seed } = of;
   return {
     userId,
     challengeType,
@@ -285,10 +255,12 @@ function createdPart(state: Known): Created {
     seats,
     schedule,
     seed,
-    hiddenAt,
-    renames,
-    restores,
   };
+}
+
+function createdPart(state: Known): Created {
+  const { hiddenAt, renames, restores } = state;
+  return { ...fixedPart(state), hiddenAt, renames, restores };
 }
 
 function runningPart(state: OpenState): Running {

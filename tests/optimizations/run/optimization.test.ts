@@ -443,6 +443,11 @@ describe('a failure', () => {
     expect(typesOf(events)).toEqual(['CallCostRecorded']);
     expect(only(events, 'CallCostRecorded').data).toMatchObject({ attempt: 1 });
   });
+
+  test('a failure that is reported twice is recorded once', () => {
+    const failed = run.given(fails('opinion.S1', 'unavailable'));
+    expect(failed.when(fails('opinion.S1', 'timeout'))).toEqual([]);
+  });
 });
 
 describe('the opinions', () => {

@@ -1,10 +1,15 @@
+import type { JobHelpers } from 'graphile-worker';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
+import { askForRefund } from '#services/payments/refunds/ask.ts';
 import { fulfil, fulfilForPage } from '#services/payments/settle/fulfil.ts';
 import { settle } from '#services/payments/settle/settle.ts';
 import { sweepPayments } from '#services/payments/settle/sweep.ts';
+import { paymentTasks } from '#services/payments/tasks.ts';
+import { newId } from '#services/platform/ids.ts';
 import { purchaseLimits } from '#services/platform/limits.ts';
+import { mailsTo } from '#tests/identity/browser.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { bought, partsOf } from '#tests/payments/purchases/bought.ts';
@@ -72,6 +77,31 @@ test('a later reading is applied after an earlier one that is being applied', as
   await settle(payments, { purchaseId: one.purchaseId });
   await later;
   expect(await partsOf(shop, one)).toEqual({ available: 20 });
+});
+
+test('the email of a refund is sent although other settlements came between', async () => {
+  const one = await bought(shop, 'boost-20');
+  const { userId, email } = one.person;
+  const { ownerPool } = shop.database;
+  await ownerPool.query('update users set email_confirmed_at = now() where id = $1', [userId]);
+  shop.stripe.faults.refunds = 'pending';
+  const refundId = newId('ref', now);
+  await askForRefund(shop.payments, {
+    userId,
+    purchaseId: one.purchaseId,
+    refundId,
+    agreed: null,
+    reason: 'customer',
+    actor: userId,
+  });
+  const { payments } = slow(async () =>
+    ownerPool.query('update purchase set version = version + 1 where id = $1', [one.purchaseId]),
+  );
+  const send = paymentTasks(payments)['send-refund']!;
+  await expect(send({ userId, refundId }, {} as JobHelpers)).rejects.toThrow('payment changed');
+  await shop.runJobs();
+  delete shop.stripe.faults.refunds;
+  expect(await mailsTo(shop, email, 'refund-pending')).toHaveLength(1);
 });
 
 async function waitingForLock(): Promise<number | null> {
