@@ -102,6 +102,9 @@ export type Step =
   /** The outcome of one of the refunds. */
   | { do: 'end-refund'; refund: number; outcome: 'confirmed' | 'failed' }
   | { do: 'consume'; credits: number }
+  /** A payment went back twice; `ref` says by which dispute. */
+  | { do: 'freeze'; lot: number; known?: boolean; ref: number }
+  | { do: 'unfreeze' }
   /** Rarely, because little can happen afterwards. */
   | { do: 'close'; really: boolean }
   | { do: 'repeat'; back: number }
@@ -183,6 +186,16 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       credits: fc.integer({ min: 1, max: 25 }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('freeze' as const),
+      lot: anyLot,
+      known: mostly,
+      ref: fc.integer({ min: 0, max: 2 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('unfreeze' as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -330,6 +343,16 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
           sealed: { note: 'v1.key.nonce.text' },
         },
       };
+    case 'freeze': {
+      const ref = `dp_${step.ref}`;
+      const lot = lotOf(step, at);
+      return {
+        commandId: uuidV5('freeze', at.asked),
+        command: { type: 'FreezeSpending', ref, lotId: lot, overpaidMinor: 1, currency: 'usd' },
+      };
+    }
+    case 'unfreeze':
+      return { commandId: uuidV5('unfreeze', at.asked), command: { type: 'UnfreezeSpending' } };
     case 'close':
       return step.really
         ? {

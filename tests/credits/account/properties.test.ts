@@ -168,6 +168,8 @@ describe('random ledgers', () => {
       for (const { before } of refused(played, 'account-closed')) expect(before.closed).toBe(true);
       for (const { before } of refused(played, 'debt'))
         expect(before.balance.debt).toBeGreaterThan(0);
+      for (const { before } of refused(played, 'spending-frozen'))
+        expect(before.balance.freezes).toBeGreaterThan(0);
     });
   });
 
