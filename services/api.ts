@@ -1,7 +1,11 @@
 import { prepareDemoAccount } from './identity/accounts/demo.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
-import { httpLimits } from '#services/platform/limits.ts';
-import { createHttpServer, listen, stopListening } from './platform/process/listen.ts';
+import {
+  connectionLimits,
+  createHttpServer,
+  listen,
+  stopListening,
+} from './platform/process/listen.ts';
 import { openCore } from './core.ts';
 import { openHttp } from './http/open.ts';
 
@@ -17,7 +21,7 @@ await runProcess('api', async (context) => {
   const { app, hub, sockets } = await openHttp(context, core);
   const demo =
     env.mode === 'local' ? await prepareDemoAccount({ ...core, dataDir: env.dataDir }) : null;
-  const server = createHttpServer(app.fetch, httpLimits, sockets.protocol);
+  const server = createHttpServer(app.fetch, connectionLimits, sockets.protocol);
   resources.defer(async () => {
     hub.drain();
     await Promise.all([stopListening(server), sockets.close()]);

@@ -26,11 +26,13 @@ import { createCommandBus, readState } from './platform/command.ts';
 import { databaseUrlOf, SettingsError } from './platform/process/env.ts';
 import type { Mode } from './platform/process/env.ts';
 import type { ProcessContext } from './platform/process/lifecycle.ts';
-import { healthLimits } from './platform/limits.ts';
 import { createMailQueue } from './platform/mail/mail.ts';
 import { retryWhileUnavailable } from './platform/jobs/retry-while-unavailable.ts';
 import { createSealer } from './platform/seal.ts';
 import { streamOf } from './optimizations/run/events.ts';
+
+/** How long a starting process waits for an unavailable database. */
+const databaseUnavailableMs = 60_000;
 
 /** What every process opens, in this order, and closes in reverse. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
@@ -50,10 +52,7 @@ export async function openCore(
   });
   resources.defer(async () => pool.end());
   // A supervisor counts how often a process ends; a restart of Postgres must not count.
-  await retryWhileUnavailable(
-    async () => refuseOtherMode(pool, env.mode),
-    healthLimits.databaseUnavailableMs,
-  );
+  await retryWhileUnavailable(async () => refuseOtherMode(pool, env.mode), databaseUnavailableMs);
   // Text is also sealed inside transactions. If keys were read through the same pool, transactions that
   // hold all its connections would wait for one more, for ever.
   const keyPool = createPool(url, {

@@ -16,14 +16,13 @@ import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { sweepHidden, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
-import { sweepPlans } from './payments/plans/plans.ts';
+import { sweepPlans } from './payments/plans/sweep.ts';
 import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
 import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
-import { healthLimits, purchaseLimits } from '#services/platform/limits.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport, transportLimits } from './platform/mail/transport.ts';
@@ -45,6 +44,10 @@ const workerLimits = {
   controlPollMs: 500,
   callsPollMs: 2_000,
   mailPollMs: 2_000,
+  /** Concurrent payment jobs; each may wait for the provider. */
+  paymentSlots: 4,
+  paymentsPollMs: 1_000,
+  heartbeatEveryMs: 10_000,
 } as const;
 
 /** The background process: jobs, periodic sweeps and asynchronous read models. */
@@ -180,8 +183,8 @@ await runProcess('worker', async (context) => {
   // A payment provider that hangs must not hold up either. One slot is for the sweeps, which share a queue.
   const money = await work(
     { ...paymentTasks(payments), ...tasksOf(moneySweeps) },
-    purchaseLimits.slots + 1,
-    purchaseLimits.pollMs,
+    workerLimits.paymentSlots + 1,
+    workerLimits.paymentsPollMs,
   );
   resources.defer(async () => money.stop());
   const calls = await work(tasks.calls, env.callSlots, workerLimits.callsPollMs);
@@ -193,7 +196,7 @@ await runProcess('worker', async (context) => {
   const beat = () => writeHeartbeat(pool, log);
   await beat();
   const timers = [
-    setInterval(() => void beat(), healthLimits.heartbeatEveryMs),
+    setInterval(() => void beat(), workerLimits.heartbeatEveryMs),
     setInterval(() => void stopUnwanted(), 1000),
   ];
   resources.defer(async () => {

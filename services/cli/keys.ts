@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { signingKeyId } from '#services/identity/sessions/tokens.ts';
-import { healthLimits } from '#services/platform/limits.ts';
+import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { localKeys, replaceLocalKeys } from '#services/platform/process/local-keys.ts';
 import type { LocalKeyKind } from '#services/platform/process/local-keys.ts';
 import { createSealer } from '#services/platform/seal.ts';
@@ -142,7 +142,7 @@ async function requireStopped({ pool }: Database): Promise<void> {
          select from pg_stat_activity
          where datname = current_database() and application_name ~ '^sevenfold (api|worker)')
        as running`,
-    [healthLimits.heartbeatStaleSeconds],
+    [heartbeatStaleSeconds],
   );
   if (rows[0]?.running === true)
     throw new RotationRefused(

@@ -14,7 +14,7 @@ import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { parseInput } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';
-import { healthLimits } from '#services/platform/limits.ts';
+import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
@@ -211,7 +211,7 @@ async function workersFor(database: Database): Promise<AsyncDisposable & { own: 
   const { rows } = await pool.query(
     `select from process_heartbeat
      where kind = 'worker' and beat_at > now() - make_interval(secs => $1)`,
-    [healthLimits.heartbeatStaleSeconds],
+    [heartbeatStaleSeconds],
   );
   if (rows.length > 0) return { own: false, async [Symbol.asyncDispose]() {} };
   const supervisor = createSupervisor(log);

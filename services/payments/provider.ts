@@ -82,6 +82,9 @@ export class ProviderRefused extends Error {
   }
 }
 
+/** How long a checkout can be paid; the provider allows from half an hour to a day. */
+export const checkoutMs = 3_600_000;
+
 export type NewCheckout = {
   purchaseId: string;
   userId: string;

@@ -1,5 +1,4 @@
 import type { Queryable } from '#db/connect.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import type {
   WebhookHandler,
   WebhookHandlers,
@@ -7,6 +6,7 @@ import type {
   StoredWebhookEvent,
 } from './dependencies.ts';
 import { fulfil } from './settle/fulfil.ts';
+import { jobAttempts } from './settle/lock.ts';
 import type { WebhookEvent } from './provider.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function acceptWebhookEvent(
      select graphile_worker.add_job('process-webhook-event', json_build_object('eventId', id),
        job_key := id, max_attempts := $6)
      from stored`,
-    [eventId, type, objectId, new Date(createdAt), now, purchaseLimits.deliveryAttempts],
+    [eventId, type, objectId, new Date(createdAt), now, jobAttempts],
   );
   return rowCount === 1;
 }

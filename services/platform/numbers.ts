@@ -23,3 +23,8 @@ export function majorUnits(minor: number, currency: string): number {
   }).resolvedOptions();
   return minor / 10 ** digits;
 }
+
+/** An amount in minor units as people write it, such as `$10.00`. */
+export function moneyText(minor: number, currency: string): string {
+  return formatNumber(majorUnits(minor, currency), { style: 'currency', currency }, 'en-US');
+}

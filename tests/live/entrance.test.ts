@@ -5,9 +5,13 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, test, vi } from 'vitest';
 import { createEntrance } from '#services/live/socket/entrance.ts';
-import { httpLimits } from '#services/platform/limits.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
-import { createHttpServer, listen, stopListening } from '#services/platform/process/listen.ts';
+import {
+  connectionLimits,
+  createHttpServer,
+  listen,
+  stopListening,
+} from '#services/platform/process/listen.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 
@@ -28,7 +32,7 @@ async function serve(server: Server, take: RateLimits['take']) {
     rateLimits: { take } as RateLimits,
     log: createLog({ level: 'silent', process: 'test' }),
   });
-  const port = createHttpServer(() => new Response(), httpLimits, entrance.protocol);
+  const port = createHttpServer(() => new Response(), connectionLimits, entrance.protocol);
   const address = new URL(await listen(port, { host: '127.0.0.1', port: 0 }));
   return {
     port,

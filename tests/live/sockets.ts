@@ -1,8 +1,12 @@
 import { io } from 'socket.io-client';
 import type { ManagerOptions, Socket, SocketOptions } from 'socket.io-client';
 import type { Acknowledgement } from '#services/live/socket/contract.ts';
-import { httpLimits } from '#services/platform/limits.ts';
-import { createHttpServer, listen, stopListening } from '#services/platform/process/listen.ts';
+import {
+  connectionLimits,
+  createHttpServer,
+  listen,
+  stopListening,
+} from '#services/platform/process/listen.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { openHttp } from '#services/http/open.ts';
 
@@ -11,7 +15,7 @@ export type TestPort = AsyncDisposable & { url: string };
 
 export async function openPort(app: Pick<TestApp, 'context' | 'core'>): Promise<TestPort> {
   const { app: http, hub, sockets } = await openHttp(app.context, app.core);
-  const server = createHttpServer(http.fetch, httpLimits, sockets.protocol);
+  const server = createHttpServer(http.fetch, connectionLimits, sockets.protocol);
   const url = await listen(server, { host: '127.0.0.1', port: 0 });
   return {
     url,

@@ -7,7 +7,7 @@ import type { CheckoutView } from '#services/payments/provider.ts';
 import { findPurchase } from '#services/payments/purchases/rows.ts';
 import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { sweepPayments } from '#services/payments/settle/sweep.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
+import { webhookEventBytes } from '#services/payments/webhook-routes.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
@@ -398,7 +398,7 @@ describe('a signature', () => {
   });
 
   test('a signature is checked before anything else, and a body has a size limit', async () => {
-    const large = 'x'.repeat(purchaseLimits.deliveryBytes + 1);
+    const large = 'x'.repeat(webhookEventBytes + 1);
     expect((await shop.post(large, 't=1,v1=00')).status).toBe(413);
     expect((await shop.post('not JSON', 't=1,v1=00')).status).toBe(400);
     const get = await shop.app.request('http://localhost/api/webhooks/stripe');

@@ -6,11 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as v from 'valibot';
 import { answerData, answerError, createRouter, parseBody } from '#services/platform/http/http.ts';
-import { httpLimits } from '#services/platform/limits.ts';
-import { createHttpServer } from '#services/platform/process/listen.ts';
+import { connectionLimits, createHttpServer } from '#services/platform/process/listen.ts';
 
 const limits = {
-  ...httpLimits,
+  ...connectionLimits,
   headersMs: 150,
   receiveMs: 300,
   keepAliveMs: 100,

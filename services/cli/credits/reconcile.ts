@@ -1,7 +1,7 @@
 import type { CashBalance } from '#services/payments/settle/reconcile/cash-ledger.ts';
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
 import { askToRepair } from '#services/payments/settle/repair.ts';
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import { reconcile, reconcileDays } from '#services/payments/settle/reconcile/reconcile.ts';
 import type { Reconciliation } from '#services/payments/settle/reconcile/reconcile.ts';
 import { printResult, say, table, text, UsageError } from '#services/cli/command.ts';

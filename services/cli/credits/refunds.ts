@@ -5,7 +5,7 @@ import {
   settleLeftOver,
   settleWarnings,
 } from '#services/payments/disputes/fraud-warnings.ts';
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import { bookPaidOtherwise } from '#services/payments/purchases/paid-otherwise.ts';
 import { findPurchase } from '#services/payments/purchases/rows.ts';
 import { newId } from '#services/platform/ids.ts';

@@ -4,8 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Server as SocketServer } from 'socket.io';
 import type { ExtendedError } from 'socket.io';
 import * as v from 'valibot';
+import { preflightSeconds } from '#services/platform/http/cors.ts';
 import type { Origins } from '#services/platform/http/cors.ts';
-import { httpLimits, perProcess } from '#services/platform/limits.ts';
+import { requestLimits } from '#services/platform/http/http.ts';
+import { perProcess } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { liveLimits } from '#services/live/limits.ts';
 import type { OpenStreams } from '#services/live/open-streams.ts';
@@ -65,7 +67,7 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
     upgradeTimeout: socketLimits.connectMs,
     pingInterval: socketLimits.pingEveryMs,
     pingTimeout: socketLimits.pongWithinMs,
-    cors: { origin: [...origins.own, ...origins.foreign], maxAge: httpLimits.preflightSeconds },
+    cors: { origin: [...origins.own, ...origins.foreign], maxAge: preflightSeconds },
     allowRequest(request, decide) {
       const refusal = refusalOf(request);
       decide(refusal, refusal === null);
@@ -194,5 +196,5 @@ function tokenOf(handshake: unknown): string | null {
 }
 
 const Handshake = v.object({
-  token: v.pipe(v.string(), v.maxLength(httpLimits.addressLength), v.nonEmpty()),
+  token: v.pipe(v.string(), v.maxLength(requestLimits.addressLength), v.nonEmpty()),
 });

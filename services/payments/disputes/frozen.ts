@@ -1,7 +1,7 @@
 import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import { accountFrozenEmail, creditsFrozenEmail } from '#services/payments/emails/frozen.ts';
 
 type Frozen = Omit<Parameters<PaymentDependencies['ledger']['freezeSpending']>[0], 'actor'>;

@@ -11,7 +11,7 @@ import type {
   DisputeNotice,
 } from '#services/payments/emails/dispute.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { packageNameOf } from '#services/payments/refunds/mail.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';

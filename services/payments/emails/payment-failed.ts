@@ -1,4 +1,4 @@
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 import { testPayments } from './words.ts';
 

@@ -3,8 +3,8 @@ import type { Package } from '#services/payments/contract.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 
 /**
- * What a paid invoice of a plan grants, or why it grants nothing. Settlement and
- * reconciliation both ask here, so that neither calls wrong what the other does.
+ * What a paid invoice of a plan grants, or why it grants nothing. Settlement and reconciliation share
+ * this rule, so that they cannot disagree.
  */
 export type InvoiceGrant = { grants: Package; period: Period } | NoGrant;
 
@@ -19,9 +19,8 @@ export type Period = NonNullable<InvoiceView['period']>;
 const grantingReasons: ReadonlySet<string> = new Set(['subscription_create', 'subscription_cycle']);
 
 /**
- * What was agreed is what the invoice's own price says and not what the catalogue says today: a plan that
- * was begun keeps its price. It is compared without tax and before a discount, which an
- * operator has to give.
+ * The invoice's own price counts and not today's catalogue: a plan keeps the price that it began with.
+ * It is compared without tax and before discounts, which only operators give.
  */
 export function grantOf(invoice: InvoiceView): InvoiceGrant {
   const { subscriptionId, reason, packageId, agreed, period, subtotalMinor, currency } = invoice;

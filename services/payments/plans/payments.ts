@@ -3,13 +3,15 @@ import type { Package } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { grantOf } from './invoice.ts';
 import type { Period } from './invoice.ts';
-import { endSurplusPlans, finishEnding, readPlan } from './plans.ts';
+import { endSurplusPlans, finishEnding } from './end.ts';
+import { readPlan } from './read.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 import { soon } from '#services/payments/purchases/rows.ts';
 
-/** From a paid invoice of a plan to its credits and its tier. */
-
-/** `fulfilled`, `mismatch` when something else was paid than we sell, or `ignored`. */
+/**
+ * From a paid invoice of a plan to its credits and its tier. The outcome is `fulfilled`, `unchanged`,
+ * `mismatch` when something else was paid than we sell, or `ignored`.
+ */
 export async function takePayment(
   dependencies: PaymentDependencies,
   invoiceId: string,
@@ -44,8 +46,8 @@ export async function takePayment(
 }
 
 /**
- * The purchase stands before the grant, whose receipt names it. Both have ids that follow from the
- * invoice, so a process that is killed in between comes to the same two.
+ * The purchase is stored before the grant, whose receipt names it. Both ids derive from the invoice, so
+ * a repeat after a crash in between makes the same two.
  */
 async function grant(
   { pool, ledger, clock }: PaymentDependencies,

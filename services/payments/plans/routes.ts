@@ -12,8 +12,10 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { planMovedEmail } from '#services/payments/emails/plan.ts';
 import type { MovedPlan } from '#services/payments/emails/plan.ts';
 import { isLive, tierUntil } from './tier.ts';
-import type { PlanRow, Tier } from './tier.ts';
-import { beginReading, keepView, readPlans } from './plans.ts';
+import type { Tier } from './tier.ts';
+import { beginReading, keepView } from './read.ts';
+import { readPlans } from './rows.ts';
+import type { PlanRow } from './rows.ts';
 import type { SubscriptionView } from '#services/payments/provider.ts';
 import { ownAddress } from '#services/payments/purchases/return-address.ts';
 
@@ -25,7 +27,7 @@ export type PlanRouteDependencies = PaymentDependencies & {
   isLocal: boolean;
 };
 
-/** A person's plan, changing it, and the provider's own pages about it. */
+/** A user's plan, changes of it, and the provider's own pages about it. */
 export function planHandlers(dependencies: PlanRouteDependencies) {
   return {
     'GET /credits/plan': async ({ userId }) => planReply(dependencies, userId),
@@ -69,7 +71,7 @@ async function planReply(
   };
 }
 
-/** The one that lives, or else the last one that did; one of which nothing was paid never did. */
+/** The live plan, or else the last one of which something was paid. */
 function shownPlan(plans: readonly PlanRow[]): PlanRow | null {
   const paid = plans.filter((plan) => plan.paid_since !== null && plan.revoked_as !== 'second');
   return paid.find(isLive) ?? paid.at(-1) ?? null;
@@ -110,7 +112,7 @@ function describePlan(
   };
 }
 
-/** What the provider calls the present period of an unpaid plan is one that nobody has paid for. */
+/** The provider's present period of an unpaid plan is one that was not paid. */
 function endOf(plan: PlanRow, status: NonNullable<Plan['plan']>['status']): Date | null {
   if (status === 'active') return plan.current_period_end;
   return status === 'ended'
@@ -170,7 +172,7 @@ async function changePackage(
   );
 }
 
-/** What is paid stays to its end. One that is past due has nothing left that was paid: it ends now. */
+/** A paid period stays to its end. A plan that is past due has none left, so it ends now. */
 async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
   if (isPastDue(plan))
     return update(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
@@ -182,7 +184,7 @@ async function cancel(dependencies: PlanRouteDependencies, plan: PlanRow): Promi
   );
 }
 
-/** A change that was planned before does not come back: what renews is what was paid for last. */
+/** A change that was planned before is dropped: the plan renews as it was paid last. */
 async function resume(dependencies: PlanRouteDependencies, plan: PlanRow): Promise<void> {
   if (!plan.cancel_at_period_end) return;
   await update(dependencies, plan, 'plan.resumed', async ({ provider }) =>
@@ -190,7 +192,7 @@ async function resume(dependencies: PlanRouteDependencies, plan: PlanRow): Promi
   );
 }
 
-/** Changes the subscription, and keeps what the plan then is; a repeat changes nothing. */
+/** Changes the subscription and stores the answer; a repeat changes nothing. */
 async function update(
   dependencies: PlanRouteDependencies,
   { subscription_id: subject, user_id: userId }: PlanRow,
@@ -205,7 +207,7 @@ async function update(
   await dependencies.audit({ actor: userId, action, subject, userId, detail });
 }
 
-/** In writing, with what it means from now on; to nobody whose address is not proved. */
+/** An email says what the change means. It goes to confirmed addresses only. */
 async function writeTo(
   dependencies: PlanRouteDependencies,
   plan: PlanRow,

@@ -1,38 +1,6 @@
 import { packageOf } from '#services/payments/catalogue.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
-
-/** A row of `plan`. */
-export type PlanRow = {
-  subscription_id: string;
-  user_id: string;
-  customer_id: string;
-  package_id: string;
-  next_package_id: string;
-  status:
-    | 'incomplete'
-    | 'incomplete_expired'
-    | 'trialing'
-    | 'active'
-    | 'past_due'
-    | 'canceled'
-    | 'unpaid'
-    | 'paused';
-  current_period_start: Date | null;
-  current_period_end: Date | null;
-  past_due_since: Date | null;
-  cancel_at_period_end: boolean;
-  ended_at: Date | null;
-  due_minor: number | null;
-  invoice_id: string | null;
-  paid_since: Date | null;
-  paid_until: Date | null;
-  revoked_at: Date | null;
-  revoked_from: Date | null;
-  revoked_as: 'refunded' | 'taken_back' | 'second' | 'erased' | null;
-  next_check_at: Date | null;
-  checked_at: Date;
-  created_at: Date;
-};
+import type { PlanRow } from './rows.ts';
 
 export type Tier = 'free' | 'pro' | 'scale';
 
@@ -51,13 +19,14 @@ type TierFields = Pick<
 const graceMs = paymentLimits.pastDueDays * 86_400_000;
 
 /**
- * The moment at which a plan's tier ends, as far as is known: the tier of the package of its last paid
- * invoice. Null when it brings none: nothing of it was paid yet, or it was ended by us.
+ * When a plan's tier ends, as far as is known. Null when it brings none: nothing of it was paid yet, or
+ * we have ended it.
  *
- * What was paid is kept to its end, whatever became of the plan; where the provider says that it ended
- * then or later, that end has come, whatever our clock says. After it a plan that lives has so many days
- * of grace: since its payment failed, or, where the provider has begun a new period and nothing was
- * heard of its payment, since the paid one ended. One that was cancelled has none.
+ * A paid period is kept to its end, also when the plan is cancelled. Where the provider says that the plan
+ * ended with its period or later, that end has come, whatever our clock says.
+ *
+ * After the paid period a live plan has some days of grace: since its payment failed, or, while a renewal
+ * is unreported, since the period ended. A cancelled one has none.
  */
 export function tierUntil(plan: TierFields): number | null {
   const { status, revoked_at: revokedAt, paid_until: paidUntil } = plan;
@@ -83,8 +52,8 @@ export function tierUntil(plan: TierFields): number | null {
 }
 
 /**
- * The tier that a person's plans bring now, the highest of them; null for a user who never had a
- * plan: that tier was set in another way.
+ * The highest tier that a user's plans bring now. Null for a user who never paid for a plan, whose tier
+ * was set in another way.
  */
 export function tierOf(plans: readonly TierFields[], nowMs: number): Tier | null {
   const paid = plans.filter((plan) => plan.paid_until !== null);
@@ -97,7 +66,7 @@ export function tierOf(plans: readonly TierFields[], nowMs: number): Tier | null
 
 const tiersByRank: readonly Tier[] = ['free', 'pro', 'scale'];
 
-/** It takes money every month, or tries to. */
+/** It charges every month, or tries to. */
 export function isLive({ status, ended_at: endedAt, revoked_at: revokedAt }: PlanRow): boolean {
   if (endedAt !== null || revokedAt !== null) return false;
   return status !== 'incomplete' && status !== 'incomplete_expired' && status !== 'canceled';

@@ -10,14 +10,14 @@ import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { planPaymentFailedEmail } from '#services/payments/emails/plan.ts';
 import { takePayment } from './payments.ts';
 import { tierUntil } from './tier.ts';
-import type { PlanRow } from './tier.ts';
-import { endSurplusPlans, readPlan } from './plans.ts';
+import type { PlanRow } from './rows.ts';
+import { endSurplusPlans } from './end.ts';
+import { readPlan } from './read.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 
 /**
- * Webhook events of plans. A paid invoice of a period grants that period's credits, once by its
- * id, and says which tier was paid for and until when; everything else only makes us read the
- * subscription again.
+ * Webhook events of plans. A paid invoice grants the credits of its period, once by its id, and says
+ * which tier was paid for and until when. After any other event the subscription is read again.
  */
 export function createPlanHandlers(dependencies: PaymentDependencies): WebhookHandlers {
   const readAgain: WebhookHandler = async ({ objectId }) => {
@@ -38,7 +38,7 @@ export function createPlanHandlers(dependencies: PaymentDependencies): WebhookHa
   };
 }
 
-/** The checkout of a plan that has ended and was never paid waits for no bank any more. */
+/** When a plan has ended without a payment, its checkout no longer waits for a bank. */
 async function closeCheckouts(dependencies: PaymentDependencies, plan: PlanRow): Promise<void> {
   const hasEnded = plan.status === 'incomplete_expired' || plan.status === 'canceled';
   if (!hasEnded || plan.paid_since !== null) return;
@@ -51,7 +51,7 @@ async function closeCheckouts(dependencies: PaymentDependencies, plan: PlanRow):
   for (const { id } of rows) await fulfil(dependencies, { purchaseId: id });
 }
 
-/** At the first payment the person is still on the provider's page and reads it there. */
+/** A first payment brings no email: the user is still on the provider's page and reads it there. */
 async function takeFailure(dependencies: PaymentDependencies, invoiceId: string): Promise<string> {
   const invoice = await dependencies.provider.retrieveInvoice(invoiceId);
   if (!invoice || invoice.subscriptionId === null || invoice.status === 'paid') return 'ignored';

@@ -1,4 +1,3 @@
-import { purchaseLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { CheckoutReply, Package, PaymentIntentReply } from '#services/payments/contract.ts';
@@ -15,6 +14,7 @@ import {
   recordIntent,
   recordSession,
   recordUnpaid,
+  resumeMs,
 } from './rows.ts';
 import type { NewPurchase, PurchaseRow } from './rows.ts';
 import type { ReturnAddresses } from './return-address.ts';
@@ -112,7 +112,7 @@ export async function resumePurchase(
 export function canResume({ clock }: PaymentDependencies, row: PurchaseRow): boolean {
   const bought = packageOf(row.package_id);
   const isAgreed = bought?.price_cents === row.amount_minor && bought.currency === row.currency;
-  return isAgreed && clock() - row.created_at.getTime() < purchaseLimits.resumeMs;
+  return isAgreed && clock() - row.created_at.getTime() < resumeMs;
 }
 
 function requireUnderWay(dependencies: PaymentDependencies, row: PurchaseRow): void {
@@ -177,13 +177,16 @@ function checkoutEnded(): Problem {
 
 // --- ending what was begun before ---
 
+/** Open purchases of one user; the next one ends the oldest. */
+const openAtOnce = 10;
+
 /**
  * After the new purchase is stored, so that of several at once the last one counts them all. One that is
  * being paid stays.
  */
 async function endOldest(dependencies: PaymentDependencies, userId: string): Promise<void> {
   const { pool } = dependencies;
-  for (const row of await findOpenBeyond(pool, userId, purchaseLimits.openAtOnce))
+  for (const row of await findOpenBeyond(pool, userId, openAtOnce))
     await endOpen(dependencies, row);
 }
 

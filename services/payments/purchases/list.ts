@@ -8,7 +8,7 @@ import { paymentLimits } from '#services/payments/contract.ts';
 import type { Purchase, Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { fulfilForPage } from '#services/payments/settle/fulfil.ts';
-import { isCurrentPeriod } from '#services/payments/plans/plans.ts';
+import { isCurrentPeriod } from '#services/payments/plans/period.ts';
 import { processingMs } from './rows.ts';
 import type { PurchaseRow } from './rows.ts';
 

@@ -6,7 +6,7 @@ import { packageName, packageOf } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { isLive } from '#services/payments/plans/tier.ts';
-import { findPlan } from '#services/payments/plans/plans.ts';
+import { findPlan } from '#services/payments/plans/rows.ts';
 import { findPurchase } from './rows.ts';
 import type { PurchaseRow } from './rows.ts';
 import { receiptEmail } from '#services/payments/emails/receipt.ts';

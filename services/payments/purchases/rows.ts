@@ -1,6 +1,5 @@
 import type { Queryable } from '#db/connect.ts';
 import { idPattern } from '#services/platform/ids.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import type { Package, PurchaseStatus } from '#services/payments/contract.ts';
 
 /**
@@ -12,6 +11,15 @@ export type PurchaseKind = 'checkout' | 'intent' | 'plan_checkout' | 'invoice';
 
 /** Milliseconds that a bank may take to confirm a payment, with a day more: some take two weeks. */
 export const processingMs = 15 * 86_400_000;
+
+/** How long the same checkout is requested again when the first response was lost. */
+export const resumeMs = 1_500_000;
+
+/** The shortest time between two checks of one payment. */
+export const askAgainMs = 300_000;
+
+/** Age of an open purchase before the provider is asked about it. */
+const firstCheckMs = 600_000;
 
 export type PurchaseRow = {
   id: string;
@@ -80,7 +88,7 @@ export async function insertPurchase(
       successUrl,
       cancelUrl,
       now,
-      new Date(now.getTime() + purchaseLimits.sweepAfterMs),
+      new Date(now.getTime() + firstCheckMs),
     ],
   );
   return findPurchase(client, { purchaseId: id });
@@ -204,7 +212,7 @@ export type PaidPurchase = {
 
 /** For work that is not finished: should the process be killed, the sweeper continues it. */
 export function soon(now: Date): Date {
-  return new Date(now.getTime() + purchaseLimits.askAgainMs);
+  return new Date(now.getTime() + askAgainMs);
 }
 
 /** Has the payment checked no later than soon, for something that is about to begin. */

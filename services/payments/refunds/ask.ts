@@ -1,7 +1,8 @@
 import { Problem } from '#services/platform/problem.ts';
 import type { Refund } from '#services/payments/contract.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { endPlanOf, endsPlan } from '#services/payments/plans/plans.ts';
+import { endPlanOf } from '#services/payments/plans/end.ts';
+import { endsPlan } from '#services/payments/plans/period.ts';
 import { checkSoon } from '#services/payments/purchases/rows.ts';
 import { refundReply } from '#services/payments/purchases/list.ts';
 import type { RefundReason } from '#services/credits/account/events.ts';

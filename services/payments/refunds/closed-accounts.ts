@@ -1,10 +1,9 @@
 import type { AccountState, CashRefund } from '#services/credits/account/state.ts';
 import type { OwedLot } from '#services/credits/ledger/closed-account.ts';
 import { derivedId } from '#services/platform/ids.ts';
-import { refundLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { checkSoon } from '#services/payments/purchases/rows.ts';
+import { checkSoon, soon } from '#services/payments/purchases/rows.ts';
 
 /**
  * Money of people who have been erased. A dispute of theirs may be won and a refund fail long after
@@ -15,12 +14,20 @@ import { checkSoon } from '#services/payments/purchases/rows.ts';
  */
 const actor = 'system:erasure';
 
+/** Accounts in one pass. */
+const sweepAtOnce = 20;
+
+/** An erased user cannot ask again after a failure; a worker does, so often and after so long. */
+export const failedTries = 5;
+export const failedAgainMs = 259_200_000;
+
 /**
  * Accounts of erased people that have something available and have moved since the last check, or
  * where a bank is to be asked again. Both are moved to where they are due again soon,
  * should the check fail.
  */
 export async function dueClosedAccounts({ pool, clock }: PaymentDependencies): Promise<string[]> {
+  const now = new Date(clock());
   const { rows } = await pool.query<{ user_id: string }>(
     `insert into closed_account_check as seen_before (user_id, seen_version, again_at)
      select account.user_id, account.version, $2
@@ -34,7 +41,7 @@ export async function dueClosedAccounts({ pool, clock }: PaymentDependencies): P
        set seen_version = excluded.seen_version, again_at = excluded.again_at
        where seen_before.seen_version < excluded.seen_version or seen_before.again_at <= $1
      returning user_id`,
-    [new Date(clock()), new Date(clock() + refundLimits.askAgainMs), refundLimits.sweepAtOnce],
+    [now, soon(now), sweepAtOnce],
   );
   return rows.map((row) => row.user_id);
 }
@@ -83,12 +90,12 @@ async function askBack(
 function nextTry(state: AccountState, { lot }: OwedLot): number {
   const failures = failuresOf(state, lot.lotId);
   if (failures.length === 0) return 0;
-  if (failures.length >= refundLimits.failedTries) return Number.POSITIVE_INFINITY;
+  if (failures.length >= failedTries) return Number.POSITIVE_INFINITY;
   const last = Math.max(...failures.map(({ endedAt }) => Date.parse(endedAt ?? '')));
-  return last + refundLimits.failedAgainMs;
+  return last + failedAgainMs;
 }
 
-/** The refunds of a lot that came to nothing, the oldest first. */
+/** The refunds of a lot that failed, the oldest first. */
 export function failuresOf(
   state: AccountState,
   lotId: string,

@@ -4,7 +4,7 @@ import { derivedId } from '#services/platform/ids.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageName } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import {
   refundAskedEmail,
   refundDoneEmail,

@@ -1,7 +1,7 @@
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { Lot } from '#services/credits/account/lots.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { endPlanOf } from '#services/payments/plans/plans.ts';
+import { endPlanOf } from '#services/payments/plans/end.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import type { RefundView } from '#services/payments/provider.ts';
 import type { GrantedPayment } from '#services/payments/purchases/rows.ts';

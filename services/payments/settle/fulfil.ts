@@ -1,17 +1,22 @@
 import { inTransaction } from '#db/transaction.ts';
 import { derivedId } from '#services/platform/ids.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { paymentFailedEmail } from '#services/payments/emails/payment-failed.ts';
+import { checkoutMs } from '#services/payments/provider.ts';
 import type { CheckoutView, IntentView } from '#services/payments/provider.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
-import { endUnpaidPlan } from '#services/payments/plans/plans.ts';
+import { endAtProvider } from '#services/payments/plans/end.ts';
 import { nextCheckAt } from './next-check.ts';
 import { queueSettle, triesAtMost, unlessMoved } from './lock.ts';
-import { findPurchase, recordPaid, recordUnpaid } from '#services/payments/purchases/rows.ts';
+import {
+  findPurchase,
+  recordPaid,
+  recordUnpaid,
+  resumeMs,
+} from '#services/payments/purchases/rows.ts';
 import type { PurchaseName, PurchaseRow } from '#services/payments/purchases/rows.ts';
 
 /**
@@ -129,7 +134,7 @@ async function fulfilUnknown(
   row: PurchaseRow,
 ): Promise<Outcome> {
   const age = dependencies.clock() - row.created_at.getTime();
-  if (age < purchaseLimits.checkoutMs + purchaseLimits.resumeMs) return 'open';
+  if (age < checkoutMs + resumeMs) return 'open';
   return recordAs(dependencies, row, 'expired');
 }
 
@@ -180,7 +185,7 @@ async function fulfilSession(
   // Whatever becomes of a session that is not this purchase's is nothing that happened to it.
   if (difference !== null) return 'unchanged';
   if (view.failure !== null) {
-    if (view.subscriptionId !== null) await endUnpaidPlan(dependencies, view.subscriptionId);
+    if (view.subscriptionId !== null) await endAtProvider(dependencies, view.subscriptionId);
     const { failure } = view;
     return unlessMoved(dependencies, row, async () => fail(dependencies, row, failure));
   }

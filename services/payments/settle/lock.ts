@@ -3,7 +3,6 @@ import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 
 /**
  * What was read of the provider is applied only while the payment is as it was before the reading, by
@@ -38,10 +37,13 @@ export async function unlessMoved<Result>(
   );
 }
 
+/** Of a webhook event's job, and of those like it: the queue waits longer after each, four days in all. */
+export const jobAttempts = 25;
+
 export async function queueSettle(client: Queryable, purchaseId: string): Promise<void> {
   await client.query(
     `select graphile_worker.add_job('settle-payment', json_build_object('purchaseId', $1::text),
        job_key := 'settle:' || $1, max_attempts := $2)`,
-    [purchaseId, purchaseLimits.deliveryAttempts],
+    [purchaseId, jobAttempts],
   );
 }

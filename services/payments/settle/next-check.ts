@@ -1,7 +1,13 @@
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
+import { askAgainMs } from '#services/payments/purchases/rows.ts';
 import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
-import { purchaseLimits, refundLimits } from '#services/platform/limits.ts';
+
+const askAgainAtMostMs = 21_600_000;
+const dailyMs = 86_400_000;
+
+/** How long a refund may still fail; until then it is checked as often as an open dispute. */
+const refundMayFailMs = 2_592_000_000;
 
 /** When the provider is asked about a payment again; null when nothing of it can move unnoticed. */
 export function nextCheckAt(
@@ -16,7 +22,7 @@ export function nextCheckAt(
     ...(status === 'open' || status === 'processing' ? [later(createdAt.getTime(), now)] : []),
     ...(granted?.refunds ?? []).flatMap((refund) => refundTimes(refund, now)),
     ...(granted?.disputes ?? []).flatMap(({ stage }) =>
-      stage === 'inquiry' || stage === 'withdrawn' ? [now + refundLimits.dailyMs] : [],
+      stage === 'inquiry' || stage === 'withdrawn' ? [now + dailyMs] : [],
     ),
   ];
   return times.length === 0 ? null : new Date(Math.min(...times));
@@ -24,7 +30,6 @@ export function nextCheckAt(
 
 /** Banks take days: a quarter of what has passed already, within limits. */
 function later(since: number, now: number): number {
-  const { askAgainMs, askAgainAtMostMs } = purchaseLimits;
   return now + Math.min(askAgainAtMostMs, Math.max(askAgainMs, (now - since) / 4));
 }
 
@@ -35,8 +40,6 @@ function refundTimes(
 ) {
   if (status === 'pending') return [later(Date.parse(requestedAt), now)];
   const mayFail =
-    status === 'confirmed' &&
-    endedAt !== null &&
-    now - Date.parse(endedAt) < refundLimits.mayFailMs;
-  return mayFail ? [now + refundLimits.dailyMs] : [];
+    status === 'confirmed' && endedAt !== null && now - Date.parse(endedAt) < refundMayFailMs;
+  return mayFail ? [now + dailyMs] : [];
 }

@@ -1,10 +1,10 @@
 import type { Queryable } from '#db/connect.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
 import { disputeMoved, paymentMoved, refundMoved } from '#services/payments/refunds/webhooks.ts';
 import { repairers } from './reconcile/difference.ts';
 import type { Difference } from './reconcile/difference.ts';
+import { jobAttempts } from './lock.ts';
 import { settle } from './settle.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function askToRepair(client: Queryable, found: readonly Difference[
     `select graphile_worker.add_job('repair-difference', json_build_object('object', object),
        job_key := 'repair:' || object, max_attempts := $2)
      from unnest($1::text[]) as object`,
-    [[...new Set(objects)], purchaseLimits.deliveryAttempts],
+    [[...new Set(objects)], jobAttempts],
   );
 }
 

@@ -3,7 +3,7 @@ import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { notifyOfDispute } from '#services/payments/disputes/mail.ts';
 import { closeDispute, storeDispute } from '#services/payments/disputes/rows.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
-import { endPlanOf } from '#services/payments/plans/plans.ts';
+import { endPlanOf } from '#services/payments/plans/end.ts';
 import type { DisputeView } from '#services/payments/provider.ts';
 import { checkSoon, findPurchase, soon } from '#services/payments/purchases/rows.ts';
 import type { GrantedPayment, PurchaseName } from '#services/payments/purchases/rows.ts';

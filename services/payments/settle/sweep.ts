@@ -1,14 +1,32 @@
-import { purchaseLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { canResume, resumePurchase } from '#services/payments/purchases/checkout.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { askBackOfClosed, dueClosedAccounts } from '#services/payments/refunds/closed-accounts.ts';
 import { leftOver, notGranted } from '#services/payments/disputes/fraud-warnings.ts';
+import { jobAttempts } from './lock.ts';
 import { settle } from './settle.ts';
 import { recordUnpaid, soon } from '#services/payments/purchases/rows.ts';
 import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { acceptWebhookEvent } from '#services/payments/webhooks.ts';
+
+/** Payments, and webhook events without a job, in one pass. */
+const sweepAtOnce = 20;
+
+/** A payment intent never expires at the provider; here it does. */
+const intentMs = 86_400_000;
+
+/** A webhook event that is unprocessed for this long has lost its job. */
+const jobMs = 120_000;
+
+/** The provider lists events for thirty days only. */
+const webhookEventKeptMs = 5_184_000_000;
+const purgedAtOnce = 1_000;
+
+/** How often missed webhook events are fetched, and how far back. */
+const pollEveryMs = 300_000;
+const pollBackMs = 3_600_000;
+const firstPollBackMs = 86_400_000;
 
 /**
  * Finds what no webhook event has reported: payments that are due for a check, closed accounts with
@@ -59,7 +77,7 @@ async function takeDue({ pool, clock }: PaymentDependencies): Promise<PurchaseRo
        select id from purchase where next_check_at <= $1
        order by next_check_at limit $3 for update skip locked)
      returning *`,
-    [now, soon(now), purchaseLimits.sweepAtOnce],
+    [now, soon(now), sweepAtOnce],
   );
   return rows;
 }
@@ -71,8 +89,7 @@ async function check(dependencies: PaymentDependencies, row: PurchaseRow): Promi
     return canResume(dependencies, row) ? resumeOrEnd(dependencies, row) : end(dependencies, row);
   const { outcome } = await settle(dependencies, { purchaseId: row.id });
   const age = dependencies.clock() - row.created_at.getTime();
-  if (outcome === 'open' && row.kind === 'intent' && age >= purchaseLimits.intentMs)
-    await end(dependencies, row);
+  if (outcome === 'open' && row.kind === 'intent' && age >= intentMs) await end(dependencies, row);
 }
 
 /** A process that was killed before the answer was stored has left neither session nor refusal. */
@@ -103,11 +120,7 @@ async function addLostJobs({ pool, clock, log }: PaymentDependencies): Promise<v
          select from graphile_worker.jobs job
          where job.key = e.id and (job.attempts < job.max_attempts or job.locked_at is not null))
        order by received_at limit $2) lost`,
-    [
-      new Date(clock() - purchaseLimits.jobMs),
-      purchaseLimits.sweepAtOnce,
-      purchaseLimits.deliveryAttempts,
-    ],
+    [new Date(clock() - jobMs), sweepAtOnce, jobAttempts],
   );
   if (rowCount !== null && rowCount > 0)
     log.warn({ count: rowCount }, 'Lost jobs of webhook events were added again');
@@ -122,7 +135,7 @@ async function tryJobsAgain(dependencies: PaymentDependencies): Promise<void> {
        where task_identifier = any ($1) and attempts >= max_attempts and locked_at is null
          and run_at <= now()
        order by run_at limit $2), attempts := 0)`,
-    [Object.keys(paymentTasks(dependencies)), purchaseLimits.sweepAtOnce],
+    [Object.keys(paymentTasks(dependencies)), sweepAtOnce],
   );
   if (rowCount !== null && rowCount > 0)
     log.warn({ count: rowCount }, 'Jobs of payments had used up their attempts and begin again');
@@ -134,7 +147,7 @@ async function forgetWebhookEvents({ pool, clock }: PaymentDependencies): Promis
     `delete from stripe_event where id in (
        select id from stripe_event where processed_at < $2 and not (${leftOver})
        limit $3 for update skip locked)`,
-    [notGranted, new Date(clock() - purchaseLimits.webhookEventKeptMs), purchaseLimits.purgePage],
+    [notGranted, new Date(clock() - webhookEventKeptMs), purgedAtOnce],
   );
 }
 
@@ -164,12 +177,8 @@ async function takePoll({ pool }: PaymentDependencies, now: number): Promise<num
     `insert into webhook_poll as poll (tried_at, seen_until) values ($1, $3)
      on conflict (only_row) do update set tried_at = excluded.tried_at where poll.tried_at <= $2
      returning seen_until`,
-    [
-      new Date(now),
-      new Date(now - purchaseLimits.lookEveryMs),
-      new Date(now - purchaseLimits.firstPollBackMs),
-    ],
+    [new Date(now), new Date(now - pollEveryMs), new Date(now - firstPollBackMs)],
   );
   const seenUntil = rows[0]?.seen_until;
-  return seenUntil === undefined ? null : seenUntil.getTime() - purchaseLimits.lookBackMs;
+  return seenUntil === undefined ? null : seenUntil.getTime() - pollBackMs;
 }

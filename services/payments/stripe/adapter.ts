@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Stripe } from 'stripe';
 import { timeOfId } from '#services/platform/ids.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { ProviderRefused } from '#services/payments/provider.ts';
+import { checkoutMs, ProviderRefused } from '#services/payments/provider.ts';
 import type {
   WebhookEvent,
   NewCheckout,
@@ -457,7 +456,7 @@ function checkoutParameters(
     metadata,
     success_url: withSessionId(checkout.successUrl),
     cancel_url: checkout.cancelUrl,
-    expires_at: Math.floor((startOf(checkout.purchaseId, now) + purchaseLimits.checkoutMs) / 1000),
+    expires_at: Math.floor((startOf(checkout.purchaseId, now) + checkoutMs) / 1000),
     // The amount is checked against ours and refunded in its currency, so it stays as it was set.
     adaptive_pricing: { enabled: false },
     automatic_tax: { enabled: automaticTax },
@@ -485,7 +484,7 @@ function keyOf({ purchaseId, customerId }: Keyed): string {
  */
 function startOf(purchaseId: string, now: number): number {
   const made = timeOfId(purchaseId);
-  const isPlausible = made !== null && Math.abs(now - made) < purchaseLimits.checkoutMs / 2;
+  const isPlausible = made !== null && Math.abs(now - made) < checkoutMs / 2;
   return isPlausible ? made : now;
 }
 

@@ -1,7 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import type { HttpEnv } from './http.ts';
-import { httpLimits } from '#services/platform/limits.ts';
+
+/** How long a browser may cache a preflight. */
+export const preflightSeconds = 600;
 
 /** Origins by what their pages may do. Both lists are compared whole, never by a part. */
 export type Origins = {
@@ -41,6 +43,6 @@ export function allowOrigins({ own, foreign }: Origins): MiddlewareHandler<HttpE
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID'],
     exposeHeaders: ['Retry-After', 'X-Request-Id'],
-    maxAge: httpLimits.preflightSeconds,
+    maxAge: preflightSeconds,
   });
 }

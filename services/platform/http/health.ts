@@ -3,7 +3,13 @@ import type { SetAsideList } from '#projections/engine/set-aside.ts';
 import type { platformEndpoints, ReadyReply } from '#services/platform/contract.ts';
 import { answerData } from './http.ts';
 import type { Handlers } from './serve.ts';
-import { healthLimits } from '#services/platform/limits.ts';
+
+/** A worker whose last heartbeat is older is not running. */
+export const heartbeatStaleSeconds = 30;
+const maxReaderLagMs = 30_000;
+
+/** Set-aside streams that the response names. */
+const namedStreams = 10;
 
 export type HealthDependencies = {
   pool: pg.Pool;
@@ -43,7 +49,7 @@ async function readiness({
       `select exists (select from pg_proc where proname = $1) as migrated,
          exists (select from process_heartbeat where kind = 'worker'
            and beat_at > now() - make_interval(secs => $2)) as working`,
-      [functionName, healthLimits.heartbeatStaleSeconds],
+      [functionName, heartbeatStaleSeconds],
     )
     // This call exists to report an unreachable database: it is not an error.
     .catch(() => null);
@@ -55,7 +61,7 @@ async function readiness({
   return {
     database: word(row !== undefined),
     migrations: word(row?.migrated === true),
-    reader: word(lag < healthLimits.readerLagMs),
+    reader: word(lag < maxReaderLagMs),
     worker: word(row?.working === true),
   };
 }
@@ -63,7 +69,7 @@ async function readiness({
 /** The endpoint is public, so the error's text, which may hold values of the event, is left out. */
 async function setAside({ readSetAside }: HealthDependencies): Promise<ReadyReply['set_aside']> {
   // The checks report an unreachable database.
-  const found = await readSetAside(healthLimits.namedStreams).catch(() => null);
+  const found = await readSetAside(namedStreams).catch(() => null);
   if (found === null) return null;
   const streams = found.streams.map(({ projection, streamId, event, sqlstate }) => ({
     projection,

@@ -4,10 +4,17 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ProblemReply } from '#services/platform/contract.ts';
-import { httpLimits } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { titles } from '#services/platform/problems.ts';
+
+export const requestLimits = {
+  bodyBytes: 100_000,
+  /** Depth of arrays and objects. */
+  jsonDepth: 20,
+  /** Characters of an address with its query; a link in an email with both tokens has some 1,500. */
+  addressLength: 4_000,
+} as const;
 
 /** What every route shares: a request id, parsing at the edge, one envelope and one shape of refusal. */
 export type HttpVariables = {
@@ -88,7 +95,7 @@ const noFields = v.strictObject({});
 /** No route of ours needs a longer address. */
 export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    if (context.req.url.length > httpLimits.addressLength)
+    if (context.req.url.length > requestLimits.addressLength)
       throw new Problem('address-too-long', 'The address of the request is too long.');
     await next();
   };
@@ -136,7 +143,7 @@ function sentenceOf(issue: v.BaseIssue<unknown>): string {
 }
 
 async function readText(context: HttpContext): Promise<string> {
-  return decoded(await readBytes(context, httpLimits.bodyBytes)).trim();
+  return decoded(await readBytes(context, requestLimits.bodyBytes)).trim();
 }
 
 /**
@@ -182,7 +189,7 @@ function decoded(bytes: Buffer): string {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(text: string): unknown {
-  if (depthOf(text) > httpLimits.jsonDepth)
+  if (depthOf(text) > requestLimits.jsonDepth)
     throw new Problem('validation', 'The body is nested too deeply.');
   try {
     return JSON.parse(text, (_key, value: unknown) => storable(value));

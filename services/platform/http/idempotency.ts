@@ -5,10 +5,15 @@ import type { Endpoint } from '#services/platform/contract.ts';
 import { answerData } from './http.ts';
 import type { HttpContext } from './http.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
-import { httpLimits } from '#services/platform/limits.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
+
+/** After this a request counts as dead, and its Idempotency-Key may be taken over. */
+const requestSeconds = 30;
+
+/** Expired Idempotency-Keys that a new one deletes. */
+const expiredKeysPerKey = 10;
 
 /**
  * One effect for one `Idempotency-Key` of one person or service and one route, for 24 hours. The row,
@@ -181,7 +186,7 @@ async function claimKey(
           or (idempotency_key.status is null and idempotency_key.fingerprint = excluded.fingerprint
               and idempotency_key.created_at < now() - make_interval(secs => $6))
      returning resource_id, created_at::text as claimed_at`,
-    [...place, fingerprint, wanted.newResourceId(), httpLimits.requestSeconds],
+    [...place, fingerprint, wanted.newResourceId(), requestSeconds],
   );
   const mine = rows[0];
   if (mine) {
@@ -215,7 +220,7 @@ async function removeExpired(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from idempotency_key where ctid = any (array(
        select ctid from idempotency_key where expires_at < now() limit $1 for update skip locked))`,
-    [httpLimits.expiredKeysPerKey],
+    [expiredKeysPerKey],
   );
 }
 

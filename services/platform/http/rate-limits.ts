@@ -7,7 +7,7 @@ import type { Audit } from '#services/platform/audit.ts';
 import { networkOf, networksOf } from './client-address.ts';
 import type { Env, Mode, RateLimitRule } from '#services/platform/process/env.ts';
 import type { HttpEnv } from './http.ts';
-import { perProcess, rateLimitKeeping, rateLimits } from '#services/platform/limits.ts';
+import { perProcess, rateLimits } from '#services/platform/limits.ts';
 import type { RateLimitName } from '#services/platform/limits.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -241,13 +241,16 @@ async function report(
   }
 }
 
+const purgeEveryMs = 60_000;
+const purgedAtOnce = 1_000;
+
 /** Each turn may delete rows whose window is over, so the table stays small. */
 function createPurge({ pool, log }: RateLimitDependencies): () => Promise<void> {
   let next = 0;
   return async () => {
     const now = Date.now();
     if (now < next) return;
-    next = now + rateLimitKeeping.purgeEveryMs;
+    next = now + purgeEveryMs;
     try {
       await purgeExpiredLimits(pool, now);
     } catch (error) {
@@ -261,7 +264,7 @@ export async function purgeExpiredLimits(pool: pg.Pool, now: number): Promise<nu
     `delete from rate_limit where key in (
        select key from rate_limit where expire <= $1 order by expire limit $2
        for update skip locked)`,
-    [now, rateLimitKeeping.purgedAtOnce],
+    [now, purgedAtOnce],
   );
   return rowCount ?? 0;
 }

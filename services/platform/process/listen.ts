@@ -4,16 +4,31 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { SettingsError } from './env.ts';
-import { httpLimits } from '#services/platform/limits.ts';
 
 /**
  * Opening and closing the one HTTP port, with messages for what an operator can repair.
  */
 type Fetch = Parameters<typeof getRequestListener>[0];
-type ConnectionLimits = Record<
-  'headerBytes' | 'headersMs' | 'receiveMs' | 'keepAliveMs' | 'silenceMs' | 'slowCheckMs',
-  number
->;
+
+export const connectionLimits = {
+  /** Of all headers of a request, its first line included. */
+  headerBytes: 16_384,
+  /** For headers to arrive, and for the request as a whole. */
+  headersMs: 10_000,
+  receiveMs: 30_000,
+  /**
+   * A connection without a request. Proxies keep theirs for up to two minutes and must be the ones to end
+   * it, else they send a request while we close.
+   */
+  keepAliveMs: 125_000,
+  /**
+   * A connection without progress during a response: a client that reads nothing would make us keep the
+   * response for ever. Streams and sockets send something more often.
+   */
+  silenceMs: 60_000,
+  /** How often slow connections are checked. */
+  slowCheckMs: 1_000,
+} as const;
 
 /** Handles the requests and upgrades that no route handles. */
 export type OtherProtocol = {
@@ -29,7 +44,7 @@ export type OtherProtocol = {
  */
 export function createHttpServer(
   fetch: Fetch,
-  limits: ConnectionLimits = httpLimits,
+  limits: Record<keyof typeof connectionLimits, number> = connectionLimits,
   other?: OtherProtocol,
 ): Server {
   const handle = getRequestListener(fetch, { autoCleanupIncoming: false });

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { askForRefund } from '#services/payments/refunds/ask.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { endPlanOf, readPlans } from '#services/payments/plans/plans.ts';
+import { endPlanOf } from '#services/payments/plans/end.ts';
+import { readPlans } from '#services/payments/plans/rows.ts';
 import type { PaymentProvider } from '#services/payments/provider.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CheckoutState } from '#services/payments/contract.ts';
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 import { paymentFailedEmail } from '#services/payments/emails/payment-failed.ts';
 import { receiptEmail } from '#services/payments/emails/receipt.ts';
 import type { Receipt } from '#services/payments/emails/receipt.ts';

@@ -4,7 +4,7 @@ import type { ErasureDependencies } from '#services/identity/erasure/erasure.ts'
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
 import { ProviderRefused } from '#services/payments/provider.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
-import { refundLimits } from '#services/platform/limits.ts';
+import { failedAgainMs, failedTries } from '#services/payments/refunds/closed-accounts.ts';
 import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { erasureOf } from '#services/core.ts';
 import { createTestShop } from '#tests/support/payments.ts';
@@ -137,7 +137,7 @@ describe('a failed refund of an erased user', () => {
         expected: '$10.00 (1000 usd) paid back for 20 credits',
       },
     ]);
-    await laterBy(refundLimits.failedAgainMs);
+    await laterBy(failedAgainMs);
     expect(await statuses(one)).toEqual(['failed', 'succeeded']);
     expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
     expect(await listed(one)).toEqual([]);
@@ -148,14 +148,12 @@ describe('a failed refund of an erased user', () => {
     await failsLater(one);
     shop.stripe.faults.refunds = 'failed';
     for (let days = 0; days < 30; days += 1) await laterBy(dayMs);
-    expect(await statuses(one)).toEqual(
-      Array.from({ length: refundLimits.failedTries }, () => 'failed'),
-    );
+    expect(await statuses(one)).toEqual(Array.from({ length: failedTries }, () => 'failed'));
     expect(await partsOf(shop, one)).toEqual({ available: 20 });
     expect(await listed(one)).toMatchObject([{ kind: 'refund-failed-erased' }]);
     delete shop.stripe.faults.refunds;
     await laterBy(40 * dayMs);
-    expect(await statuses(one)).toHaveLength(refundLimits.failedTries);
+    expect(await statuses(one)).toHaveLength(failedTries);
   });
 
   test('a failed refund of an erased account is not sent as well once the rest was used up by a dispute', async () => {
@@ -164,7 +162,7 @@ describe('a failed refund of an erased user', () => {
     await failsLater(one);
     shop.stripe.openDispute(one.intentId);
     await shop.deliver();
-    await laterBy(refundLimits.failedAgainMs);
+    await laterBy(failedAgainMs);
     expect(await statuses(one)).toEqual(['failed']);
     expect(await partsOf(shop, one)).toEqual({ consumed: 5, revoked: 15 });
     expect(await listed(one)).toEqual([]);

@@ -6,9 +6,9 @@ import { askForRefund } from '#services/payments/refunds/ask.ts';
 import { fulfil, fulfilForPage } from '#services/payments/settle/fulfil.ts';
 import { settle } from '#services/payments/settle/settle.ts';
 import { sweepPayments } from '#services/payments/settle/sweep.ts';
+import { askAgainMs } from '#services/payments/purchases/rows.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { newId } from '#services/platform/ids.ts';
-import { purchaseLimits } from '#services/platform/limits.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
@@ -133,8 +133,8 @@ test('a payment is checked again soon after the lock was lost while a reading wa
     'select next_check_at from purchase where id = $1',
     [one.purchaseId],
   );
-  expect(rows).toEqual([{ next_check_at: new Date(now + purchaseLimits.askAgainMs) }]);
-  now += purchaseLimits.askAgainMs;
+  expect(rows).toEqual([{ next_check_at: new Date(now + askAgainMs) }]);
+  now += askAgainMs;
   await sweepPayments(shop.payments);
   expect(await partsOf(shop, one)).toEqual({ available: 20 });
 });

@@ -5,7 +5,7 @@ import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
-import { sweepPlans } from '#services/payments/plans/plans.ts';
+import { sweepPlans } from '#services/payments/plans/sweep.ts';
 import { createStripeProvider } from '#services/payments/stripe/adapter.ts';
 import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Server } from 'node:http';
-import { httpLimits } from '#services/platform/limits.ts';
-import { createHttpServer } from '#services/platform/process/listen.ts';
+import { requestLimits } from '#services/platform/http/http.ts';
+import { connectionLimits, createHttpServer } from '#services/platform/process/listen.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 
@@ -56,10 +56,10 @@ async function login(body: string | ReadableStream): Promise<number> {
 
 describe('a body may have 100 kB and not one byte more', () => {
   test.each([
-    [httpLimits.bodyBytes - 1, 401],
-    [httpLimits.bodyBytes, 401],
-    [httpLimits.bodyBytes + 1, 413],
-    [httpLimits.bodyBytes * 10, 413],
+    [requestLimits.bodyBytes - 1, 401],
+    [requestLimits.bodyBytes, 401],
+    [requestLimits.bodyBytes + 1, 413],
+    [requestLimits.bodyBytes * 10, 413],
   ])('a body of %i bytes gets %i', async (bytes, status) => {
     expect(await login(bodyOf(bytes))).toBe(status);
     expect(await login(chunked(bodyOf(bytes)))).toBe(status);
@@ -102,8 +102,8 @@ describe('JSON may be nested 20 deep', () => {
   const nested = (depth: number) =>
     `{"email":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)},"password":"Wrong-123"}`;
   test.each([
-    [httpLimits.jsonDepth, false],
-    [httpLimits.jsonDepth + 1, true],
+    [requestLimits.jsonDepth, false],
+    [requestLimits.jsonDepth + 1, true],
     [40_000, true],
   ])('JSON nested %i deep is too deep: %s', async (depth, isTooDeep) => {
     const response = await app.app.request('http://localhost/api/auth/login', {
@@ -131,8 +131,8 @@ describe('headers and addresses', () => {
       const response = await app.app.request(start + 'a'.repeat(length - start.length));
       return response.status;
     };
-    expect(await status(httpLimits.addressLength)).toBe(404);
-    expect(await status(httpLimits.addressLength + 1)).toBe(414);
+    expect(await status(requestLimits.addressLength)).toBe(404);
+    expect(await status(requestLimits.addressLength + 1)).toBe(414);
   });
 
   test('headers may have 16 kB together', async () => {
@@ -142,7 +142,7 @@ describe('headers and addresses', () => {
           headers: { 'x-long': 'a'.repeat(bytes) },
         })
       ).status;
-    expect(await status(httpLimits.headerBytes - 1_000)).toBe(200);
-    expect(await status(httpLimits.headerBytes)).toBe(431);
+    expect(await status(connectionLimits.headerBytes - 1_000)).toBe(200);
+    expect(await status(connectionLimits.headerBytes)).toBe(431);
   });
 });

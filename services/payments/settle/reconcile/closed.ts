@@ -1,7 +1,10 @@
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { OwedLot } from '#services/credits/ledger/closed-account.ts';
-import { refundLimits } from '#services/platform/limits.ts';
-import { failuresOf } from '#services/payments/refunds/closed-accounts.ts';
+import {
+  failedAgainMs,
+  failedTries,
+  failuresOf,
+} from '#services/payments/refunds/closed-accounts.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { amountText } from './difference.ts';
 import type { Difference } from './difference.ts';
@@ -34,8 +37,8 @@ function refused(userId: string, state: AccountState, owed: OwedLot): Difference
   const failures = failuresOf(state, lot.lotId);
   const last = failures.at(-1);
   if (last === undefined) return [];
-  const isTriedAgain = failures.length < refundLimits.failedTries;
-  const days = refundLimits.failedAgainMs / 86_400_000;
+  const isTriedAgain = failures.length < failedTries;
+  const days = failedAgainMs / 86_400_000;
   return [
     {
       kind: 'refund-failed-erased',
@@ -45,7 +48,7 @@ function refused(userId: string, state: AccountState, owed: OwedLot): Difference
       found: `${failures.length === 1 ? 'a refund' : `${failures.length} refunds`} that failed, the last one on ${last.endedAt ?? ''}`,
       cause:
         'the account has been erased, and the card or account that was paid from takes nothing',
-      repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${refundLimits.failedTries} times; or an operator` : 'an operator'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
+      repairs: `${isTriedAgain ? `a worker asks again every ${days} days, up to ${failedTries} times; or an operator` : 'an operator'} pays it out in another way and runs \`credits refund ${lot.purchaseId} --paid-otherwise\``,
       isSettling: false,
     },
   ];

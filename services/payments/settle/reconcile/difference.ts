@@ -1,4 +1,4 @@
-import { moneyText } from '#services/payments/money.ts';
+import { moneyText } from '#services/platform/numbers.ts';
 
 /** One thing on which the ledger and the provider, or the ledger and our own rows, disagree. */
 export type Difference = {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { repairers, settleMs } from './difference.ts';
 import type { Difference } from './difference.ts';
-import type { PlanRow } from '#services/payments/plans/tier.ts';
+import type { PlanRow } from '#services/payments/plans/rows.ts';
 import type { PaymentProvider, SubscriptionView } from '#services/payments/provider.ts';
 import { processingMs } from '#services/payments/purchases/rows.ts';
 import { readCashBalances, readUnbalancedCash } from './cash-ledger.ts';
