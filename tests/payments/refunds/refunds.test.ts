@@ -598,10 +598,10 @@ describe('a refund that has ended', () => {
     const one = await bought(shop, 'boost-20');
     const refundId = await ask(one);
     await shop.runJobs();
-    const { listRefunds } = shop.payments.provider;
+    const { provider } = shop.payments;
     const payments = withProvider({
       listRefunds: async (intentId) =>
-        (await listRefunds(intentId)).map((refund) => ({ ...refund, status: 'pending' })),
+        (await provider.listRefunds(intentId)).map((refund) => ({ ...refund, status: 'pending' })),
     });
     await settleRefund(payments, { userId: one.person.userId, refundId });
     expect(await statusOf(one, refundId)).toBe('confirmed');
