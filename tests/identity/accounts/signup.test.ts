@@ -151,7 +151,7 @@ describe("the server's messages", () => {
       provoke: async () => ({ ...ann(), password: 'Password123' }),
     },
   ];
-  test.each(cases)('$title ($keywords)', async ({ keywords, title, detail, provoke }) => {
+  test.each(cases)('a sign-up is refused in the words that people read: $title ($keywords)', async ({ keywords, title, detail, provoke }) => {
     const { problem } = await openBrowser(app).post('/auth/signup', await provoke());
     expect(problem).toMatchObject({ title, detail });
     for (const keyword of keywords) expect(problem.message.toLowerCase()).toContain(keyword);

@@ -71,7 +71,7 @@ describe('the agreement score', () => {
       60,
       true,
     ],
-  ])('the agreement score of %s', (_, decision, claims, rank, expected, capped) => {
+  ])('the agreement score is as computed by hand for %s', (_, decision, claims, rank, expected, capped) => {
     expect(score(decision, claims, rank)).toMatchObject({ score: expected, capped, whyNull: null });
   });
 
