@@ -102,6 +102,13 @@ describe('a refund of ours', () => {
     expect(statusOf({ refunds: [refund({ refundId: 'ref_1', status })] })).toEqual([end]);
   });
 
+  test('a refund that the provider lists twice counts as the one whose money is gone', () => {
+    const failed = refund({ refundId: 'ref_1', status: 'failed' });
+    const made = refund({ refundId: 'ref_1', providerRefundId: 're_2' });
+    expect(statusOf({ refunds: [failed, made] })).toEqual(['confirmed']);
+    expect(statusOf({ refunds: [made, failed] })).toEqual(['confirmed']);
+  });
+
   test('a refund that the provider does not list stays pending, however old it is', () => {
     expect(statusOf({ now: begin + 900 * hour })).toEqual(['pending']);
   });
@@ -189,5 +196,7 @@ test('spending freezes when a refunded payment is lost to a dispute, by what wen
     currency: 'usd',
   });
   expect(of({ refunds: [refund()], disputes: [dispute('withdrawn')] }).freeze).toBeNull();
-  expect(of({ disputes: [dispute('lost')] }).freeze).toBeNull();
+  // Without a refund nothing went back twice, whatever the disputes add up to.
+  const both = [dispute('lost'), dispute('lost', { disputeId: 'dp_2' })];
+  expect(of({ disputes: both }).freeze).toBeNull();
 });
