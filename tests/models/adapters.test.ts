@@ -133,16 +133,22 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     });
   });
 
-  it.runIf(modelOf(model) !== null)('a reply of an adapter can be priced from its own usage', async () => {
-    const { reply } = await collect(plain, requestTo(model, { schema, system }));
-    expect(costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z')).toBeGreaterThan(0);
-  });
+  it.runIf(modelOf(model) !== null)(
+    'a reply of an adapter can be priced from its own usage',
+    async () => {
+      const { reply } = await collect(plain, requestTo(model, { schema, system }));
+      expect(costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z')).toBeGreaterThan(0);
+    },
+  );
 
   const efforts = modelOf(model)?.capabilities.effortLevels ?? [];
-  it.each(efforts)('an adapter asks for effort %s, which the catalogue promises', async (effort) => {
-    const { reply } = await collect(plain, requestTo(model, { effort }));
-    expect(reply.usage.outputThinking).toBe(thinkingBy[effort]);
-  });
+  it.each(efforts)(
+    'an adapter asks for effort %s, which the catalogue promises',
+    async (effort) => {
+      const { reply } = await collect(plain, requestTo(model, { effort }));
+      expect(reply.usage.outputThinking).toBe(thinkingBy[effort]);
+    },
+  );
 
   it('an adapter reports that a reply was cut at its output limit', async () => {
     const { reply } = await collect(plain, requestTo(model, { schema, maxOutputTokens: 50 }));
