@@ -60,6 +60,13 @@ async function aDayLater(): Promise<void> {
   await sweepPayments(shop.payments);
 }
 
+async function waitingJobs(): Promise<string[]> {
+  const { rows } = await shop.database.ownerPool.query<{ task: string }>(
+    'select task_identifier as task from graphile_worker.jobs',
+  );
+  return rows.map(({ task }) => task);
+}
+
 function withProvider(changes: Partial<PaymentProvider>): PaymentDependencies {
   return { ...shop.payments, provider: { ...shop.payments.provider, ...changes } };
 }
@@ -568,6 +575,8 @@ describe('a refund', () => {
     const refundId = await ask(one);
     const dispute = shop.stripe.openDispute(one.intentId);
     await shop.runJobs();
+    expect(await statusOf(one, refundId)).toBe('pending');
+    expect(await waitingJobs()).not.toContain('send-refund');
     await aDayLater();
     expect(await statusOf(one, refundId)).toBe('failed');
     await shop.deliver();
@@ -590,6 +599,40 @@ describe('a refund', () => {
     now += 10 * minuteMs;
     await sweepPayments(shop.payments);
     expect(await statusOf(one, refundId)).toBe('confirmed');
+  });
+});
+
+describe('a refund that has ended', () => {
+  test('a refund that was confirmed stays so when the provider shows it as pending again', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    await shop.runJobs();
+    const { provider } = shop.payments;
+    const payments = withProvider({
+      listRefunds: async (intentId) =>
+        (await provider.listRefunds(intentId)).map((refund) => ({ ...refund, status: 'pending' })),
+    });
+    await settleRefund(payments, { userId: one.person.userId, refundId });
+    expect(await statusOf(one, refundId)).toBe('confirmed');
+    expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
+  });
+
+  test('a refund that failed for good is not requested again', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    shop.stripe.openDispute(one.intentId);
+    await shop.runJobs();
+    await aDayLater();
+    expect(await statusOf(one, refundId)).toBe('failed');
+    const requested: string[] = [];
+    const payments = withProvider({
+      createRefund: async (refund) => {
+        requested.push(refund.refundId);
+        return shop.payments.provider.createRefund(refund);
+      },
+    });
+    await settleRefund(payments, { userId: one.person.userId, refundId });
+    expect(requested).toEqual([]);
   });
 });
 
