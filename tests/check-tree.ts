@@ -13,7 +13,6 @@ const lists = [
   'docs/decisions',
   'web/src/routes',
   'web/src/routes/_signed-in',
-  'services/sandbox/models/cases',
 ];
 
 /** Texts with a vocabulary of their own: people's questions, word lists, licences, recorded events. */
