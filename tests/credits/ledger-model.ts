@@ -1,70 +1,76 @@
 import fc from 'fast-check';
-import { evolve, initialState } from '#services/credits/account/state.ts';
-import { decide, fingerprintOf } from '#services/credits/account/account.ts';
-import type { AccountState } from '#services/credits/account/state.ts';
+import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import type { Lot } from '#services/credits/account/lots.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
+import { initialState } from '#services/credits/account/state.ts';
+import type { AccountState } from '#services/credits/account/state.ts';
+import { endRefundCommandId, refundCommandId } from '#services/credits/command-ids.ts';
 import { derivedId, uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import type { CreditEvent, LotShare } from '#services/credits/account/events.ts';
-import { endRefundCommandId, refundCommandId } from '#services/credits/command-ids.ts';
+import { createQueue, createStore, execute } from '#tests/platform/memory-bus.ts';
+import type { Memory, Steps } from '#tests/platform/memory-bus.ts';
+import { createBooks } from './ledger-oracle.ts';
 
-/**
- * A small command bus in memory that keeps the promises of the real one: message ids are unique in
- * the stream and derived from the command's, the first one carries a fingerprint of the body, and
- * before a refusal or a no-op is answered the earlier result is looked up.
- */
+/** A result of the command bus, with refusals as data. */
 export type Answer =
   | { kind: 'done'; events: readonly CreditEvent[]; repeated: boolean }
   | { kind: 'nothing' }
   | { kind: 'refused'; status: number; code: string };
 
 export type Bus = {
-  state: AccountState;
+  state: () => AccountState;
   readonly log: CreditEvent[];
   send: (commandId: string, command: CreditCommand) => Answer;
   /** A new process has only the snapshot, read back from JSON. */
   restart: () => void;
 };
 
+const streamId = creditStream('usr_1');
+const nothingYet = initialState();
+const network = { losesReply: () => false, count: () => {} };
+
+/** One account in memory. The oracle reads every event, and compares the state after each command. */
 export function createBus(): Bus {
-  const appended = new Map<string, { fingerprint: string; events: readonly CreditEvent[] }>();
-  const bus: Bus = {
-    state: initialState(),
-    log: [],
+  const books = createBooks();
+  const log: CreditEvent[] = [];
+  let memory: Memory = new Map();
+  const store = createStore(
+    { versions: ['credits'] },
+    createQueue(Date.now),
+    (_, events, state) => {
+      log.push(...(events as CreditEvent[]));
+      for (const event of events as CreditEvent[]) books.take(event);
+      books.requireRest();
+      books.requireState(state as AccountState);
+    },
+  );
+  return {
+    log,
+    state: () => (store.headOf(streamId)?.state ?? nothingYet) as AccountState,
     send(commandId, command) {
-      const messageId = uuidV5(commandId, 0);
       const fingerprint = fingerprintOf(command);
-      const decided = attempt(command, bus.state);
-      const earlier = appended.get(messageId);
-      if (earlier)
-        return earlier.fingerprint === fingerprint
-          ? { kind: 'done', events: earlier.events, repeated: true }
-          : { kind: 'refused', status: 409, code: 'idempotency-mismatch' };
-      if ('refused' in decided)
-        return { kind: 'refused', status: decided.refused.status, code: decided.refused.code };
-      if (decided.events.length === 0) return { kind: 'nothing' };
-      appended.set(messageId, { fingerprint, events: decided.events });
-      bus.log.push(...decided.events);
-      bus.state = decided.events.reduce<AccountState>(evolve, bus.state);
-      return { kind: 'done', events: decided.events, repeated: false };
+      const request = { streamId, command, commandId, fingerprint };
+      try {
+        const { events, repeated } = toEnd(execute(store, memory, creditAccount, request, network));
+        return events.length === 0 ? { kind: 'nothing' } : { kind: 'done', events, repeated };
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        return { kind: 'refused', status: error.status, code: error.code };
+      }
     },
     restart() {
-      bus.state = roundTrip(bus.state);
+      memory = new Map();
+      const head = store.headOf(streamId);
+      if (head) head.state = roundTrip(head.state);
     },
   };
-  return bus;
 }
 
-function attempt(
-  command: CreditCommand,
-  state: AccountState,
-): { events: CreditEvent[] } | { refused: Problem } {
-  try {
-    return { events: decide(command, state) };
-  } catch (error) {
-    if (error instanceof Problem) return { refused: error };
-    throw error;
+function toEnd<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
   }
 }
 
@@ -96,6 +102,9 @@ export type Step =
   /** The outcome of one of the refunds. */
   | { do: 'end-refund'; refund: number; outcome: 'confirmed' | 'failed' }
   | { do: 'consume'; credits: number }
+  /** A payment went back twice; `ref` says by which dispute. */
+  | { do: 'freeze'; lot: number; known?: boolean; ref: number }
+  | { do: 'unfreeze' }
   /** Rarely, because little can happen afterwards. */
   | { do: 'close'; really: boolean }
   | { do: 'repeat'; back: number }
@@ -180,6 +189,16 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      do: fc.constant('freeze' as const),
+      lot: anyLot,
+      known: mostly,
+      ref: fc.integer({ min: 0, max: 2 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('unfreeze' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       do: fc.constant('close' as const),
       really: fc.integer({ min: 0, max: 9 }).map((drawn) => drawn === 0),
     }),
@@ -245,12 +264,12 @@ export function play(
     if (step.do === 'wait') nowMs += step.days * 86_400_000;
     if (step.do === 'restart') bus.restart();
     const now = new Date(nowMs).toISOString();
-    const before = bus.state;
+    const before = bus.state();
     asked += 1;
     const sent = commandOf(step, { state: before, now, limit, sentBefore, asked, person });
     const answer = sent ? bus.send(sent.commandId, sent.command) : null;
     if (sent && step.do !== 'tamper') sentBefore.push(sent);
-    return { step, sent, answer, before, after: bus.state, now };
+    return { step, sent, answer, before, after: bus.state(), now };
   });
 }
 
@@ -324,6 +343,16 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
           sealed: { note: 'v1.key.nonce.text' },
         },
       };
+    case 'freeze': {
+      const ref = `dp_${step.ref}`;
+      const lot = lotOf(step, at);
+      return {
+        commandId: uuidV5('freeze', at.asked),
+        command: { type: 'FreezeSpending', ref, lotId: lot, overpaidMinor: 1, currency: 'usd' },
+      };
+    }
+    case 'unfreeze':
+      return { commandId: uuidV5('unfreeze', at.asked), command: { type: 'UnfreezeSpending' } };
     case 'close':
       return step.really
         ? {
@@ -420,48 +449,6 @@ function tampered(command: CreditCommand): CreditCommand {
             : { kind: 'release' },
       };
   }
-}
-
-/**
- * What a reservation should draw, one credit at a time: an oracle that shares no code with the
- * decider. Null when the lots do not have that much.
- */
-export function drawnOneByOne(lots: readonly Lot[], credits: number): LotShare[] | null {
-  const left = new Map(lots.map((lot) => [lot.lotId, lot.available]));
-  const drawn: LotShare[] = [];
-  for (let credit = 0; credit < credits; credit += 1) {
-    let best: Lot | null = null;
-    for (const lot of lots)
-      if ((left.get(lot.lotId) ?? 0) > 0 && (best === null || comesBefore(lot, best))) best = lot;
-    if (best === null) return null;
-    left.set(best.lotId, (left.get(best.lotId) ?? 0) - 1);
-    addOne(drawn, best.lotId);
-  }
-  return drawn;
-}
-
-/** The last credits of these shares, one credit at a time, last first. */
-export function returnedOneByOne(allocations: readonly LotShare[], credits: number): LotShare[] {
-  const single = allocations.flatMap((drawn) =>
-    Array.from({ length: drawn.credits }, () => drawn.lotId),
-  );
-  const returned: LotShare[] = [];
-  for (let credit = 0; credit < credits; credit += 1) addOne(returned, single.pop() ?? 'none');
-  return returned;
-}
-
-function comesBefore(left: Lot, right: Lot): boolean {
-  const order = ['bonus', 'other', 'purchase'];
-  const rank = order.indexOf(left.source) - order.indexOf(right.source);
-  if (rank !== 0) return rank < 0;
-  if (left.grantedAt !== right.grantedAt) return left.grantedAt < right.grantedAt;
-  return left.lotId < right.lotId;
-}
-
-function addOne(shares: LotShare[], lot: string): void {
-  const last = shares.at(-1);
-  if (last?.lotId === lot) shares[shares.length - 1] = { lotId: lot, credits: last.credits + 1 };
-  else shares.push({ lotId: lot, credits: 1 });
 }
 
 /** The log of a random account: what projections and replay are tested with. */

@@ -7,6 +7,7 @@ import { replay } from '#services/credits/audit/replay.ts';
 import type { RecordedCreditEvent } from '#services/credits/audit/replay.ts';
 import { unfinished } from '#services/credits/audit/unfinished.ts';
 import type { CreditEvent } from '#services/credits/account/events.ts';
+import { askBack, consume, dispute, endRefund, purchase } from '#tests/credits/account/commands.ts';
 
 const at = '2026-11-20T08:00:00.000Z';
 const minuteMs = 60_000;
@@ -24,36 +25,17 @@ function recordedAfter(...commands: CreditCommand[]): RecordedCreditEvent[] {
   return log.map((event, index) => ({ position: index, at, event }));
 }
 
-function purchase(lotId: string, credits: number): CreditCommand {
-  return {
-    type: 'Grant',
-    lotId,
-    credits,
-    source: 'purchase',
-    paidMinor: credits * 50,
-    currency: 'usd',
-    paymentKey: `pi:${lotId}`,
-    purchaseId: `pur_${lotId}`,
-    grantedAt: at,
-    reason: 'boost-20',
-  };
-}
-
-function dispute(wanted: number, owes = true): CreditCommand {
-  return { type: 'SetClawback', lotId: 'lot_1', ref: 'dp_1', cause: 'dispute', wanted, owes };
-}
-
 /** A dispute of used credits, for which thirty purchases have paid. */
 const settled: readonly CreditCommand[] = [
   purchase('lot_1', 30),
-  { type: 'Consume', consumptionId: 'con_1', credits: 30, sealed: { note: 'sealed' } },
-  dispute(30),
+  consume(30),
+  dispute('lot_1', 30),
   ...Array.from({ length: 30 }, (_, index) => purchase(`lot_late_${index}`, 1)),
 ];
 const later = Date.parse(at) + minuteMs;
 
 test('a clawback that was interrupted while it gave back is reported, one that is still giving back is not', () => {
-  const interrupted = recordedAfter(...settled, dispute(0));
+  const interrupted = recordedAfter(...settled, dispute('lot_1', 0));
   expect(replay('usr_1', interrupted).differences).toEqual([]);
   expect(unfinished(interrupted, later - 1)).toEqual([]);
   expect(unfinished(interrupted, later)).toEqual([
@@ -64,23 +46,19 @@ test('a clawback that was interrupted while it gave back is reported, one that i
       recomputed: 'done with, at 0 at most',
     },
   ]);
-  expect(unfinished(recordedAfter(...settled, dispute(0), dispute(0)), later)).toEqual([]);
+  expect(
+    unfinished(recordedAfter(...settled, dispute('lot_1', 0), dispute('lot_1', 0)), later),
+  ).toEqual([]);
 });
 
 test('a clawback that no longer owes and has left a debt is reported', () => {
-  const frozen = recordedAfter(...settled, dispute(30, false));
+  const frozen = recordedAfter(...settled, dispute('lot_1', 30, { owes: false }));
   expect(unfinished(frozen, later)).toHaveLength(1);
   expect(unfinished(recordedAfter(...settled), later)).toEqual([]);
 });
 
 test('a refund that is pending for more than thirty days is reported', () => {
-  const asked: CreditCommand = {
-    type: 'RequestRefund',
-    refundId: 'ref_1',
-    lotId: 'lot_1',
-    requestedAt: at,
-    reason: 'customer',
-  };
+  const asked = askBack('ref_1', 'lot_1', { requestedAt: at });
   const month = Date.parse(at) + 30 * dayMs;
   const pending = recordedAfter(purchase('lot_1', 20), asked);
   expect(unfinished(pending, month)).toEqual([]);
@@ -93,13 +71,7 @@ test('a refund that is pending for more than thirty days is reported', () => {
     },
   ]);
   for (const outcome of ['confirmed', 'failed'] as const) {
-    const ended: CreditCommand = {
-      type: 'EndRefund',
-      refundId: 'ref_1',
-      outcome,
-      providerRefundId: null,
-      at,
-    };
+    const ended = endRefund('ref_1', outcome);
     expect(unfinished(recordedAfter(purchase('lot_1', 20), asked, ended), month + 1)).toEqual([]);
   }
 });

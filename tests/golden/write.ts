@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainHash, firstHash } from '#db/chain.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
@@ -12,8 +12,8 @@ import { live } from '#tests/optimizations/run/world.ts';
 import type { Append } from '#tests/optimizations/run/world.ts';
 
 /**
- * Writes a set of golden files, `node tests/golden/write.ts <number of the set>`: one stream a file, one
- * event a line, as the deciders decide them today. A set that was released is never written again.
+ * Writes the golden files that are missing, `node tests/golden/write.ts <number of the set>`: one stream
+ * a file, one event a line, as the deciders decide them today. From 0.1 on a file is never written again.
  */
 type GoldenEvent = Omit<RecordedEvent, 'transactionId' | 'globalPosition'>;
 
@@ -23,9 +23,8 @@ const at = (day: number) => new Date(noon + day * 86_400_000).toISOString();
 
 function write(name: string, appends: readonly Append[], fingerprints: readonly string[] = []) {
   const lines = stored(appends, fingerprints).map((event) => JSON.stringify(event));
-  writeFileSync(join(import.meta.dirname, `${name}-${set}.jsonl`), `${lines.join('\n')}\n`, {
-    flag: 'wx',
-  });
+  const file = join(import.meta.dirname, `${name}-${set}.jsonl`);
+  if (!existsSync(file)) writeFileSync(file, `${lines.join('\n')}\n`);
 }
 
 /** The events with the metadata and the hash chain that a command gives them. */

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Bye, Fact } from '#services/live/contract.ts';
+import { Bye } from '#services/live/contract.ts';
 import { clientEvents, serverEvents } from '#services/live/socket/contract.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/live.md'), 'utf8');
@@ -23,8 +23,7 @@ test('the page about live clients lists exactly the messages of the socket', () 
   expect(rowsUnder('a client receives')).toEqual(serverEvents);
 });
 
-test('the page about live clients lists the facts of the stream and its reasons to end', () => {
-  expect(namesAfter('The types of facts:', '\n')).toEqual(Fact.entries.type.options);
+test('the page about live clients lists the reasons of the stream to end', () => {
   expect(
     namesAfter('**Ends.** `bye` says', 'or more').filter((name) =>
       Bye.entries.reason.options.some((one) => one === name),

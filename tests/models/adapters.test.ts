@@ -92,14 +92,14 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   const withPersona = async (persona: Persona): Promise<Provider> =>
     connected(each, (await sandboxWith({ [model]: persona })).url);
 
-  it('streams the text in parts and ends with the whole reply', async () => {
+  it('an adapter streams the text in parts and ends with the whole reply', async () => {
     const { texts, reply } = await collect(plain, requestTo(model, { schema }));
     expect(texts.length).toBeGreaterThan(2);
     expect(texts.join('')).toBe(answerText);
     expect(reply).toMatchObject({ text: answerText, finish: 'stop', answeredBy: model });
   });
 
-  it('hands over the instruction, the question and the name of the schema', async () => {
+  it('an adapter hands over the instruction, the question and the name of the schema', async () => {
     asked.length = 0;
     await collect(plain, requestTo(model, { schema, system, prompt: 'Which oven?' }));
     expect(asked).toEqual([
@@ -114,12 +114,12 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     ]);
   });
 
-  it('answers in free text when the call names no schema', async () => {
+  it('an adapter answers in free text when the call names no schema', async () => {
     const { reply } = await collect(plain, requestTo(model));
     expect(reply.text).toBe('Lease it.');
   });
 
-  it('counts every token once', async () => {
+  it('an adapter counts every token once', async () => {
     const request = requestTo(model, { schema, system });
     const { reply } = await collect(plain, request);
     const input = 150 + Math.ceil(request.prompt.length / 4) + 12;
@@ -133,18 +133,24 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     });
   });
 
-  it.runIf(modelOf(model) !== null)('can be priced from its own usage', async () => {
-    const { reply } = await collect(plain, requestTo(model, { schema, system }));
-    expect(costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z')).toBeGreaterThan(0);
-  });
+  it.runIf(modelOf(model) !== null)(
+    'a reply of an adapter can be priced from its own usage',
+    async () => {
+      const { reply } = await collect(plain, requestTo(model, { schema, system }));
+      expect(costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z')).toBeGreaterThan(0);
+    },
+  );
 
   const efforts = modelOf(model)?.capabilities.effortLevels ?? [];
-  it.each(efforts)('asks for effort %s, which the catalogue promises', async (effort) => {
-    const { reply } = await collect(plain, requestTo(model, { effort }));
-    expect(reply.usage.outputThinking).toBe(thinkingBy[effort]);
-  });
+  it.each(efforts)(
+    'an adapter asks for effort %s, which the catalogue promises',
+    async (effort) => {
+      const { reply } = await collect(plain, requestTo(model, { effort }));
+      expect(reply.usage.outputThinking).toBe(thinkingBy[effort]);
+    },
+  );
 
-  it('reports that a reply was cut at its output limit', async () => {
+  it('an adapter reports that a reply was cut at its output limit', async () => {
     const { reply } = await collect(plain, requestTo(model, { schema, maxOutputTokens: 50 }));
     expect(reply.finish).toBe('length');
     expect(
@@ -152,20 +158,20 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     ).toBeLessThanOrEqual(50);
   });
 
-  it('reports that the model stopped early', async () => {
+  it('an adapter reports that the model stopped early', async () => {
     const { reply } = await collect(await withPersona('truncated'), requestTo(model, { schema }));
     expect(reply.finish).toBe('length');
     expect(answerText.startsWith(reply.text)).toBe(true);
   });
 
-  it('returns text that is not the expected JSON, for the caller to judge', async () => {
+  it('an adapter returns text that is not the expected JSON, for the caller to judge', async () => {
     const { reply } = await collect(await withPersona('malformed'), requestTo(model, { schema }));
     expect(reply.finish).toBe('stop');
     expect(() => JSON.parse(reply.text) as unknown).toThrow(SyntaxError);
     expect(reply.usage.source).toBe('provider');
   });
 
-  it('returns an answer that addresses its reviewers', async () => {
+  it('an adapter returns an answer that addresses its reviewers', async () => {
     const { reply } = await collect(await withPersona('injection'), requestTo(model, { schema }));
     expect(JSON.parse(reply.text)).toMatchObject({
       reasoning: [
@@ -176,14 +182,14 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     });
   });
 
-  it('fails with what a refusal cost', async () => {
+  it('a call that the model refuses fails with what it cost', async () => {
     const failure = await failureOfCall(await withPersona('refusal'), requestTo(model, { schema }));
     expect(failure.failure).toBe('refusal');
     expect(failure.usage).toMatchObject({ source: 'provider', outputThinking: 0 });
     expect(failure.usage.outputVisible).toBeGreaterThan(0);
   });
 
-  it('fails once with the wait that a 429 asks for, and then answers', async () => {
+  it('a call answered 429 fails with the wait that is asked for, and the next one succeeds', async () => {
     const provider = await withPersona('429-then-ok');
     const request = requestTo(model, { schema });
     const failure = await failureOfCall(provider, request);
@@ -193,17 +199,17 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect((await failureOfCall(provider, other)).failure).toBe('rate_limited');
   });
 
-  it('fails as unavailable on a 500', async () => {
+  it('a call answered 500 fails as unavailable', async () => {
     const failure = await failureOfCall(await withPersona('500'), requestTo(model));
     expect(failure).toMatchObject({ failure: 'unavailable', retryAfterMs: null });
   });
 
-  it('fails as unknown on a dead model id', async () => {
+  it('a call of a dead model id fails as unknown', async () => {
     const failure = await failureOfCall(await withPersona('dead'), requestTo(model));
     expect(failure.failure).toBe('unknown_model');
   });
 
-  it('fails as unauthorised with a wrong key', async () => {
+  it('a call with a wrong key fails as unauthorised', async () => {
     const { url } = await sandboxWith({});
     const failure = await failureOfCall(connected(each, url, refusedKey), requestTo(model));
     expect(failure.failure).toBe('auth');
@@ -211,20 +217,20 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
 
   // Anthropic has no level below low, which its adapter asks for in place of minimal.
   it.runIf(efforts.length > 0 && !efforts.includes('minimal') && each.name !== 'anthropic')(
-    'fails as a bad request for an effort that the model lacks',
+    'a call with an effort that the model lacks fails as a bad request',
     async () => {
       const failure = await failureOfCall(plain, requestTo(model, { effort: 'minimal' }));
       expect(failure.failure).toBe('bad_request');
     },
   );
 
-  it('times out at its deadline', async () => {
+  it('a call times out at its deadline', async () => {
     const provider = await withPersona('hang');
     const failure = await failureOfCall(provider, requestTo(model, { timeoutMs: 200 }));
     expect(failure.failure).toBe('timeout');
   });
 
-  it('ends with an abort, and closes the connection to the provider', async () => {
+  it('an aborted call ends and closes the connection to the provider', async () => {
     const hungUp = Promise.withResolvers<void>();
     const controller = new AbortController();
     const server = await serverThat((_request, response) => {
@@ -239,7 +245,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     await hungUp.promise;
   });
 
-  it('ends with an abort in the middle of a stream', async () => {
+  it('a call that is aborted in the middle of a stream ends', async () => {
     const controller = new AbortController();
     const texts: string[] = [];
     const failure = await failureOfCall(
@@ -254,7 +260,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(texts).toHaveLength(1);
   });
 
-  it('does not call the provider when it is aborted before', async () => {
+  it('an adapter does not call the provider when it is aborted before', async () => {
     const server = await serverThat((_request, response) => response.end());
     const failure = await failureOfCall(
       connected(each, server.url),
@@ -274,7 +280,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     [402, 'billing'],
     [403, 'auth'],
     [422, 'bad_request'],
-  ])('fails on a %i as %s after one request', async (status, expected) => {
+  ])('a call answered %i fails as %s after one request', async (status, expected) => {
     const server = await serverThat((_request, response) => {
       response.writeHead(status, { 'retry-after': '7', 'x-should-retry': 'true' });
       response.end('{"error":{"message":"no"}}');
@@ -307,7 +313,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
       'refusal',
     ],
     ['<html>Bad gateway</html>', 502, 'unavailable'],
-  ])('trusts the error code of %s over its status', async (body, status, expected) => {
+  ])('an adapter trusts the error code of %s over its status', async (body, status, expected) => {
     const server = await serverThat((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(body);
@@ -316,7 +322,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe(expected);
   });
 
-  it('waits as long as the body says when there is no header', async () => {
+  it('an adapter waits as long as the body says when there is no header', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(429, { 'content-type': 'application/json' });
       response.end('{"error":{"code":429,"details":[{"retryDelay":"34.5s"}]}}');
@@ -325,7 +331,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.retryAfterMs).toBe(34_500);
   });
 
-  it('follows no redirect', async () => {
+  it('an adapter follows no redirect', async () => {
     const elsewhere = await serverThat((_request, response) => response.end('{}'));
     const server = await serverThat((request, response) => {
       response.writeHead(307, { location: `${elsewhere.url}${request.url ?? ''}` });
@@ -337,7 +343,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(elsewhere.requests).toHaveLength(0);
   });
 
-  it('fails as a lost connection when the port is closed', async () => {
+  it('a call to a closed port fails as a lost connection', async () => {
     const server = await serverThat((_request, response) => response.end());
     await server.close();
     open.pop();
@@ -345,7 +351,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe('connection');
   });
 
-  it('fails as a lost connection when the stream breaks off', async () => {
+  it('a call whose stream breaks off fails as a lost connection', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': one comment, then nothing\n\n', () => response.destroy());
@@ -354,7 +360,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe('connection');
   });
 
-  it('fails as a lost connection when the stream ends without a reply', async () => {
+  it('a call whose stream ends without a reply fails as a lost connection', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(': nothing\n\n');
@@ -363,7 +369,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe('connection');
   });
 
-  it('fails as malformed when the events cannot be read', async () => {
+  it('a call whose events cannot be read fails as malformed', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       // Half an event, with and without a name: some vendors read only what is named.
@@ -373,7 +379,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     expect(failure.failure).toBe('malformed');
   });
 
-  it('throws errors that hold nothing of the question', async () => {
+  it('an error of an adapter holds nothing of the question', async () => {
     const failure = await failureOfCall(
       await withPersona('500'),
       requestTo(model, { prompt: 'canary-9f2c' }),

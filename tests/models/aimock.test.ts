@@ -63,14 +63,14 @@ describe.each(
   const provider = (): Provider => connected(each);
   const usage = usages[name];
 
-  it('reads a streamed reply', async () => {
+  it('an adapter reads a streamed reply', async () => {
     mock.reset().onMessage(/third/, { content: answer, ...(usage === undefined ? {} : { usage }) });
     const { texts, reply } = await collect(provider(), requestTo(each.model, { schema }));
     expect(texts.join('')).toBe(answer);
     expect(reply).toMatchObject({ text: answer, finish: 'stop' });
   });
 
-  it.runIf(usage !== undefined)('reads the usage', async () => {
+  it.runIf(usage !== undefined)('an adapter reads the usage', async () => {
     mock.reset().onMessage(/third/, { content: answer, usage: usage ?? {} });
     const { reply } = await collect(provider(), requestTo(each.model, { schema }));
     const { inputUncached, inputCached, outputVisible, outputThinking, source } = reply.usage;
@@ -79,13 +79,13 @@ describe.each(
     expect((outputVisible ?? 0) + (outputThinking ?? 0)).toBe(20);
   });
 
-  it('keeps thoughts out of the text', async () => {
+  it('an adapter keeps thoughts out of the text', async () => {
     mock.reset().onMessage(/third/, { content: answer, reasoning: 'The queue is what matters.' });
     const { reply } = await collect(provider(), requestTo(each.model, { effort: 'high' }));
     expect(reply.text).toBe(answer);
   });
 
-  it('reports that a reply was cut', async () => {
+  it('an adapter reports that a reply was cut', async () => {
     mock.reset().onMessage(/third/, { content: answer.slice(0, 30), finishReason: 'length' });
     const { reply } = await collect(provider(), requestTo(each.model, { schema }));
     expect(reply.finish).toBe('length');
@@ -95,7 +95,7 @@ describe.each(
     [429, 'rate_limited'],
     [500, 'unavailable'],
     [401, 'auth'],
-  ])('reports a %i as %s', async (status, expected) => {
+  ])('an adapter reports a %i as %s', async (status, expected) => {
     mock.reset().onMessage(/third/, { content: answer });
     mock.nextRequestError(status, { message: 'no', type: 'error' });
     const failure = await failureOfCall(provider(), requestTo(each.model));
@@ -103,13 +103,13 @@ describe.each(
     expect(mock.getRequests()).toHaveLength(1);
   });
 
-  it('reports a stream that is cut off as a lost connection', async () => {
+  it('an adapter reports a stream that is cut off as a lost connection', async () => {
     mock.reset().onMessage(/third/, { content: answer }, { disconnectAfterMs: 1, latency: 20 });
     const failure = await failureOfCall(provider(), requestTo(each.model));
     expect(failure.failure).toBe('connection');
   });
 
-  it('reports a chaotic body as malformed', async () => {
+  it('an adapter reports a chaotic body as malformed', async () => {
     mock.reset().onMessage(/third/, { content: answer });
     mock.setChaos({ malformedRate: 1 });
     const failure = await failureOfCall(provider(), requestTo(each.model));

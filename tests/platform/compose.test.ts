@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { logSettings } from '#db/embedded/cluster.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
 
 /** What docker-compose.yml and the Dockerfile promise, read from the files themselves. */
 type Service = {
@@ -90,6 +91,12 @@ test('no mail catcher runs by default, and email has no silent destination', () 
   ]);
   for (const name of ['migrate', 'api', 'worker'])
     expect(services[name]?.environment?.['SMTP_URL']).toMatch(/^\$\{SMTP_URL:\?/);
+});
+
+test('the API and the workers get the key of every provider', () => {
+  const keys = providerDefinitions.map(({ keyVariable }) => keyVariable);
+  for (const name of ['api', 'worker'])
+    expect(Object.keys(services[name]?.environment ?? {})).toEqual(expect.arrayContaining(keys));
 });
 
 test('the log of Postgres holds no value of a statement, as in local mode', () => {

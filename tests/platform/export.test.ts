@@ -33,7 +33,7 @@ describe('a cell', () => {
     [undefined, ''],
     [{ a: 1 }, '"{""a"":1}"'],
     [['=x'], '"[""=x""]"'],
-  ])('%j is %j', (value, cell) => {
+  ])('the value %j is exported as %j', (value, cell) => {
     expect(csvLine([value])).toBe(`${cell}\r\n`);
   });
 });

@@ -33,7 +33,7 @@ function shapesIn(text: string): string[] {
 }
 
 describe('the repository', () => {
-  test('no secret', () => {
+  test('the repository holds no secret', () => {
     const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
       .split('\0')
       .filter((file) => file !== '' && !binary.has(extname(file)));
@@ -82,7 +82,7 @@ describe('the built pages', () => {
       .map((file) => ({ file, text: readFileSync(join(dist, file), 'utf8') }));
   }, 120_000);
 
-  test('no secret', () => {
+  test('the built pages hold no secret', () => {
     expect(sent.length).toBeGreaterThan(20);
     expect(
       sent.flatMap(({ file, text }) => shapesIn(text).map((shape) => `${file}: ${shape}`)),

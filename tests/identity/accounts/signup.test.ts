@@ -151,12 +151,15 @@ describe("the server's messages", () => {
       provoke: async () => ({ ...ann(), password: 'Password123' }),
     },
   ];
-  test.each(cases)('$title ($keywords)', async ({ keywords, title, detail, provoke }) => {
-    const { problem } = await openBrowser(app).post('/auth/signup', await provoke());
-    expect(problem).toMatchObject({ title, detail });
-    for (const keyword of keywords) expect(problem.message.toLowerCase()).toContain(keyword);
-    expect(problem.errors.length).toBeGreaterThan(0);
-  });
+  test.each(cases)(
+    'a sign-up is refused in the words that people read: $title ($keywords)',
+    async ({ keywords, title, detail, provoke }) => {
+      const { problem } = await openBrowser(app).post('/auth/signup', await provoke());
+      expect(problem).toMatchObject({ title, detail });
+      for (const keyword of keywords) expect(problem.message.toLowerCase()).toContain(keyword);
+      expect(problem.errors.length).toBeGreaterThan(0);
+    },
+  );
 
   test("any other error in a password comes with the server's own sentence", async () => {
     const { problem } = await openBrowser(app).post('/auth/signup', {

@@ -42,7 +42,7 @@ describe('the rules of login, in the words that people read', () => {
     ['email', { email: 'nowhere' }, 'Please enter a valid email address'],
     ['password', {}, 'Password is required'],
     ['password', { password: '' }, 'Password is required'],
-  ])('%s of %j: %s', async (field, given, sentence) => {
+  ])('a login with the wrong %s of %j is answered with: %s', async (field, given, sentence) => {
     const right = { email: 'ann@example.com', password: testPassword };
     const body = { ...right, [field]: undefined, ...given };
     const { status, problem } = await openBrowser(app).post('/auth/login', body);

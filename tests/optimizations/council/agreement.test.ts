@@ -71,9 +71,16 @@ describe('the agreement score', () => {
       60,
       true,
     ],
-  ])('the agreement score of %s', (_, decision, claims, rank, expected, capped) => {
-    expect(score(decision, claims, rank)).toMatchObject({ score: expected, capped, whyNull: null });
-  });
+  ])(
+    'the agreement score is as computed by hand for %s',
+    (_, decision, claims, rank, expected, capped) => {
+      expect(score(decision, claims, rank)).toMatchObject({
+        score: expected,
+        capped,
+        whyNull: null,
+      });
+    },
+  );
 
   test('the agreement score is capped only by a claim of importance 3', () => {
     const parts = { decision: 5 / 7, claims: (8 + 5 / 7 + 3 / 7) / 12, rank: 0.6 };

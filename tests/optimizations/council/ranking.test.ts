@@ -418,7 +418,7 @@ describe('two camps', () => {
     ['agree more within than they contradict each other', 12, 8, 1, -0.25, false],
     ['do not agree within', 7, 4, 0.4, -0.6, false],
   ])(
-    'two camps that %s (%i seats, %i and the rest)',
+    'two camps that %s (%i seats, %i and the rest, %d within, %d between) are found: %s',
     (_, size, first, within, between, expected) => {
       const taus = seatCodes(size).map((__, a) =>
         seatCodes(size).map((___, b) =>

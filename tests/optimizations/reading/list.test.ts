@@ -61,7 +61,7 @@ describe('the list of runs', () => {
     ['?q=Mondays%20bakery', []],
     ['?q=%20', ['café', 'price', 'shop', 'van']],
     ['?q=%25', []],
-  ])('the list of runs: %s', async (query, names) => {
+  ])('the list of runs is searched, filtered and sorted by %s', async (query, names) => {
     expect(await list(query)).toEqual({ names, total: names.length });
   });
 

@@ -366,7 +366,7 @@ describe('the progress of a seat', () => {
   const seat = (script: Script, code = 'S1') =>
     described(script).models.find((one) => one.seat === code)!;
 
-  test('follows the stages', () => {
+  test('the progress of a seat follows the stages', () => {
     expect(seat(started()).progress).toBe(0);
     expect(seat(started().answered(['opinion.S1'])).progress).toBe(40);
     expect(seat(inClaims()).progress).toBe(40);

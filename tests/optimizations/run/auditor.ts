@@ -1,8 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { balanceChange } from '#services/credits/account/movements.ts';
-import { evolve, initialState } from '#services/credits/account/state.ts';
-import type { AccountState } from '#services/credits/account/state.ts';
-import { unsoundness } from '#services/credits/account/soundness.ts';
 import type {
   OptimizationEvent,
   Schedule,
@@ -11,7 +7,9 @@ import type {
 } from '#services/optimizations/run/events.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import type { AccountBalance, CreditEvent } from '#services/credits/account/events.ts';
+import type { CreditEvent } from '#services/credits/account/events.ts';
+import { createBooks, Fault } from '#tests/credits/ledger-oracle.ts';
+import type { Books } from '#tests/credits/ledger-oracle.ts';
 
 /**
  * Reads both streams as they grow, without the deciders, and names the first fault: a stage opened
@@ -20,15 +18,12 @@ import type { AccountBalance, CreditEvent } from '#services/credits/account/even
  */
 export type Auditor = {
   runEvent(runId: string, event: OptimizationEvent): void;
-  creditEvent(userId: string, event: CreditEvent): void;
+  /** The events of one command. */
+  creditEvents(userId: string, events: readonly CreditEvent[]): void;
   /** When nothing can happen any more. */
   atEnd(): void;
   readonly runs: ReadonlyMap<string, RunAudit>;
 };
-
-export class Fault extends Error {
-  override readonly name = 'Fault';
-}
 
 /** The class of each failure, and how many attempts may fail in that class. */
 const endings: Readonly<Record<string, string>> = {
@@ -87,7 +82,7 @@ export type RunAudit = {
 
 export function createAuditor(): Auditor {
   const runs = new Map<string, RunAudit>();
-  const accounts = new Map<string, AccountState>();
+  const accounts = new Map<string, Books>();
 
   const requireThat: (holds: boolean, what: string, of: string) => asserts holds = (
     holds,
@@ -317,66 +312,37 @@ export function createAuditor(): Auditor {
     run.figures = { captured, refunded };
   }
 
-  function creditEvent(userId: string, event: CreditEvent): void {
-    const of = `${userId} ${event.type} ${'runId' in event.data ? event.data.runId : ''}`;
-    // L1, L2, L3: each event moves what it names, no figure is negative, every lot adds up.
-    const account = evolve(accounts.get(userId) ?? initialState(), event);
-    accounts.set(userId, account);
-    const change = balanceChange(event);
-    requireThat(grantedIn(change) === placedIn(change), 'credits out of nothing', of);
-    requireThat(isDeepStrictEqual(event.data.balance, account.balance), 'a wrong balance', of);
-    const faults = unsoundness(account);
-    requireThat(faults.length === 0, faults.join(', '), of);
-    if (!('runId' in event.data)) return;
-    // L4 and L5: one hold, settled once, as the run's conclusion says.
-    const { runId, credits } = event.data;
+  function creditEvents(userId: string, events: readonly CreditEvent[]): void {
+    const books = accounts.get(userId) ?? createBooks();
+    accounts.set(userId, books);
+    for (const event of events) {
+      books.take(event);
+      if ('runId' in event.data) charged(event.data.runId, event);
+    }
+    books.requireRest();
+  }
+
+  /** L4 and L5: the price is held once, and settled as the run's conclusion says. */
+  function charged(runId: string, { type, data }: CreditEvent): void {
+    const of = `${runId} ${type}`;
     const run = known(runId);
-    switch (event.type) {
-      case 'CreditsReserved':
-        requireThat(run.reserved === null, 'a run reserved twice', of);
-        requireThat(credits === run.price, 'another price reserved', of);
-        run.reserved = credits;
-        return;
-      case 'CreditsCaptured':
-        requireThat(run.captured === null && run.released === null, 'settled twice', of);
-        requireThat(
-          run.settlement?.kind === 'capture' && run.settlement.capture === credits,
-          'captured what was not settled',
-          of,
-        );
-        run.captured = credits;
-        return;
-      case 'CreditsReturned':
-        requireThat(run.returned === null && run.captured !== null, 'returned twice', of);
-        requireThat(
-          run.settlement?.kind === 'capture' && run.settlement.refund === credits,
-          'returned what was not settled',
-          of,
-        );
-        requireThat('cause' in event.data && event.data.cause === runId, 'another cause', of);
-        run.returned = credits;
-        return;
-      case 'CreditsReleased':
-        requireThat(run.captured === null && run.released === null, 'settled twice', of);
-        requireThat(run.settlement?.kind === 'release', 'released what was captured', of);
-        run.released = credits;
-        return;
-      case 'CreditsGranted':
-      case 'ClawbackSet':
-      case 'LotRevoked':
-      case 'DebtIncurred':
-      case 'DebtSettled':
-      case 'DebtCancelled':
-      case 'DebtSettlementReversed':
-      case 'LotReinstated':
-      case 'CashRefundRequested':
-      case 'CashRefundConfirmed':
-      case 'CashRefundFailed':
-      case 'CreditsConsumed':
-      case 'SpendingFrozen':
-      case 'SpendingUnfrozen':
-      case 'AccountClosed':
-        return;
+    const credits = 'credits' in data ? data.credits : 0;
+    const { settlement: agreed } = run;
+    if (type === 'CreditsReserved') {
+      requireThat(run.reserved === null, 'a run reserved twice', of);
+      requireThat(credits === run.price, 'another price reserved', of);
+      run.reserved = credits;
+    } else if (type === 'CreditsReleased') {
+      requireThat(agreed?.kind === 'release', 'released what was captured', of);
+      run.released = credits;
+    } else {
+      const figure = type === 'CreditsCaptured' ? 'capture' : 'refund';
+      requireThat(
+        agreed?.kind === 'capture' && agreed[figure] === credits,
+        'charged what was not settled',
+        of,
+      );
+      run[type === 'CreditsCaptured' ? 'captured' : 'returned'] = credits;
     }
   }
 
@@ -393,11 +359,11 @@ export function createAuditor(): Auditor {
       const refund = run.settlement?.kind === 'capture' ? run.settlement.refund : 0;
       if (reserved) requireThat((run.returned ?? 0) === refund, 'a refund left out', runId);
     }
-    for (const [userId, { balance }] of accounts)
-      requireThat(balance.held === 0, 'credits still held', userId);
+    for (const [userId, { holds }] of accounts)
+      requireThat(holds.size === 0, 'credits still held', userId);
   }
 
-  return { runs, runEvent, creditEvent, atEnd };
+  return { runs, runEvent, creditEvents, atEnd };
 }
 
 type CallAt = { slot: string; attempt: number };
@@ -418,15 +384,6 @@ function answeredSeats(run: RunAudit, kind: 'opinion' | 'review'): string[] {
   return run.seats
     .map(({ seat }) => seat)
     .filter((seat) => run.slots.get(`${kind}.${seat}`)?.answered === true);
-}
-
-function grantedIn(change: AccountBalance): number {
-  return change.purchased + change.bonus + change.other;
-}
-
-function placedIn(change: AccountBalance): number {
-  const refunds = change.refundPending + change.refunded;
-  return change.available + change.held + change.consumed + refunds + change.revoked;
 }
 
 function emptyRun(): RunAudit {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { optimization } from '#services/optimizations/run/optimization.ts';
-import { Fault } from './auditor.ts';
+import { Fault } from '#tests/credits/ledger-oracle.ts';
 import { noon } from './run-script.ts';
 import { live, noFigures } from './world.ts';
 import type { Figures, RunDecider, WorldOptions } from './world.ts';

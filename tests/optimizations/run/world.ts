@@ -14,11 +14,12 @@ import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { Fault } from '#tests/credits/ledger-oracle.ts';
 import { createChance } from '#tests/support/chance.ts';
-import { createAuditor, Fault } from './auditor.ts';
+import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
-import { anytime, createQueue, createStore, execute } from './memory-bus.ts';
-import type { Guards, Job, Memory, Steps } from './memory-bus.ts';
+import { anytime, createQueue, createStore, execute } from '#tests/platform/memory-bus.ts';
+import type { Guards, Job, Memory, Steps } from '#tests/platform/memory-bus.ts';
 import {
   answers,
   create,
@@ -174,7 +175,7 @@ export function live(options: WorldOptions): World {
       requireFinished(runId, state as RunState);
     } else {
       const userId = streamId.slice('credits-'.length);
-      for (const event of events) auditor.creditEvent(userId, event as CreditEvent);
+      auditor.creditEvents(userId, events as CreditEvent[]);
     }
   });
 

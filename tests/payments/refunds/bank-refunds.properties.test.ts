@@ -1,13 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { evolve, initialState } from '#services/credits/account/state.ts';
-import { decide } from '#services/credits/account/account.ts';
-import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { RefundView } from '#services/payments/provider.ts';
 import { expected, stands } from '#services/payments/settle/expected.ts';
-import { Problem } from '#services/platform/problem.ts';
 import type { GrantedPayment } from '#services/payments/purchases/rows.ts';
+import { createBus } from '#tests/credits/ledger-model.ts';
 
 /** One payment, its lot, and both kinds of refunds: by the bank, and ours on request. */
 type Move =
@@ -50,7 +47,8 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
 const at = '2026-11-20T10:00:00.000Z';
 
 class World {
-  state: AccountState;
+  private readonly bus = createBus();
+  private sent = 0;
   readonly refunds: RefundView[] = [];
   isHeard = true;
   private count = 0;
@@ -65,7 +63,6 @@ class World {
       granted,
       paidMinor,
     };
-    this.state = initialState();
     this.send({
       type: 'Grant',
       lotId: 'lot_1',
@@ -78,6 +75,10 @@ class World {
       grantedAt: at,
       reason: 'boost-20',
     });
+  }
+
+  get state() {
+    return this.bus.state();
   }
 
   get lot() {
@@ -94,14 +95,8 @@ class World {
 
   /** Whether it was accepted, and changed anything. */
   send(command: CreditCommand): boolean {
-    try {
-      const events = decide(command, this.state);
-      this.state = events.reduce<AccountState>(evolve, this.state);
-      return events.length > 0;
-    } catch (error) {
-      if (error instanceof Problem) return false;
-      throw error;
-    }
+    this.sent += 1;
+    return this.bus.send(`command ${this.sent}`, command).kind === 'done';
   }
 
   hear(): void {

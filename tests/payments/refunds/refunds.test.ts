@@ -593,6 +593,40 @@ describe('a refund', () => {
   });
 });
 
+describe('a refund that has ended', () => {
+  test('a refund that was confirmed stays so when the provider shows it as pending again', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    await shop.runJobs();
+    const { provider } = shop.payments;
+    const payments = withProvider({
+      listRefunds: async (intentId) =>
+        (await provider.listRefunds(intentId)).map((refund) => ({ ...refund, status: 'pending' })),
+    });
+    await settleRefund(payments, { userId: one.person.userId, refundId });
+    expect(await statusOf(one, refundId)).toBe('confirmed');
+    expect(await partsOf(shop, one)).toEqual({ cashRefunded: 20 });
+  });
+
+  test('a refund that failed for good is not requested again', async () => {
+    const one = await bought(shop, 'boost-20');
+    const refundId = await ask(one);
+    shop.stripe.openDispute(one.intentId);
+    await shop.runJobs();
+    await aDayLater();
+    expect(await statusOf(one, refundId)).toBe('failed');
+    const requested: string[] = [];
+    const payments = withProvider({
+      createRefund: async (refund) => {
+        requested.push(refund.refundId);
+        return shop.payments.provider.createRefund(refund);
+      },
+    });
+    await settleRefund(payments, { userId: one.person.userId, refundId });
+    expect(requested).toEqual([]);
+  });
+});
+
 describe('the emails of a refund', () => {
   test('the emails of a refund name each outcome once, to the cent', async () => {
     const one = await bought(shop, 'boost-20');

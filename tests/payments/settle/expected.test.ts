@@ -175,6 +175,11 @@ describe('a clawback', () => {
   });
 });
 
+test('a dispute of a part of a payment wants that part of the credits, rounded up', () => {
+  const [clawback] = of({ disputes: [dispute('withdrawn', { amountMinor: 301 })] }).clawbacks;
+  expect(clawback).toMatchObject({ ref: 'dp_1', wanted: 7 });
+});
+
 test('a plan ends when refunds and disputes together took the whole payment', () => {
   const half = { amountMinor: 500 };
   const planOf = (refunds: RefundView[], disputes: DisputeView[]) => of({ refunds, disputes }).plan;

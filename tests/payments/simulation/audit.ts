@@ -3,13 +3,15 @@ import { verifyEvents } from '#db/verify-events.ts';
 import { readLedgerSums, readUnbalanced } from '#projections/credit-ledger.ts';
 import { projections } from '#projections/index.ts';
 import { verify } from '#projections/engine/verify.ts';
+import type { AccountBalance } from '#services/credits/account/events.ts';
 import type { LedgerAccount } from '#services/credits/account/movements.ts';
 import { recordedCreditEvents, replay } from '#services/credits/audit/replay.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { Difference } from '#services/payments/settle/reconcile/difference.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
-import { requireThat, SimulationFault } from './fault.ts';
-import type { WatchedAccount, WatchedLot } from './ledger-watch.ts';
+import { Fault, requireThat } from '#tests/credits/ledger-oracle.ts';
+import type { BookedLot } from '#tests/credits/ledger-oracle.ts';
+import type { WatchedAccount } from './ledger-watch.ts';
 import { clawbackOf, isLive } from './truth.ts';
 import type { World } from './world.ts';
 
@@ -45,7 +47,7 @@ export async function settle(world: World): Promise<void> {
     // Once through all of them: some are swept every few hours, or once a day.
     if (quiet === hops.length) return;
   }
-  throw new SimulationFault(`Nothing comes to rest: ${JSON.stringify(await openWork(world))}`);
+  throw new Fault(`Nothing comes to rest: ${JSON.stringify(await openWork(world))}`);
 }
 
 /** The fake lets a bank confirm a checkout after some days, but no payment of another client. */
@@ -353,7 +355,7 @@ function requireFrozen({ watch, truth, count }: World): void {
 }
 
 /** All money of a payment that is no longer with us. */
-function wentBack({ truth }: World, { paymentKey }: WatchedLot): number {
+function wentBack({ truth }: World, { paymentKey }: BookedLot): number {
   const payment = paymentKey === null ? null : truth.paymentByKey(paymentKey);
   if (payment === null) return 0;
   const refunded = truth
@@ -395,21 +397,17 @@ async function requireVerified(world: World): Promise<void> {
   world.count('audits');
 }
 
-/** The double entry of a user equals the watch's own books. */
-async function requireLedger({ shop, watch }: World, account: WatchedAccount): Promise<void> {
-  const lots = [...account.lots.values()];
-  const sum = (of: (lot: WatchedLot) => number) => lots.reduce((all, lot) => all + of(lot), 0);
-  const issued = (source: WatchedLot['source']) =>
-    sum((lot) => (lot.source === source ? lot.granted : 0));
-  const debt = watch.debtOf(account);
+/** The double entry of a user equals the account's own books. */
+async function requireLedger({ shop }: World, account: WatchedAccount): Promise<void> {
+  const debt = account.debt();
   const lines = await readLedgerSums(shop.database.pool, account.userId);
   const of = (name: LedgerAccount) => lines.get(name) ?? 0;
-  const found = {
+  const found: Omit<AccountBalance, 'freezes'> = {
     available: of('user:available'),
     held: of('user:held'),
     debt: -of('user:debt'),
     consumed: of('sys:consumed') + of('sys:refunded_job'),
-    pending: of('sys:cash_pending'),
+    refundPending: of('sys:cash_pending'),
     refunded: of('sys:cash_refunded'),
     // Debt has been clawed back too; it is only unpaid.
     revoked: of('sys:revoked') - debt,
@@ -417,21 +415,11 @@ async function requireLedger({ shop, watch }: World, account: WatchedAccount): P
     bonus: -of('sys:issued_bonus'),
     other: -of('sys:issued_other'),
   };
-  const expected: typeof found = {
-    available: sum((lot) => lot.available),
-    held: sum((lot) => lot.held),
-    debt,
-    consumed: sum((lot) => lot.consumed),
-    pending: sum((lot) => lot.pending),
-    refunded: sum((lot) => lot.refunded),
-    revoked: sum((lot) => lot.revoked),
-    purchased: issued('purchase'),
-    bonus: issued('bonus'),
-    other: issued('other'),
-  };
-  requireThat(
-    JSON.stringify(found) === JSON.stringify(expected),
-    'The double entry says something else of a person',
-    { userId: account.userId, found, expected },
-  );
+  const expected = account.balance();
+  for (const [name, credits] of Object.entries(found))
+    requireThat(
+      credits === expected[name as keyof AccountBalance],
+      'The double entry says something else of a person',
+      { userId: account.userId, found, expected },
+    );
 }

@@ -1,6 +1,6 @@
 import type { Difference, DifferenceKind } from '#services/payments/settle/reconcile/difference.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
-import { requireThat } from './fault.ts';
+import { requireThat } from '#tests/credits/ledger-oracle.ts';
 import { returningSteps } from './returning-steps.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';

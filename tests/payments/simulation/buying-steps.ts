@@ -6,7 +6,7 @@ import type {
   PaymentIntentReply,
   Plan,
 } from '#services/payments/contract.ts';
-import { requireThat } from './fault.ts';
+import { requireThat } from '#tests/credits/ledger-oracle.ts';
 import type { Step } from './step.ts';
 import { isLive } from './truth.ts';
 import { freshKey } from './world.ts';
@@ -42,9 +42,7 @@ export const buyingSteps: readonly Step[] = [
     name: 'a debtor buys',
     weight: 4,
     run: async (world) => {
-      const owing = world
-        .livingPeople()
-        .filter((someone) => world.watch.debtOf(world.accountOf(someone)) > 0);
+      const owing = world.livingPeople().filter((someone) => world.accountOf(someone).debt() > 0);
       const someone = world.chance.pick(owing);
       const packageId = world.chance.pick(packs);
       if (someone === undefined || packageId === undefined) return null;

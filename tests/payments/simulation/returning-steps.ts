@@ -3,8 +3,8 @@ import { askForRefund } from '#services/payments/refunds/ask.ts';
 import { openWarnings, settleWarnings } from '#services/payments/disputes/fraud-warnings.ts';
 import { bookPaidOtherwise } from '#services/payments/purchases/paid-otherwise.ts';
 import { newId } from '#services/platform/ids.ts';
-import { requireThat } from './fault.ts';
-import type { WatchedLot } from './ledger-watch.ts';
+import { requireThat } from '#tests/credits/ledger-oracle.ts';
+import type { BookedLot } from '#tests/credits/ledger-oracle.ts';
 import type { Step } from './step.ts';
 import { freshKey } from './world.ts';
 import type { Someone, World } from './world.ts';
@@ -191,7 +191,7 @@ export const returningSteps: readonly Step[] = [
   { name: 'look at the purchases', weight: 3, run: async (world) => lookAtPurchases(world) },
 ];
 
-type Found = { someone: Someone; lot: WatchedLot };
+type Found = { someone: Someone; lot: BookedLot };
 
 function paidLots(world: World): Found[] {
   return world
@@ -205,7 +205,9 @@ function paidLots(world: World): Found[] {
 
 /** The charges of partly used purchases. */
 function usedPayments(world: World): ReadonlySet<string> {
-  const used = paidLots(world).filter(({ lot }) => lot.consumed > lot.owed);
+  const used = paidLots(world).filter(
+    ({ someone, lot }) => lot.consumed > world.accountOf(someone).owedBy(lot),
+  );
   const keys = new Set(used.map(({ lot }) => lot.paymentKey));
   return new Set(
     world.truth
@@ -233,7 +235,7 @@ async function askBack(world: World, { someone, lot }: Found): Promise<string> {
   const key = freshKey();
   const withKey = chance.of(0.5);
   const account = world.accountOf(someone);
-  const expected = world.watch.refundable(account, lot, world.now(), 'customer');
+  const expected = account.refundable(lot, world.now(), 'customer');
   const answer = await world.ask(someone, path, {
     method: 'POST',
     ...(body === undefined ? {} : { body }),
@@ -268,7 +270,7 @@ async function askBack(world: World, { someone, lot }: Found): Promise<string> {
 async function failOnTheWay(world: World): Promise<string | null> {
   const open = paidLots(world).filter(
     ({ someone, lot }) =>
-      world.watch.refundable(world.accountOf(someone), lot, world.now(), 'customer') !== null,
+      world.accountOf(someone).refundable(lot, world.now(), 'customer') !== null,
   );
   const found = world.chance.pick(open);
   if (found === undefined || world.isFaulty()) return null;
@@ -291,7 +293,7 @@ async function askAroundDay30(world: World): Promise<string | null> {
   const open = paidLots(world).filter(
     ({ someone, lot }) =>
       endOf(lot) > world.now() &&
-      world.watch.refundable(world.accountOf(someone), lot, world.now(), 'customer') !== null,
+      world.accountOf(someone).refundable(lot, world.now(), 'customer') !== null,
   );
   const found = world.chance.pick(open);
   if (found === undefined) return null;
@@ -312,7 +314,7 @@ async function askAroundDay30(world: World): Promise<string | null> {
   return `${offset} ms: ${await askBack(world, found)}`;
 }
 
-function endOf({ grantedAt, refundableUntil }: WatchedLot): number {
+function endOf({ grantedAt, refundableUntil }: BookedLot): number {
   return Math.max(Date.parse(grantedAt) + thirtyDays, Date.parse(refundableUntil ?? grantedAt));
 }
 
@@ -357,7 +359,7 @@ async function lookAtPurchases(world: World): Promise<string | null> {
       requireThat(refundable === null, 'A refund is offered for no lot', { lotId, refundable });
       continue;
     }
-    const expected = world.watch.refundable(account, lot, world.now(), 'customer');
+    const expected = account.refundable(lot, world.now(), 'customer');
     requireThat(
       unused === lot.available &&
         (refundable?.credits ?? null) === (expected?.credits ?? null) &&

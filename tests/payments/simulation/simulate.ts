@@ -1,7 +1,7 @@
 import { audit, settle } from './audit.ts';
 import { booksSteps } from './books-steps.ts';
 import { buyingSteps } from './buying-steps.ts';
-import { SimulationFault } from './fault.ts';
+import { Fault } from '#tests/credits/ledger-oracle.ts';
 import { returningSteps } from './returning-steps.ts';
 import { spendingSteps } from './spending-steps.ts';
 import type { Step } from './step.ts';
@@ -28,7 +28,7 @@ const testFile = 'tests/payments/simulation/simulation.test.ts';
  * Lives so many steps of one seed. After each of them the cheap checks, and after every hundred and at
  * the end everything settles and is audited.
  *
- * @throws SimulationFault with the seed, what happened last, and how to live it again
+ * @throws Fault with the seed, what happened last, and how to live it again
  */
 export async function simulate({
   seed,
@@ -56,7 +56,7 @@ export async function simulate({
     }
     return { steps, figures: figuresOf(world) };
   } catch (error) {
-    throw new SimulationFault(
+    throw new Fault(
       [
         `Seed ${seed}, after ${lines.length} lines, at ${new Date(world.now()).toISOString()}:`,
         ...lines.slice(-linesShown),
@@ -71,7 +71,7 @@ export async function simulate({
 
 /** A fault is shown by its message; any other error with its stack. */
 function described(error: unknown): string {
-  if (error instanceof SimulationFault) return error.message;
+  if (error instanceof Fault) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

@@ -42,6 +42,6 @@ test('the simulation does not count a refund of ours in a clawback that was set 
   const watch = createWatch({ truth, now: () => now, limitOf: () => 0 });
   watch.take(rows.map(recordedEvent));
   const [lot] = watch.accountOf(one.person.userId).lots.values();
-  expect(lot).toMatchObject({ available: 0, revoked: 44, pending: 0, refunded: 6 });
+  expect(lot).toMatchObject({ available: 0, revoked: 44, cashPending: 0, cashRefunded: 6 });
   expect(truth.refundsOf(one.intentId).map(({ amount }) => amount)).toEqual([2_189, 300]);
 });

@@ -5,7 +5,7 @@ import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { answers, begin, fails, usualAnswer } from '#tests/optimizations/run/run-script.ts';
-import { requireThat } from './fault.ts';
+import { requireThat } from '#tests/credits/ledger-oracle.ts';
 import type { Step } from './step.ts';
 import { freshKey } from './world.ts';
 import type { Run, World } from './world.ts';
@@ -51,11 +51,11 @@ export const spendingSteps: readonly Step[] = [
       const body = { user_id: someone.userId, credits, reason: 'A report' };
       const key = freshKey();
       const token = world.service.secret;
-      const { available } = world.accountOf(someone).balance ?? { available: 0 };
-      const debt = world.watch.debtOf(world.accountOf(someone));
+      const { available } = world.accountOf(someone).balance();
+      const debt = world.accountOf(someone).debt();
       const response = await world.api().call('/credits/consume', { token, key, body });
       const isDead = world.api().life.isDead();
-      const { freezes } = world.accountOf(someone);
+      const freezes = world.accountOf(someone).freezes();
       const expected = freezes > 0 ? 403 : debt > 0 || available < credits ? 402 : 201;
       requireThat(isDead || response.status === expected, 'Consuming was answered otherwise', {
         status: response.status,
@@ -69,10 +69,10 @@ export const spendingSteps: readonly Step[] = [
     weight: 1,
     run: async (world) => {
       const someone = world.chance.pick(
-        world.livingPeople().filter((one) => world.accountOf(one).freezes > 0),
+        world.livingPeople().filter((one) => world.accountOf(one).freezes() > 0),
       );
       if (someone === undefined) return null;
-      const { freezes } = world.accountOf(someone);
+      const freezes = world.accountOf(someone).freezes();
       const { userId } = someone;
       const lifted = await world.shop.core.ledger.unfreezeSpending({
         userId,
@@ -134,11 +134,11 @@ async function startRun(world: World): Promise<string | null> {
   const answered = await world.ask(someone, path, { method: 'POST', key });
   const { status, code } = answered;
   requireThat([202, 402, 403, 0].includes(status), 'A run cannot be started', answered);
-  const debt = world.watch.debtOf(account);
+  const debt = account.debt();
   if (status === 202) requireThat(debt === 0, 'A debtor starts a run', { runId });
   if (status !== 0)
     requireThat(
-      (code === 'spending-frozen') === account.freezes > 0,
+      (code === 'spending-frozen') === account.freezes() > 0,
       'A frozen account is not refused, or another one is',
       answered,
     );

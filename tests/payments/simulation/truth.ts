@@ -1,7 +1,7 @@
 import type { Stripe } from 'stripe';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { TestStripe } from '#tests/support/stripe.ts';
-import { SimulationFault } from './fault.ts';
+import { Fault } from '#tests/credits/ledger-oracle.ts';
 
 /**
  * What the provider knows, read behind the application's back, and what should follow from it. Nothing
@@ -39,7 +39,7 @@ export function createTruth({ world }: TestStripe) {
   }
 
   function known(value: string | null | undefined, what: string): string {
-    if (value === null || value === undefined) throw new SimulationFault(`No ${what} at the fake`);
+    if (value === null || value === undefined) throw new Fault(`No ${what} at the fake`);
     return value;
   }
 
@@ -47,7 +47,7 @@ export function createTruth({ world }: TestStripe) {
     const intent = store.get('intent', intentId);
     const charge = store.get('charge', idOf(intent?.latest_charge) ?? '');
     if (intent === null || charge === null || charge.status !== 'succeeded')
-      throw new SimulationFault(`${intentId} was not paid`);
+      throw new Fault(`${intentId} was not paid`);
     const invoice = invoiceOf(intentId);
     const common = {
       intentId,
@@ -135,7 +135,7 @@ export function clawbackOf(dispute: Stripe.Dispute): { takes: boolean; owes: boo
     case 'warning_closed':
       return { takes: false, owes: false };
     default:
-      throw new SimulationFault(`The fake has a dispute that is ${dispute.status}`);
+      throw new Fault(`The fake has a dispute that is ${dispute.status}`);
   }
 }
 
@@ -151,12 +151,4 @@ export function creditsBought(
   const exact = BigInt(granted) * BigInt(amountMinor);
   const whole = exact / BigInt(paidMinor);
   return Math.min(granted, Number(whole * BigInt(paidMinor) < exact ? whole + 1n : whole));
-}
-
-/** The refund for credits, rounded down. */
-export function amountFor(
-  { granted, paidMinor }: { granted: number; paidMinor: number },
-  credits: number,
-): number {
-  return Number((BigInt(paidMinor) * BigInt(credits)) / BigInt(granted));
 }

@@ -3,7 +3,7 @@ import { creditAccount } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { testPassword } from '#tests/support/password.ts';
-import { requireThat } from './fault.ts';
+import { requireThat } from '#tests/credits/ledger-oracle.ts';
 import type { Crash } from './processes.ts';
 import type { Step } from './step.ts';
 import { isLive } from './truth.ts';

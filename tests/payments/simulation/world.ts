@@ -9,7 +9,7 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { createChance } from '#tests/support/chance.ts';
 import type { Chance } from '#tests/support/chance.ts';
-import { requireThat, SimulationFault } from './fault.ts';
+import { Fault, requireThat } from '#tests/credits/ledger-oracle.ts';
 import { createWatch } from './ledger-watch.ts';
 import type { Watch, WatchedAccount } from './ledger-watch.ts';
 import { Killed, openApi, openWorker } from './processes.ts';
@@ -198,7 +198,7 @@ export async function createWorld(seed: number): Promise<World> {
     for (const one of said) {
       if (isExpected(one, process) && !unexpectedWords.has(one.message)) continue;
       if (process.life.isDead() && isEchoOfDeath(one)) continue;
-      throw new SimulationFault(
+      throw new Fault(
         `The ${name} says: ${one.message} ${one.error instanceof Error ? (one.error.stack ?? '') : String(one.error)}`,
         { cause: one.error },
       );
@@ -376,11 +376,11 @@ async function compareShown(
     [accounts.map(({ userId }) => userId)],
   );
   for (const account of accounts) {
-    const { balance, version, userId } = account;
+    const { version, userId } = account;
+    const balance = account.balance();
     const row = rows.find((one) => one.user_id === userId);
     requireThat(
-      balance !== null &&
-        row?.available === balance.available &&
+      row?.available === balance.available &&
         row.held === balance.held &&
         row.debt === balance.debt &&
         row.version === version,

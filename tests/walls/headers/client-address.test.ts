@@ -57,7 +57,7 @@ test.each<[string, { hops: number; forwarded: string | null }, string]>([
   ],
   ['a port with it', { hops: 1, forwarded: '203.0.113.7:4711' }, '203.0.113.7'],
   ['IPv6 with a port', { hops: 1, forwarded: '[2001:DB8::1]:4711' }, '2001:db8::1'],
-])('the address of the caller behind %s', async (_what, call, address) => {
+])('the address of the caller is found behind %s', async (_what, call, address) => {
   expect(await addressOf({ socket: '10.0.0.1', ...call })).toBe(address);
 });
 
