@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { isFromThisMachine } from '#services/platform/http/client-address.ts';
+import { loopbackNames } from '#services/platform/http/cors.ts';
 import { createRouter, notFound, readBytes } from '#services/platform/http/http.ts';
 import type { HttpEnv } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -30,7 +31,7 @@ export type DevPagesOptions = {
 export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOptions) {
   const pages = createRouter();
   if (isPublic) pages.use('*', requireToken(token, publicUrl));
-  const ours = new Set([...ownNames, new URL(publicUrl).hostname]);
+  const ours = new Set([...loopbackNames, new URL(publicUrl).hostname]);
   const paths = ['/mail', '/mail/*', '/stripe', '/stripe/*'];
   return pages.on(['GET', 'POST', 'DELETE'], paths, async (context) => {
     const url = new URL(context.req.url);
@@ -96,7 +97,6 @@ function isCheckout(method: string, { pathname }: URL): boolean {
   return method === 'POST' && /^\/dev\/stripe\/checkout\/\w+\/[\w-]+$/.test(pathname);
 }
 
-const ownNames = ['localhost', '127.0.0.1', '[::1]'];
 const formBytes = 16 * 1024;
 
 const passedOn = [

@@ -5,6 +5,7 @@ import { extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { getCookie } from 'hono/cookie';
 import * as v from 'valibot';
+import { loopbackNames } from '#services/platform/http/cors.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 
@@ -106,8 +107,6 @@ function otherLoopbackName(requested: string, publicUrl: string): string | null 
     loopbackNames.has(home.hostname);
   return isOther ? `${home.origin}${url.pathname}${url.search}` : null;
 }
-
-const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** No script or style but our own files and the inlined style by its hash. */
 function contentPolicy({ contentPolicy: { styleHashes, scriptHashes } }: Manifest): string {

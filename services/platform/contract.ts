@@ -110,16 +110,16 @@ export const ReadyReply = v.object({
 });
 export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 
-/**
- * Each call of the API as one value, in the contract of its slice. `platform/http/serve.ts` makes the
- * routes of it, `services/http/openapi.ts` the description, and the browser's client takes its types
- * from it. `services/http/endpoints.ts` joins all slices.
- */
 /** `cookie`: the session's cookie. `service`: another service with a token of its own. */
 export type Access = 'everyone' | 'cookie' | 'person' | 'service';
 
 type Schema = v.GenericSchema;
 
+/**
+ * Each call of the API as one value, in the contract of its slice. `platform/http/serve.ts` makes its
+ * route, `services/http/openapi.ts` its description, and the browser's client takes its types from it.
+ * `services/http/endpoints.ts` joins all slices.
+ */
 export type Endpoint = {
   /** One line, for the description. */
   summary: string;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
@@ -71,5 +72,7 @@ export function createPageFrame(ownStyle: string): PageFrame {
   };
 }
 
-/** Names of this machine: a page elsewhere could point a name of its own at it and try all ports. */
-export const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+export function wantsJson(context: Context): boolean {
+  const accepted = context.req.header('accept') ?? '';
+  return accepted.includes('application/json') && !accepted.includes('text/html');
+}

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { parseCall, UsageError } from '#services/cli/command.ts';
+import { UsageError } from '#services/cli/command.ts';
 import { creditRefundCommands } from '#services/cli/credits/refunds.ts';
-import type { Database } from '#services/cli/database.ts';
 import { askForErasure, eraseAccount } from '#services/identity/erasure/erasure.ts';
-import { readEnv } from '#services/platform/process/env.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import { sweepPayments } from '#services/payments/settle/sweep.ts';
 import { erasureOf } from '#services/core.ts';
 import { bought, partsOf, refundsAt, use } from '#tests/payments/purchases/bought.ts';
@@ -12,14 +11,11 @@ import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 
 let shop: TestShop;
-let database: Database;
 let one: Bought;
 
 beforeAll(async () => {
   vi.stubEnv('SUDO_USER', 'olga');
   shop = await createTestShop();
-  const { ownerPool, ownerUrl } = shop.database;
-  database = { ...shop.core, env: readEnv({}), ownerPool, ownerUrl };
   one = await bought(shop, 'boost-20');
   await use(shop, one.person, 5);
   shop.stripe.warnOfFraud(one.intentId);
@@ -30,21 +26,10 @@ afterAll(async () => {
   await shop.close();
 });
 
-/** In this process, as the command line runs a command once it has found it: what it printed. */
+/** What a command printed. */
 async function ran<Printed>(verb: string, ...args: string[]): Promise<Printed> {
-  const command = creditRefundCommands.find((candidate) => candidate.verb === verb);
-  if (!command) throw new Error(`There is no credits ${verb}`);
-  const printed: string[] = [];
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    printed.push(String(chunk));
-    return true;
-  });
-  try {
-    await command.run({ ...parseCall(command, [...args, '--json']), database });
-  } finally {
-    write.mockRestore();
-  }
-  return JSON.parse(printed.join('')) as Printed;
+  const { out } = await runHere(shop, creditRefundCommands, ['credits', verb, ...args, '--json']);
+  return JSON.parse(out) as Printed;
 }
 
 async function audited({ purchaseId }: Bought): Promise<unknown[]> {

@@ -1,55 +1,33 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { verifyAnchors } from '#db/anchors.ts';
-import { parseCall, UsageError } from '#services/cli/command.ts';
-import type { CliCommand } from '#services/cli/command.ts';
+import { UsageError } from '#services/cli/command.ts';
 import { anchorCommands } from '#services/cli/credits/anchors.ts';
 import { grantCommands } from '#services/cli/credits/grants.ts';
 import { creditCommands } from '#services/cli/credits.ts';
-import type { Database } from '#services/cli/database.ts';
-import { readEnv } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
-import { createLog } from '#services/platform/process/log.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 
 let app: TestApp;
-let database: Database;
 let ann: Person;
 let now = Date.UTC(2026, 10, 19, 12);
-let printed: string[];
 
 beforeAll(async () => {
   app = await createTestApp({ clock: () => now });
   ann = await app.signUp();
-  const { ownerPool, ownerUrl } = app.database;
-  const log = createLog({ level: 'silent', process: 'cli' });
-  database = { ...app.core, env: readEnv({}), log, ownerPool, ownerUrl };
 });
 afterAll(async () => app.close());
 
 beforeEach(() => {
-  printed = [];
   vi.stubEnv('SUDO_USER', 'olga');
-  vi.spyOn(process.stdout, 'write').mockImplementation((line) => {
-    printed.push(String(line));
-    return true;
-  });
 });
 afterEach(() => {
-  vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
 
-/** As it is typed; what was printed on stdout. */
-async function cli(...args: string[]): Promise<{ code: number; out: string }> {
-  const [, verb = '', ...rest] = args;
-  const all: readonly CliCommand[] = [...creditCommands, ...grantCommands, ...anchorCommands];
-  const command = all.find((one) => one.verb === verb);
-  if (!command) throw new Error(`There is no command ${verb}`);
-  printed = [];
-  const code = await command.run({ ...parseCall(command, rest), database });
-  return { code, out: printed.join('') };
-}
+const commands = [...creditCommands, ...grantCommands, ...anchorCommands];
+const cli = async (...args: string[]) => runHere(app, commands, args);
 
 type Listed = {
   grants: Record<string, unknown>[];

@@ -6,7 +6,7 @@ import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { operate } from '#tests/support/processes/operator.ts';
 import type { Outcome } from '#tests/support/processes/operator.ts';
-import { appendBadCall, repairBadCall } from '#tests/support/bad-event.ts';
+import { appendBadCall, repairBadCall } from '#tests/support/append.ts';
 
 let database: TestDatabase;
 let run: (...args: string[]) => Promise<Outcome>;

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UsageError } from '#services/cli/command.ts';
-import type { Database } from '#services/cli/database.ts';
 import { tokenCommands } from '#services/cli/tokens.ts';
 import { listServiceTokens } from '#services/identity/service-tokens.ts';
-import { readEnv } from '#services/platform/process/env.ts';
-import { createLog } from '#services/platform/process/log.ts';
+import { databaseOf } from '#tests/cli/in-process.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { operate } from '#tests/support/processes/operator.ts';
@@ -15,20 +13,16 @@ import { consume, give, issueToken } from '#tests/support/processes/service.ts';
 
 let app: TestApp;
 let ann: Person;
-let database: Database;
 let settings: Settings;
 
 beforeAll(async () => {
   app = await createTestApp();
   ann = await app.signUp();
   await give(app, ann.userId, 100);
-  const { ownerPool, ownerUrl } = app.database;
-  const log = createLog({ level: 'info', process: 'cli', destination: { write: () => undefined } });
-  database = { ...app.core, env: readEnv({}), log, ownerPool, ownerUrl };
   settings = {
     SUDO_USER: 'olga',
     DATABASE_URL: app.database.appUrl,
-    MIGRATE_DATABASE_URL: ownerUrl,
+    MIGRATE_DATABASE_URL: app.database.ownerUrl,
     DATA_KEY: randomBytes(32).toString('base64'),
     JWT_KEYS: randomBytes(32).toString('base64'),
   };
@@ -110,7 +104,7 @@ test('tokens issue with wrong arguments says what is missing and issues nothing'
     [{ 'daily-cap': '0' }, 'The credits must be a whole number from 1 to 1000000'],
     [{ 'daily-cap': '1e3' }, 'The credits must be a whole number from 1 to 1000000'],
   ] as const) {
-    const call = { positionals: [], options: { ...good, ...wrong }, database };
+    const call = { positionals: [], options: { ...good, ...wrong }, database: databaseOf(app) };
     await expect(commandNamed('issue')?.run(call)).rejects.toEqual(new UsageError(line));
   }
   expect(await listServiceTokens(app.core.pool, new Date())).toHaveLength(before);

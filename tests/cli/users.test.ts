@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { parseCall, UsageError } from '#services/cli/command.ts';
-import type { Database } from '#services/cli/database.ts';
+import { UsageError } from '#services/cli/command.ts';
 import { NoSuchPerson } from '#services/cli/database.ts';
 import { creditCommands } from '#services/cli/credits.ts';
 import { userCommands } from '#services/cli/users.ts';
-import { readEnv } from '#services/platform/process/env.ts';
-import { createLog } from '#services/platform/process/log.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
@@ -17,7 +15,6 @@ import type { Settings } from '#tests/support/processes/processes.ts';
 import { shapeOf, tracesOf } from '#tests/identity/erasure/traces.ts';
 
 let app: TestApp;
-let database: Database;
 let settings: Settings;
 let ann: Person;
 const folder = temporaryFolder();
@@ -25,12 +22,9 @@ const folder = temporaryFolder();
 beforeAll(async () => {
   vi.stubEnv('SUDO_USER', 'olga');
   app = await createTestApp();
-  const { ownerPool, ownerUrl } = app.database;
-  const log = createLog({ level: 'silent', process: 'cli' });
-  database = { ...app.core, env: readEnv({}), log, ownerPool, ownerUrl };
   settings = {
     DATABASE_URL: app.database.appUrl,
-    MIGRATE_DATABASE_URL: ownerUrl,
+    MIGRATE_DATABASE_URL: app.database.ownerUrl,
     DATA_KEY: randomBytes(32).toString('base64'),
     JWT_KEYS: randomBytes(32).toString('base64'),
     SUDO_USER: 'olga',
@@ -54,23 +48,11 @@ async function audited(subject: string): Promise<unknown[]> {
   return rows.map(({ action, detail }) => [action, detail]);
 }
 
-/** In this process, as the command line runs a command once it has found it: what it printed. */
+/** What a command printed; it must succeed. */
 async function ran(verb: string, ...args: string[]): Promise<string> {
-  const command = userCommands.find((one) => one.verb === verb);
-  if (!command) throw new Error(`There is no users ${verb}`);
-  const printed: string[] = [];
-  const written = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    printed.push(String(text));
-    return true;
-  });
-  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  try {
-    expect(await command.run({ ...parseCall(command, args), database })).toBe(0);
-    return printed.join('');
-  } finally {
-    written.mockRestore();
-    said.mockRestore();
-  }
+  const { code, out } = await runHere(app, userCommands, ['users', verb, ...args]);
+  expect(code).toBe(0);
+  return out;
 }
 
 async function json<Data>(verb: string, ...args: string[]): Promise<Data> {
@@ -221,7 +203,8 @@ describe('users erase', () => {
 
 test('an account that is being erased gets no credits', async () => {
   await app.database.pool.query('update users set erasing_at = now() where id = $1', [ann.userId]);
-  const grant = creditCommands.find((one) => one.verb === 'grant')!;
-  const call = parseCall(grant, [ann.email, '5', '--reason', 'A gift']);
-  await expect(grant.run({ ...call, database })).rejects.toMatchObject({ code: 'account-erasing' });
+  const args = ['credits', 'grant', ann.email, '5', '--reason', 'A gift'];
+  await expect(runHere(app, creditCommands, args)).rejects.toMatchObject({
+    code: 'account-erasing',
+  });
 });

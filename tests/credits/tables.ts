@@ -1,7 +1,10 @@
 import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Projection } from '#projections/engine/define.ts';
 import { usedEventTypes } from '#projections/engine/define.ts';
+import { createTestDatabase } from '#tests/support/database.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
 import type { CreditEvent } from '#services/credits/account/events.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
@@ -14,6 +17,23 @@ export type StoredEvent = {
   message_data: unknown;
   message_metadata: { occurredAt: string };
 };
+
+/** Gives the file one connection as the owner, to a database of its own; each test is rolled back. */
+export function useRolledBackClient(use: (client: pg.PoolClient) => void): void {
+  let database: TestDatabase;
+  let client: pg.PoolClient;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = await database.ownerPool.connect();
+    use(client);
+  });
+  beforeEach(() => client.query('begin'));
+  afterEach(() => client.query('rollback'));
+  afterAll(async () => {
+    client.release();
+    await database.drop();
+  });
+}
 
 /** One person's log as it would be stored, a minute apart. */
 export function stored(userId: string, log: readonly CreditEvent[]): StoredEvent[] {

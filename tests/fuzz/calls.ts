@@ -1,20 +1,13 @@
 import { endpoints } from '#services/http/endpoints.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
-import type { Chance } from '#tests/payments/simulation/chance.ts';
+import { createChance } from '#tests/support/chance.ts';
+import type { Chance } from '#tests/support/chance.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { expectDescribed } from '#tests/support/described.ts';
 import { issueToken } from '#tests/support/processes/service.ts';
 import { credentials, newCaller, newRun, pretendWorker, send } from '#tests/walls/calls.ts';
 import type { Caller, Sample } from '#tests/walls/calls.ts';
-import {
-  bodySchemaOf,
-  nearMisses,
-  operations,
-  pick,
-  querySchemaOf,
-  seeded,
-  valueOf,
-} from './schemas.ts';
+import { bodySchemaOf, nearMisses, operations, pick, querySchemaOf, valueOf } from './schemas.ts';
 import type { JsonSchema } from './schemas.ts';
 
 /**
@@ -55,7 +48,7 @@ export async function fuzz(
 }
 
 async function fuzzAlone(app: TestApp, options: { seed: number; calls: number }): Promise<Fuzzed> {
-  const chance = seeded(options.seed);
+  const chance = createChance(options.seed);
   const done: Fuzzed = { calls: 0, answered: {}, repeats: 0, failures: [] };
   let world = await newWorld(app);
   for (; done.calls < options.calls; done.calls += 1) {

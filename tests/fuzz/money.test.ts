@@ -6,7 +6,8 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import type { TestShop } from '#tests/support/payments.ts';
 import { usualSeed } from './calls.ts';
-import { pick, seeded } from './schemas.ts';
+import { pick } from './schemas.ts';
+import { createChance } from '#tests/support/chance.ts';
 
 /**
  * The same calls beside a model: a user signs up, buys, starts runs and requests refunds in any order. After
@@ -51,7 +52,7 @@ test.each([0, 1, 2])(
   'F1: after each step of life %i the balance equals that of the model',
   { timeout: 120_000 },
   async (life) => {
-    const chance = seeded(usualSeed() + life);
+    const chance = createChance(usualSeed() + life);
     const person = await shop.signUp();
     const model: Model = { bought: 0, held: 0, returned: 0 };
     const lived: string[] = [];

@@ -1,8 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describeApi } from '#services/http/openapi.ts';
-import { createChance } from '#tests/payments/simulation/chance.ts';
-import type { Chance } from '#tests/payments/simulation/chance.ts';
+import type { Chance } from '#tests/support/chance.ts';
 
 /** JSON Schema as the description uses it, and random values of it. */
 export type JsonSchema = {
@@ -70,10 +69,6 @@ export function allows(schema: JsonSchema): (value: unknown) => boolean {
   ajv.addFormat('uuid', /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i);
   const check = ajv.compile({ ...schema, components: document.components });
   return (value) => check(value);
-}
-
-export function seeded(seed: number): Chance {
-  return createChance(seed);
 }
 
 /** @throws Error when there is nothing to pick */

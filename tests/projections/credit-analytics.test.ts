@@ -1,30 +1,17 @@
 import fc from 'fast-check';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as v from 'valibot';
 import { creditAnalytics, readAnalytics } from '#projections/credit-analytics.ts';
 import { creditHistory } from '#projections/credit-history.ts';
 import { creditAccountTable } from '#projections/credit-account.ts';
 import { CreditAnalytics } from '#services/credits/contract.ts';
-import { createTestDatabase } from '#tests/support/database.ts';
-import type { TestDatabase } from '#tests/support/database.ts';
-import { applyTo, pages, stored } from '#tests/credits/tables.ts';
+import { applyTo, pages, stored, useRolledBackClient } from '#tests/credits/tables.ts';
 import type { StoredEvent } from '#tests/credits/tables.ts';
 import { createBus } from '#tests/credits/ledger-model.ts';
 
-let db: TestDatabase;
 let client: pg.PoolClient;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  client = await db.ownerPool.connect();
-});
-beforeEach(() => client.query('begin'));
-afterEach(() => client.query('rollback'));
-afterAll(async () => {
-  client.release();
-  await db.drop();
-});
+useRolledBackClient((given) => (client = given));
 
 type Call =
   | { kind: 'answer' | 'failure' | 'late'; seat: number; slot: string; costMicros: number | null }

@@ -1,25 +1,12 @@
 import fc from 'fast-check';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { modelCosts, readAnswerCosts } from '#projections/model-costs.ts';
-import { applyTo, pages } from '#tests/credits/tables.ts';
+import { applyTo, pages, useRolledBackClient } from '#tests/credits/tables.ts';
 import type { StoredEvent } from '#tests/credits/tables.ts';
-import { createTestDatabase } from '#tests/support/database.ts';
-import type { TestDatabase } from '#tests/support/database.ts';
 
-let db: TestDatabase;
 let client: pg.PoolClient;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  client = await db.ownerPool.connect();
-});
-beforeEach(() => client.query('begin'));
-afterEach(() => client.query('rollback'));
-afterAll(async () => {
-  client.release();
-  await db.drop();
-});
+useRolledBackClient((given) => (client = given));
 
 const days = ['2026-11-20', '2026-11-21', '2026-11-22'] as const;
 const models = ['model-a', 'model-b'] as const;

@@ -1,25 +1,12 @@
 import fc from 'fast-check';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
-import { applyTo, pages } from '#tests/credits/tables.ts';
+import { applyTo, pages, useRolledBackClient } from '#tests/credits/tables.ts';
 import type { StoredEvent } from '#tests/credits/tables.ts';
-import { createTestDatabase } from '#tests/support/database.ts';
-import type { TestDatabase } from '#tests/support/database.ts';
 
-let db: TestDatabase;
 let client: pg.PoolClient;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  client = await db.ownerPool.connect();
-});
-beforeEach(() => client.query('begin'));
-afterEach(() => client.query('rollback'));
-afterAll(async () => {
-  client.release();
-  await db.drop();
-});
+useRolledBackClient((given) => (client = given));
 
 const people = ['usr_1', 'usr_2'] as const;
 const months = ['2026-10', '2026-11'] as const;

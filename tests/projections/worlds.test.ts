@@ -12,7 +12,7 @@ import { runIdOf } from '#services/optimizations/run/events.ts';
 import { anyLimit, anySteps, logOf } from '#tests/credits/ledger-model.ts';
 import { live } from '#tests/optimizations/run/world.ts';
 import type { Append } from '#tests/optimizations/run/world.ts';
-import { randomOf } from '#tests/proof/random.ts';
+import { randomOf } from '#tests/support/chance.ts';
 import { appendBatch } from '#tests/support/append.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';

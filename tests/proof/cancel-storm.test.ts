@@ -14,7 +14,8 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 import type { Application, Client } from '#tests/support/processes/processes.ts';
-import { countsInWords, randomOf } from './random.ts';
+import { randomOf } from '#tests/support/chance.ts';
+import { countsInWords } from './counts.ts';
 
 /**
  * Runs over all strategies are cancelled at random moments, between runs whose panel fails. Afterwards

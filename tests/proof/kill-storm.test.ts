@@ -20,7 +20,8 @@ import {
 } from '#tests/support/processes/processes.ts';
 import type { Application, Client } from '#tests/support/processes/processes.ts';
 import { testPassword } from '#tests/support/password.ts';
-import { countsInWords, randomOf } from './random.ts';
+import { randomOf } from '#tests/support/chance.ts';
+import { countsInWords } from './counts.ts';
 
 /**
  * People start and cancel runs without a pause while parts of the application and the simulated

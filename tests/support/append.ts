@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { defineProjection } from '#projections/engine/define.ts';
 import type { Decider } from '#services/platform/command.ts';
+import type { TestDatabase } from './database.ts';
 
 /** Appends events without deciders, for tests of readers. */
 export type TestEvent = {
@@ -167,4 +168,29 @@ export function startWriters(
       return written;
     },
   };
+}
+
+/** An event that no command would write: its cost is not a number. */
+export async function appendBadCall(
+  { ownerPool }: TestDatabase,
+  streamId = 'optimization-opt_bad',
+): Promise<{ streamId: string; messageId: string }> {
+  const messageId = randomUUID();
+  const data = { slot: 'opinion.first', attempt: 1, costMicros: 'much' };
+  const client = await ownerPool.connect();
+  try {
+    const event = { id: messageId, type: 'CallSucceeded', data } as never;
+    await appendInto(client, { streamId, expected: 0, events: [event] });
+  } finally {
+    client.release();
+  }
+  return { streamId, messageId };
+}
+
+/** Stands in for a corrected statement, because a test cannot change the code. */
+export async function repairBadCall({ ownerPool }: TestDatabase): Promise<void> {
+  await ownerPool.query(
+    `update emt_messages set message_data = message_data || '{"costMicros": 7}'
+     where message_data ->> 'costMicros' = 'much'`,
+  );
 }

@@ -5,6 +5,9 @@ import type { HttpEnv } from './http.ts';
 /** How long a browser may cache a preflight. */
 export const preflightSeconds = 600;
 
+/** The host names of this machine. A foreign page could point a name of its own at it and try all ports. */
+export const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
 /** Origins by what their pages may do. Both lists are compared whole, never by a part. */
 export type Origins = {
   /** Our own pages: cookies speak for them. */

@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { createPageFrame, loopbackNames } from '#services/sandbox/page.ts';
+import { loopbackNames } from '#services/platform/http/cors.ts';
+import { createPageFrame, wantsJson } from '#services/sandbox/page.ts';
 import type { Html } from '#services/sandbox/page.ts';
 import type { CaughtMail, Mailbox } from './mailbox.ts';
 
@@ -55,11 +56,6 @@ export function mailboxPages(mailbox: Mailbox, productName: string): Hono {
 
   pages.all('*', (context) => page(context, 'No such page', missing, 404));
   return pages;
-}
-
-function wantsJson(context: Context): boolean {
-  const accepted = context.req.header('accept') ?? '';
-  return accepted.includes('application/json') && !accepted.includes('text/html');
 }
 
 function titleOf(mail: CaughtMail): string {

@@ -1,6 +1,7 @@
 import { expireSession, settleLater } from './objects/checkout.ts';
 import type { Store } from './store.ts';
 import { nextStepOf, stepSubscription } from './objects/subscriptions.ts';
+import { daySeconds } from './world.ts';
 import type { World } from './world.ts';
 
 /**
@@ -70,7 +71,6 @@ function nextDue(world: World, endMs: number): Due | null {
   return first;
 }
 
-const daySeconds = 24 * 3600;
 /** As with the real one: keys are remembered for a day, events for thirty. */
 const answerDays = 1;
 const eventDays = 30;

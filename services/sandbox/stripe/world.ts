@@ -2,6 +2,8 @@ import type { Stripe } from 'stripe';
 import type { FakeFaults } from './faults.ts';
 import type { Store } from './store.ts';
 
+export const daySeconds = 24 * 3600;
+
 /** The state that all parts of the fake share. */
 export type World = {
   store: Store;

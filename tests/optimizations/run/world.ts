@@ -15,6 +15,7 @@ import type { Decider } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { Fault } from '#tests/credits/ledger-oracle.ts';
+import { createChance } from '#tests/support/chance.ts';
 import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
 import { anytime, createQueue, createStore, execute } from '#tests/platform/memory-bus.ts';
@@ -150,7 +151,7 @@ const mostSteps = 60_000;
 export function live(options: WorldOptions): World {
   const { seed, decider = optimization, calm = false } = options;
   const guards = { ...complete, ...options.guards };
-  const chance = createChance(seed);
+  const chance = createFate(seed);
   const figures = { ...noFigures };
   const auditor = createAuditor();
   const log: Append[] = [];
@@ -718,36 +719,26 @@ function counted(figures: Figures, { runs }: Auditor): Figures {
 // ── chance ──────────────────────────────────────────────────────────────────────────────────────
 
 type Persona = 'ok' | 'hang' | FailureClass;
-type Chance = ReturnType<typeof createChance>;
+type Fate = ReturnType<typeof createFate>;
 
-/** Mulberry32: small, fast, and the same for the same seed everywhere. */
-function createChance(seed: number) {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (bound: number) => Math.floor(next() * bound);
-  const of = (probability: number) => next() < probability;
+function createFate(seed: number) {
+  const chance = createChance(seed);
   // How unlucky this world is; most are mostly well.
-  const unlucky = [0.02, 0.05, 0.15, 0.4][below(4)]!;
+  const unlucky = [0.02, 0.05, 0.15, 0.4][chance.below(4)]!;
   return {
-    below,
-    of,
+    ...chance,
     persona(): Persona {
-      if (!of(unlucky)) return 'ok';
-      return personas[below(personas.length)]!;
+      if (!chance.of(unlucky)) return 'ok';
+      return personas[chance.below(personas.length)]!;
     },
     /** In three worlds of ten all providers are unavailable for up to five minutes. */
     outage(): { from: number; until: number } | null {
-      if (!of(0.3)) return null;
-      const from = below(120_000);
-      return { from, until: from + below(of(0.5) ? 15_000 : 300_000) };
+      if (!chance.of(0.3)) return null;
+      const from = chance.below(120_000);
+      return { from, until: from + chance.below(chance.of(0.5) ? 15_000 : 300_000) };
     },
     /** Milliseconds; in a calm world no model is slow. */
-    duration: (calm: boolean) => 500 + below(!calm && of(0.05) ? 150_000 : 12_000),
+    duration: (calm: boolean) => 500 + chance.below(!calm && chance.of(0.05) ? 150_000 : 12_000),
   };
 }
 
@@ -763,7 +754,7 @@ const personas: readonly Persona[] = [
   'hang',
 ];
 
-function scheduleOf(chance: Chance): Schedule {
+function scheduleOf(chance: Fate): Schedule {
   return {
     ...usualSchedule,
     reviewsPerSeat: 1 + chance.below(6),
@@ -780,7 +771,7 @@ function scheduleOf(chance: Chance): Schedule {
   };
 }
 
-function lotsOf(chance: Chance, calm: boolean) {
+function lotsOf(chance: Fate, calm: boolean) {
   const lots = [
     { source: 'bonus', credits: 5 + chance.below(20) },
     { source: 'other', credits: 5 + chance.below(20) },
@@ -789,7 +780,7 @@ function lotsOf(chance: Chance, calm: boolean) {
   return lots.filter((lot) => calm || lot.source === 'purchase' || chance.of(0.7));
 }
 
-function answerOf(state: RunState, slot: Slot, chance: Chance, calm: boolean) {
+function answerOf(state: RunState, slot: Slot, chance: Fate, calm: boolean) {
   const rarely = (probability: number) => !calm && chance.of(probability);
   const parts = parseSlot(slot);
   switch (parts.kind) {

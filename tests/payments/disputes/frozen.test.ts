@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readStream } from '#db/streams.ts';
-import { parseCall } from '#services/cli/command.ts';
 import { creditRefundCommands } from '#services/cli/credits/refunds.ts';
 import { replay, recordedCreditEvents } from '#services/credits/audit/replay.ts';
 import { disputeMoved } from '#services/payments/refunds/webhooks.ts';
-import { readEnv } from '#services/platform/process/env.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import { mailsTo } from '#tests/identity/browser.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
@@ -64,23 +63,9 @@ function lost(one: Bought): string {
   return id;
 }
 
-/** Runs a command in this process, as the command line would, and returns its output. */
 async function unfreeze(...args: string[]): Promise<unknown> {
-  const command = creditRefundCommands.find(({ verb }) => verb === 'unfreeze');
-  if (!command) throw new Error('There is no credits unfreeze');
-  const { ownerPool, ownerUrl } = shop.database;
-  const database = { ...shop.core, env: readEnv({}), ownerPool, ownerUrl };
-  const printed: string[] = [];
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    printed.push(String(chunk));
-    return true;
-  });
-  try {
-    await command.run({ ...parseCall(command, [...args, '--json']), database });
-  } finally {
-    write.mockRestore();
-  }
-  return JSON.parse(printed.join('')) as unknown;
+  const typed = ['credits', 'unfreeze', ...args, '--json'];
+  return JSON.parse((await runHere(shop, creditRefundCommands, typed)).out) as unknown;
 }
 
 describe('a payment that was refunded and is then lost to a dispute', () => {

@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Stripe } from 'stripe';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { parseCall } from '#services/cli/command.ts';
 import { reconcileCommands, sinceOf } from '#services/cli/credits/reconcile.ts';
-import type { Database } from '#services/cli/database.ts';
 import { readCashBalances } from '#services/payments/settle/reconcile/cash-ledger.ts';
 import type { DifferenceKind } from '#services/payments/settle/reconcile/difference.ts';
 import { reconcileDaily } from '#services/payments/settle/reconcile/daily.ts';
 import { reconcile } from '#services/payments/settle/reconcile/reconcile.ts';
 import { createStripe } from '#services/payments/stripe/adapter.ts';
-import { readEnv } from '#services/platform/process/env.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import type { EnvSource } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -577,33 +575,16 @@ describe('once a day', () => {
 });
 
 describe('the command', () => {
-  /** Runs the command in this process; returns its output and exit code. */
-  async function ran(args: readonly string[], source: EnvSource) {
-    const [command] = reconcileCommands;
-    if (command === undefined) throw new Error('There is no credits reconcile');
-    const { ownerPool, ownerUrl } = shop.database;
-    const database: Database = { ...shop.core, env: readEnv(source), ownerPool, ownerUrl };
-    let stdout = '';
-    const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-      stdout += String(chunk);
-      return true;
-    });
-    const output = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    try {
-      return { code: await command.run({ ...parseCall(command, [...args]), database }), stdout };
-    } finally {
-      write.mockRestore();
-      output.mockRestore();
-    }
-  }
+  const ran = async (args: readonly string[], source: EnvSource) =>
+    runHere(shop, reconcileCommands, ['credits', 'reconcile', ...args], source);
 
   test('the command ends with 1 when the books differ, and names what and why', async () => {
     const { session_id: session } = await shop.checkout(ann, 'boost-20');
     shop.stripe.pay(session, 'pay');
     later();
     const since = new Date(begun - minute).toISOString();
-    const { code, stdout } = await ran(['--since', since, '--json'], shop.stripe.env);
-    const document = JSON.parse(stdout) as { differences: object[]; trial_balance: object[] };
+    const { code, out } = await ran(['--since', since, '--json'], shop.stripe.env);
+    const document = JSON.parse(out) as { differences: object[]; trial_balance: object[] };
     expect(document.differences).toMatchObject([
       {
         kind: 'payment-without-lot',
@@ -624,8 +605,8 @@ describe('the command', () => {
     vi.stubEnv('MODE', 'local');
     vi.stubEnv('DATA_DIR', folder);
     try {
-      const { code, stdout } = await ran(['--since', new Date(now).toISOString()], {});
-      expect(stdout).toContain('0 charges, 0 invoices, 0 refunds, 0 disputes against 0 lots');
+      const { code, out } = await ran(['--since', new Date(now).toISOString()], {});
+      expect(out).toContain('0 charges, 0 invoices, 0 refunds, 0 disputes against 0 lots');
       expect(code).toBe(0);
     } finally {
       vi.unstubAllEnvs();

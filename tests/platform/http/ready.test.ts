@@ -3,7 +3,7 @@ import { createAdvance } from '#projections/engine/advance.ts';
 import { modelCosts } from '#projections/model-costs.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
-import { appendBadCall } from '#tests/support/bad-event.ts';
+import { appendBadCall } from '#tests/support/append.ts';
 import { pretendWorker } from '#tests/walls/calls.ts';
 
 let app: TestApp;

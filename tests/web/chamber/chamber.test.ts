@@ -197,9 +197,9 @@ describe('the chamber', () => {
     const { page } = await watch(whole, whole.facts.length);
     await page.getByText('Agreement is not correctness.').waitFor();
     await page.getByLabel('Show', { exact: true }).uncheck();
-    await page.getByText('Hidden here only. The run measures it all the same.').waitFor();
+    await page.getByText('Hidden here only. The run measures it anyway.').waitFor();
     await page.reload();
-    await page.getByText('Hidden here only. The run measures it all the same.').waitFor();
+    await page.getByText('Hidden here only. The run measures it anyway.').waitFor();
   });
 
   it('a run in synthesis offers no refinement and no cancellation', async () => {

@@ -392,7 +392,7 @@ describe('a link of an email', () => {
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByText('The sign-in link did not work').first().waitFor();
-      await page.getByText('You are signed in all the same.').waitFor();
+      await page.getByText('You are signed in anyway.').waitFor();
       expect(bodies('/api/auth/exchange')).toHaveLength(1);
     });
 
@@ -530,7 +530,7 @@ describe('/auth/error', () => {
     'the page %s does not call a signed-in user signed out',
     async (path) => {
       const page = await open(path, { api: server({ 'GET /api/auth/session': ok(sessionOf()) }) });
-      await page.getByText('You are signed in all the same').first().waitFor();
+      await page.getByText('You are signed in anyway').first().waitFor();
       const main = page.locator('main');
       await expect.poll(() => main.getByText(/not signed in|not confirmed/).count()).toBe(0);
       await expect.poll(() => main.getByRole('link', { name: /Login|Sign up/ }).count()).toBe(0);

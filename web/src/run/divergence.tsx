@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Disagreement } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
 import { listed } from './words.ts';
 
 /** One question the models disagree on: each side, its seats and its best words. */
@@ -30,6 +30,26 @@ export function Divergence({ area }: { area: Disagreement }): ReactNode {
       )}
     </div>
   );
+}
+
+/** What the minority has against the first answer. */
+export function Flaws({
+  report,
+}: {
+  report: NonNullable<BiasAnalysis['minority_report']>;
+}): ReactNode {
+  if (report.flaws.length === 0 && report.against.length > 0) {
+    return (
+      <p className="text-ink-2">
+        {listed(report.against)} raised a fatal flaw against the first answer.
+      </p>
+    );
+  }
+  return report.flaws.map((flaw) => (
+    <p key={flaw.seat + flaw.text} className="text-ink-2">
+      Against the first answer, {flaw.seat}: {flaw.text}
+    </p>
+  ));
 }
 
 /** Stances on a claim are three fixed words; on the decision they are the options. */

@@ -3,10 +3,7 @@ import { restoreRun, runsKey } from '#web/features/runs/queries.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { queryClient } from '#web/api/query-client.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
-import { dismissToast, showToast } from '#web/ui/feedback/toasts.tsx';
-
-/** Milliseconds in which a deletion can be undone. */
-const undoMs = 8_000;
+import { dismissToast, showToast, undoMs } from '#web/ui/feedback/toasts.tsx';
 
 const offered = new Set<string>();
 // One user's run title must not reach the next user.

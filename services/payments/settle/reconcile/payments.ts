@@ -12,7 +12,7 @@ import type { PurchaseRow } from '#services/payments/purchases/rows.ts';
 import { invoiceOfIntent } from './books.ts';
 import type { Books } from './books.ts';
 
-/** Every succeeded payment is exactly one lot of the same amount, and every lot one payment (L7). */
+/** Every succeeded payment is exactly one lot of the same amount, and every lot one payment. */
 export async function comparePayments(
   { pool, provider }: { pool: Queryable; provider: PaymentProvider },
   books: Books,

@@ -9,6 +9,7 @@ import {
   text,
 } from '#services/sandbox/stripe/wire.ts';
 import type { Params } from '#services/sandbox/stripe/wire.ts';
+import { daySeconds } from '#services/sandbox/stripe/world.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
 /** The account's balance transactions, and its payouts to the bank. */
@@ -21,7 +22,7 @@ export function feeOf(amount: number): number {
 /** The fee of a dispute, won or lost. */
 export const disputeFee = 1_500;
 
-const secondsUntilAvailable = 2 * 24 * 3600;
+const secondsUntilAvailable = 2 * daySeconds;
 
 const categories: Readonly<Record<string, string>> = {
   charge: 'charge',

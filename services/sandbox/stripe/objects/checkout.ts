@@ -36,11 +36,11 @@ import {
   withMetadata,
 } from '#services/sandbox/stripe/wire.ts';
 import type { Params } from '#services/sandbox/stripe/wire.ts';
+import { daySeconds } from '#services/sandbox/stripe/world.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
 /** Checkout sessions: made by us, ended by the payer, by us, or by the clock. */
 
-const daySeconds = 24 * 3600;
 const shortestSeconds = 30 * 60;
 /** How long a bank takes that confirms later. */
 const bankSeconds = 3 * daySeconds;

@@ -12,11 +12,12 @@ import {
   text,
 } from '#services/sandbox/stripe/wire.ts';
 import type { Params } from '#services/sandbox/stripe/wire.ts';
+import { daySeconds } from '#services/sandbox/stripe/world.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
 /** Banks that take payments back, or ask about them, and their warnings of fraud. */
 
-const answerSeconds = 9 * 24 * 3600;
+const answerSeconds = 9 * daySeconds;
 
 export type DisputeMove = 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_closed';
 

@@ -16,11 +16,11 @@ import {
   withMetadata,
 } from '#services/sandbox/stripe/wire.ts';
 import type { Params } from '#services/sandbox/stripe/wire.ts';
+import { daySeconds } from '#services/sandbox/stripe/world.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
 /** Plans that renew by the clock. They begin through checkout. */
 
-const daySeconds = 24 * 3600;
 /** Days until the next try of a failed payment, each counted from the try before. */
 const retryDays = [3, 5, 7] as const;
 

@@ -5,11 +5,11 @@ import { mustId } from '#services/sandbox/stripe/objects/customers.ts';
 import type { FakeStripe } from '#services/sandbox/stripe/fake-stripe.ts';
 import { act, money, sandboxNote, time } from './words.ts';
 import { itemOf } from '#services/sandbox/stripe/objects/subscriptions.ts';
+import { daySeconds } from '#services/sandbox/stripe/world.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';
 
 /** Here a developer plays every role except the payer. */
 
-const daySeconds = 24 * 3600;
 /** How many of each kind are shown, newest first. */
 const shown = 30;
 

@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { loopbackNames } from '#services/sandbox/page.ts';
+import { loopbackNames } from '#services/platform/http/cors.ts';
+import { wantsJson } from '#services/sandbox/page.ts';
 import type { Html } from '#services/sandbox/page.ts';
 import { retrieveSession } from '#services/sandbox/stripe/objects/checkout.ts';
 import type { Outcome } from '#services/sandbox/stripe/objects/checkout.ts';
@@ -15,6 +16,7 @@ import {
   updateSubscription,
 } from '#services/sandbox/stripe/objects/subscriptions.ts';
 import { invalid, WireError } from '#services/sandbox/stripe/wire.ts';
+import { daySeconds } from '#services/sandbox/stripe/world.ts';
 
 /**
  * What people see of the payment provider, under `/dev/stripe`: the checkout page, receipts, the page
@@ -159,7 +161,7 @@ const wholeNumber = v.pipe(
   v.safeInteger(),
 );
 const minor = v.pipe(wholeNumber, v.minValue(0));
-const longestSeconds = 400 * 24 * 3600;
+const longestSeconds = 400 * daySeconds;
 const seconds = v.pipe(wholeNumber, v.minValue(1), v.maxValue(longestSeconds));
 const flag = v.union([
   v.boolean(),
@@ -219,11 +221,6 @@ function isForeign(context: Context): boolean {
   const origin = context.req.header('origin');
   if (site !== undefined) return site !== 'same-origin';
   return origin !== undefined && origin !== new URL(context.req.url).origin;
-}
-
-function wantsJson(context: Context): boolean {
-  const accepted = context.req.header('accept') ?? '';
-  return accepted.includes('application/json') && !accepted.includes('text/html');
 }
 
 function leadTo(context: Context, address: string): Response {

@@ -38,7 +38,7 @@ export function BiasPanel({
       {shown ? (
         <Analysis bias={bias} />
       ) : (
-        <p className="text-sm text-ink-2">Hidden here only. The run measures it all the same.</p>
+        <p className="text-sm text-ink-2">Hidden here only. The run measures it anyway.</p>
       )}
     </Panel>
   );

@@ -1,7 +1,11 @@
 import { Wifi, WifiOff } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
-import { describeRun } from '#services/optimizations/reading/describe.ts';
+import {
+  describeRun,
+  overallProgress,
+  statusOf,
+} from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { connectionWords } from '#web/live/connection.ts';
 import { reloadRun, sinceUpdate, useConnection, useRun, useRunPart } from '#web/live/live.ts';
@@ -9,6 +13,7 @@ import { Button } from '#web/ui/form/button.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
+import { useWindowTitle } from '#web/ui/use-window-title.ts';
 import { BiasPanel } from './bias-panel.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf, type BraidView } from '#web/run/braid-view.ts';
@@ -23,7 +28,6 @@ import { SeatDetail } from './seats/seat-detail.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { Totals } from './totals.tsx';
 import { useAnnouncements } from './use-announcements.ts';
-import { useTitle } from './use-title.ts';
 import { strategyName } from '#web/run/words.ts';
 
 export type ChamberProps = {
@@ -58,7 +62,7 @@ export function Chamber({ runId, userId, missing, onCancelled }: ChamberProps): 
 }
 
 function Run({ runId, userId, onCancelled }: Omit<ChamberProps, 'missing'>): ReactNode {
-  useTitle(runId);
+  useWindowTitle(useRunPart(runId, ({ view }) => titleOf(view)));
   useAnnouncements(runId);
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
@@ -68,6 +72,18 @@ function Run({ runId, userId, onCancelled }: Omit<ChamberProps, 'missing'>): Rea
       <Council runId={runId} userId={userId} />
     </div>
   );
+}
+
+/** "62 % · Evolution Chamber", then "Done · …". */
+function titleOf(view: RunView): string {
+  const words = {
+    pending: 'Getting ready',
+    processing: `${overallProgress(view)} %`,
+    completed: 'Done',
+    failed: 'Failed',
+    cancelled: 'Cancelled',
+  };
+  return `${words[statusOf(view)]} · Evolution Chamber`;
 }
 
 function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'>): ReactNode {

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
-import { listed } from '#web/run/words.ts';
+import { Flaws } from '#web/run/divergence.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { Panel } from './panel.tsx';
 
@@ -82,16 +82,7 @@ function Minority({ report }: { report: NonNullable<BiasAnalysis['minority_repor
         <span className="font-medium">{report.seat}: </span>
         {report.position}
       </p>
-      {report.flaws.map((flaw) => (
-        <p key={flaw.seat + flaw.text} className="text-ink-2">
-          Against the first answer, {flaw.seat}: {flaw.text}
-        </p>
-      ))}
-      {report.flaws.length === 0 && report.against.length > 0 ? (
-        <p className="text-ink-2">
-          {listed(report.against)} raised a fatal flaw against the first answer.
-        </p>
-      ) : null}
+      <Flaws report={report} />
     </div>
   );
 }

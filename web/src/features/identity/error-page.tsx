@@ -14,7 +14,7 @@ export function AuthErrorPage({ code }: { code: string | undefined }): ReactNode
     <LandingPage heading="Authentication error">
       <Notice
         tone="bad"
-        title={isSignedIn ? 'You are signed in all the same' : 'You are not signed in'}
+        title={isSignedIn ? 'You are signed in anyway' : 'You are not signed in'}
         announced={sentence}
       >
         {sentence}

@@ -9,7 +9,7 @@ import { credits, creditsInWords } from '#web/ui/text/figures.ts';
 export const noSession = {
   title: 'No session ID provided',
   sentence:
-    'This address does not say which checkout to check. If you have just paid, your credits arrive automatically, and the credits page shows them.',
+    'This link is incomplete: it does not name a checkout. If you have just paid, your credits arrive automatically, and the credits page shows them.',
 } as const;
 
 /** Why a checkout could not be checked. */

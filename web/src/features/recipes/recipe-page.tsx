@@ -5,13 +5,11 @@ import { problemSentence } from '#web/api/problem-words.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
+import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Fill } from './fill.tsx';
 import { createRecipe, deleteRecipe, recipeQuery, recipesKey } from './queries.ts';
 import { Price } from './recipe-list.tsx';
 import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
-
-/** Milliseconds in which a deleted recipe can be restored. */
-const undoMs = 8_000;
 
 /** One recipe: its question, its aims, and the link to the form. */
 export function RecipeDetails({

@@ -5,8 +5,8 @@ import { serverNow, useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
-import { Divergence } from '#web/run/divergence.tsx';
-import { listed, roleColours } from '#web/run/words.ts';
+import { Divergence, Flaws } from '#web/run/divergence.tsx';
+import { roleColours } from '#web/run/words.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Claims } from './claims.tsx';
@@ -129,16 +129,9 @@ function Doubts({ bias, result }: { bias: BiasAnalysis; result: RunResult }): Re
             <span className="font-semibold">{report.seat}</span> would do otherwise:{' '}
             {report.position}
           </p>
-          {report.flaws.map((flaw) => (
-            <p key={flaw.seat + flaw.text} className="max-w-prose text-ink-2">
-              Against the first answer, {flaw.seat}: {flaw.text}
-            </p>
-          ))}
-          {report.flaws.length === 0 && report.against.length > 0 ? (
-            <p className="text-ink-2">
-              {listed(report.against)} raised a fatal flaw against the first answer.
-            </p>
-          ) : null}
+          <div className="max-w-prose space-y-3">
+            <Flaws report={report} />
+          </div>
         </Section>
       ) : null}
       {open.length === 0 ? null : (

@@ -9,6 +9,8 @@ import type { Toast, ToastAction, ToastCard, ToastType } from './toast-card.tsx'
  */
 const visibleAtMost = 3;
 const defaultDurationMs = 5_000;
+/** How long a deletion can be undone, in a toast or on the page. */
+export const undoMs = 8_000;
 
 let toasts: readonly Toast[] = [];
 const listeners = new Set<() => void>();

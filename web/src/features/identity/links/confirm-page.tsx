@@ -166,7 +166,7 @@ function Failure({ sentence }: Extract<Outcome, { state: 'error' }>): ReactNode 
         <Notice tone="bad" title="The link did not work" announced={sentence}>
           {sentence}
         </Notice>
-        <p className="text-ink-2">You are signed in all the same.</p>
+        <p className="text-ink-2">You are signed in anyway.</p>
       </LandingPage>
     );
   }

@@ -65,7 +65,7 @@ function Failure({
       <div className="max-w-form space-y-5">
         <p>{sentence}</p>
         {isSignedIn ? (
-          <p>You are signed in all the same.</p>
+          <p>You are signed in anyway.</p>
         ) : (
           <AskForLink kind="magic" label="Send a new link" redirect={redirect} />
         )}

@@ -9,13 +9,11 @@ import {
 } from 'react';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
+import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { FieldError } from '#web/ui/form/field.tsx';
 import { Counter } from './counter.tsx';
 import { addRow, editRow, moveRow, pasteRows, removeRow, restoreRow, type Rows } from './rows.ts';
-
-/** Milliseconds in which a removed row can be restored. */
-const undoMs = 8_000;
 
 type Props = {
   legend: string;

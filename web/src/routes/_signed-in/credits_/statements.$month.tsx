@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { createFileRoute, Link, useRouter } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { createFileRoute, Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import * as v from 'valibot';
 import { StatementMonth } from '#services/payments/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
@@ -16,6 +16,7 @@ import { LinkButton } from '#web/ui/form/button.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { windowTitle } from '#web/app/product.ts';
+import { useWindowTitle } from '#web/ui/use-window-title.ts';
 
 export const Route = createFileRoute('/_signed-in/credits_/statements/$month')({
   component: StatementPage,
@@ -31,7 +32,8 @@ function OfMonth({ month }: { month: string }): ReactNode {
   const statement = useQuery(statementQuery(month));
   const months = useQuery(statementMonthsQuery);
   const name = longMonth(month);
-  useTitle(`Statement ${month}`);
+  // A browser names the file it prints to after the title.
+  useWindowTitle(windowTitle(`Statement ${month}`));
   if (statement.error instanceof ApiProblem && statement.error.status === 404)
     return <NoSuchMonth />;
   return (
@@ -65,19 +67,6 @@ function OfMonth({ month }: { month: string }): ReactNode {
       </QueryBlock>
     </div>
   );
-}
-
-/** The title names the month, and so the file a browser prints to. */
-function useTitle(title: string): void {
-  const router = useRouter();
-  useEffect(() => {
-    const show = (): void => {
-      document.title = windowTitle(title);
-    };
-    show();
-    // After a navigation the router sets its own title last, and it would stay.
-    return router.subscribe('onRendered', show);
-  }, [title, router]);
 }
 
 function NoSuchMonth(): ReactNode {

@@ -1,4 +1,15 @@
-/** The random numbers of a simulation: mulberry32, the same for one seed on every machine. */
+/** mulberry32: numbers from 0 up to, and without, 1; the same for one seed on every machine. */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What a simulation draws. */
 export type Chance = {
   /** A whole number from 0 up to, and without, `bound`. */
   below(bound: number): number;
@@ -12,13 +23,7 @@ export type Chance = {
 };
 
 export function createChance(seed: number): Chance {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = randomOf(seed);
   const below = (bound: number) => Math.floor(next() * bound);
   return {
     below,
