@@ -518,7 +518,9 @@ create table dispute (
   withdrawn_at timestamptz,
   returned_at timestamptz,
   updated_at timestamptz not null default now(),
-  closed_at timestamptz
+  closed_at timestamptz,
+  -- The kinds of email sent about it. Rows of `mail` are purged, and a dispute may last longer.
+  emails text[] not null default '{}'
 );
 create index dispute_user_id on dispute (user_id);
 create index dispute_open on dispute (created_at) where closed_at is null;

@@ -32,11 +32,11 @@ export function paymentTasks(dependencies: PaymentDependencies): Readonly<Record
     },
     'send-refund': async (payload) => {
       const named = v.parse(RefundPayload, payload);
-      const { status, shown } = await settleRefund(dependencies, named);
-      if (status !== 'pending') return;
-      // Other settlements came between; the retry of this job sends the email.
-      if (shown === null) throw new Error('The payment changed while its refund was sent');
-      await notifyOfRefund(dependencies, named, 'pending');
+      const refund = await settleRefund(dependencies, named);
+      // The retry of this job sends the email.
+      if (refund === null) throw new Error('The payment changed while its refund was sent');
+      if (refund.status === 'pending' && refund.shown !== null)
+        await notifyOfRefund(dependencies, named, 'pending');
     },
     'repair-difference': async (payload) =>
       repair(dependencies, v.parse(DifferencePayload, payload).object),

@@ -239,6 +239,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'returned_at',
       'updated_at',
       'closed_at',
+      'emails',
     ],
     without: { user_id: whose },
     order: 'created_at, id',

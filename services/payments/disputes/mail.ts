@@ -30,7 +30,7 @@ export async function notifyOfDispute(
   const to = await dependencies.noticeAddress(userId);
   if (to === null) return;
   const email = await emailOf(dependencies, view, payment);
-  if (email === null) return;
+  if (email === null || (await isSent(dependencies, view, email))) return;
   try {
     await dependencies.queueMail({
       id: derivedId('mai', view.disputeId, email.kind),
@@ -38,9 +38,26 @@ export async function notifyOfDispute(
       to,
       ...email,
     });
+    await dependencies.pool.query(
+      'update dispute set emails = array_append(emails, $2) where id = $1 and $2 <> all (emails)',
+      [view.disputeId, email.kind],
+    );
   } catch (error) {
     if (!(error instanceof ErasedKeyError)) throw error;
   }
+}
+
+/** The email's id keeps it single while its row is kept; this does for as long as the dispute lasts. */
+async function isSent(
+  { pool }: PaymentDependencies,
+  { disputeId }: DisputeView,
+  { kind }: DisputeMail,
+): Promise<boolean> {
+  const { rowCount } = await pool.query('select from dispute where id = $1 and $2 = any (emails)', [
+    disputeId,
+    kind,
+  ]);
+  return rowCount === 1;
 }
 
 type DisputeMail = {

@@ -59,6 +59,9 @@ function untilGranted(
   };
 }
 
+/** Other settlements came between; a job settles the payment. */
+const queued = 'queued';
+
 /** A refund of ours, or one that was made without us. */
 export async function refundMoved(
   dependencies: PaymentDependencies,
@@ -68,7 +71,8 @@ export async function refundMoved(
   if (view === null) return 'ignored';
   const own = view.refundId === null ? null : await findNamedRefund(dependencies, view.refundId);
   if (own === null) return paymentMoved(dependencies, view);
-  return `refund-${(await settleRefund(dependencies, own)).status}`;
+  const refund = await settleRefund(dependencies, own);
+  return refund === null ? queued : `refund-${refund.status}`;
 }
 
 /** Sent for every refund of a charge, so it also covers one whose own event got lost. */
@@ -87,8 +91,9 @@ export async function disputeMoved(
   const view = await dependencies.provider.retrieveDispute(disputeId);
   const payment = view && (await findPaymentOf(dependencies, view));
   if (!view || !payment) return 'ignored';
-  const { disputes } = await settleGranted(dependencies, payment);
-  return disputes.find((settled) => settled.disputeId === disputeId)?.stage ?? view.stage;
+  const settled = await settleGranted(dependencies, payment);
+  if (settled === null) return queued;
+  return settled.disputes.find((dispute) => dispute.disputeId === disputeId)?.stage ?? view.stage;
 }
 
 export async function paymentMoved(
@@ -97,5 +102,7 @@ export async function paymentMoved(
 ): Promise<string> {
   const payment = await findPaymentOf(dependencies, named);
   if (payment === null) return 'ignored';
-  return (await settleGranted(dependencies, payment)).isChanged ? 'settled' : 'unchanged';
+  const settled = await settleGranted(dependencies, payment);
+  if (settled === null) return queued;
+  return settled.isChanged ? 'settled' : 'unchanged';
 }

@@ -56,11 +56,14 @@ export type Settled = {
   isChanged: boolean;
 };
 
-/** The second half: what went back of a payment that was granted. */
+/**
+ * The second half: what went back of a payment that was granted. Null when other settlements came
+ * between each time; a job then settles it.
+ */
 export async function settleGranted(
   dependencies: PaymentDependencies,
   payment: GrantedPayment,
-): Promise<Settled> {
+): Promise<Settled | null> {
   const { pool, provider, clock } = dependencies;
   const { purchaseId, intentId } = payment;
   for (let tries = 0; tries < triesAtMost; tries += 1) {
@@ -83,25 +86,18 @@ export async function settleGranted(
     return { refunds: applied.should.refunds, disputes, isChanged: applied.isChanged };
   }
   await queueSettle(pool, purchaseId);
-  return { refunds: [], disputes: [], isChanged: false };
+  return null;
 }
 
-/** What became of a refund of ours. */
+/** What became of a refund of ours; null when its payment is settled later. */
 export async function settleRefund(
   dependencies: PaymentDependencies,
   named: NamedRefund,
-): Promise<ExpectedRefund> {
-  const { refundId, userId } = named;
-  const { refund, lot } = await readRefund(dependencies, named);
-  const payment = await paymentOfLot(dependencies, userId, lot);
-  const { refunds } = await settleGranted(dependencies, payment);
-  return (
-    refunds.find((settled) => settled.refundId === refundId) ?? {
-      refundId,
-      status: refund.status,
-      shown: null,
-    }
-  );
+): Promise<ExpectedRefund | null> {
+  const { lot } = await readRefund(dependencies, named);
+  const payment = await paymentOfLot(dependencies, named.userId, lot);
+  const settled = await settleGranted(dependencies, payment);
+  return settled?.refunds.find(({ refundId }) => refundId === named.refundId) ?? null;
 }
 
 type Applied = {

@@ -112,6 +112,16 @@ describe('mails about a dispute', () => {
       expect(over?.text).toContain(words);
   });
 
+  test('mails about a dispute are sent once, although old rows of mail are deleted', async () => {
+    const one = await buyer();
+    const { id } = shop.stripe.openDispute(one.intentId);
+    await shop.deliver();
+    expect(await mailsOf(one)).toHaveLength(1);
+    await shop.database.ownerPool.query('delete from mail where user_id = $1', [one.person.userId]);
+    await disputeMoved(shop.payments, id);
+    expect(await mailsOf(one)).toEqual([]);
+  });
+
   test('mails about a dispute differ from those about the inquiry that it began as', async () => {
     const one = await buyer();
     const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });

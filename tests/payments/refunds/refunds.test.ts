@@ -60,6 +60,13 @@ async function aDayLater(): Promise<void> {
   await sweepPayments(shop.payments);
 }
 
+async function waitingJobs(): Promise<string[]> {
+  const { rows } = await shop.database.ownerPool.query<{ task: string }>(
+    'select task_identifier as task from graphile_worker.jobs',
+  );
+  return rows.map(({ task }) => task);
+}
+
 function withProvider(changes: Partial<PaymentProvider>): PaymentDependencies {
   return { ...shop.payments, provider: { ...shop.payments.provider, ...changes } };
 }
@@ -568,6 +575,8 @@ describe('a refund', () => {
     const refundId = await ask(one);
     const dispute = shop.stripe.openDispute(one.intentId);
     await shop.runJobs();
+    expect(await statusOf(one, refundId)).toBe('pending');
+    expect(await waitingJobs()).not.toContain('send-refund');
     await aDayLater();
     expect(await statusOf(one, refundId)).toBe('failed');
     await shop.deliver();
