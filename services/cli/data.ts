@@ -1,5 +1,4 @@
 import { existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
@@ -30,8 +29,7 @@ const reset: FolderCommand = {
     await requireResettable(env);
     renameSync(data, movedTo);
     // A link to a missing folder could not be started from.
-    if (lstatSync(resolve(env.dataDir), { throwIfNoEntry: false })?.isSymbolicLink())
-      mkdirSync(data);
+    if (lstatSync(env.dataDir, { throwIfNoEntry: false })?.isSymbolicLink()) mkdirSync(data);
     printResult(call, { moved_to: movedTo }, [`The data and its keys are now in ${movedTo}`]);
     return 0;
   },

@@ -178,17 +178,17 @@ test('a Postgres is joined through a link to its folder, and after a move of it'
   const first = await begin();
   const pid = postmasterPid();
   const other = `${dataDir}-other`;
-  const join = async () => {
+  const joined = async () => {
     const server = await startEmbeddedPostgres({ dataDir: other, log: () => undefined });
     await server.stop();
     return server.port;
   };
   symlinkSync(dataDir, other);
-  expect(await join()).toBe(first.port);
+  expect(await joined()).toBe(first.port);
   unlinkSync(other);
   renameSync(dataDir, other);
   try {
-    expect(await join()).toBe(first.port);
+    expect(await joined()).toBe(first.port);
   } finally {
     renameSync(other, dataDir);
   }

@@ -139,7 +139,6 @@ describe('a recommendation as Markdown', () => {
     'me@evil.example',
     'me&#x40;evil.example',
     'mailto:me@evil.example',
-    'xmpp:me@evil.example',
     '<https://evil.example>',
     '[x]: https://evil.example',
     '**www.evil.example**',
