@@ -11,6 +11,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -18,7 +19,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -69,7 +70,7 @@ export type Folders = {
 };
 
 export function foldersOf(dataDir: string): Folders {
-  const data = resolve(dataDir);
+  const data = realPath(resolve(dataDir));
   const keys = join(data, 'keys');
   return {
     data,
@@ -81,8 +82,19 @@ export function foldersOf(dataDir: string): Folders {
   };
 }
 
+/** The one path of a folder that links may lead to; the last parts may still be missing. */
+function realPath(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  return join(realPath(dirname(path)), basename(path));
+}
+
 /** @throws EmbeddedPostgresError */
 export function prepareFolders(folders: Folders): void {
+  // `pg_ctl` puts the path between double quotes of a shell, and Postgres into a file of lines.
+  if (/["$`\\\p{Cc}]/u.test(folders.data))
+    throw new EmbeddedPostgresError(
+      `DATA_DIR: ${JSON.stringify(folders.data)} has a character that Postgres cannot be started with (" $ \` \\ or a control character); choose another folder`,
+    );
   try {
     mkdirSync(folders.data, { recursive: true });
     const probe = mkdtempSync(join(folders.data, '.write-'));
@@ -265,10 +277,25 @@ export async function runningServer(folders: Folders): Promise<Server | null> {
   return recorded !== null && (await isRunning(recorded, folders)) ? recorded : null;
 }
 
-/** The number may belong to another program by now, so the command line decides. */
+/**
+ * The number may belong to another program by now. A server works inside its folder, which may have been
+ * moved since the start; where that cannot be seen, the path on its command line decides.
+ */
 export async function isRunning({ pid }: Server, folders: Folders): Promise<boolean> {
   const command = await commandLine(pid);
-  return command.includes('postgres') && command.includes(folders.cluster);
+  if (!command.includes('postgres')) return false;
+  const [here, there] = [folderId(`/proc/${pid}/cwd`), folderId(folders.cluster)];
+  return here === null || there === null ? command.includes(folders.cluster) : here === there;
+}
+
+/** The same for every path to a folder; null when it cannot be read. */
+function folderId(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
 }
 
 /** Empty for a process that has ended, also before its parent has collected it. */

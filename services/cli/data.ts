@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
@@ -20,13 +20,16 @@ const reset: FolderCommand = {
   async runOnFolder(call) {
     const { env, options } = call;
     await requireResettable(env);
-    const movedTo = `${env.dataDir}-${new Date().toISOString().replaceAll(':', '-')}`;
-    if (options['yes'] !== true && !(await confirmed(env.dataDir, movedTo))) {
+    const { data } = foldersOf(env.dataDir);
+    const movedTo = `${data}-${new Date().toISOString().replaceAll(':', '-')}`;
+    if (options['yes'] !== true && !(await confirmed(data, movedTo))) {
       say('Nothing was changed');
       return 1;
     }
     await requireResettable(env);
-    renameSync(env.dataDir, movedTo);
+    renameSync(data, movedTo);
+    // A link to a missing folder could not be started from.
+    if (lstatSync(env.dataDir, { throwIfNoEntry: false })?.isSymbolicLink()) mkdirSync(data);
     printResult(call, { moved_to: movedTo }, [`The data and its keys are now in ${movedTo}`]);
     return 0;
   },

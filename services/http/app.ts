@@ -78,11 +78,14 @@ export function createApp(dependencies: AppDependencies) {
   const authenticateService = serviceAuthenticator(dependencies, authenticate, 'credits:consume');
   const all = { ...dependencies, authenticate, authenticateService };
   const origins = originsOf(dependencies);
+  const limit = limitByAddress(dependencies.rateLimits, 'address');
   const api = createRouter()
+    // `allowOrigins` answers a preflight, so it would reach no limit behind it.
+    .options('*', limit)
     .use(
       except('/api/auth/*', compressed),
       allowOrigins(origins),
-      limitByAddress(dependencies.rateLimits, 'address'),
+      limit,
       refuseForeignCalls(origins),
     )
     .route('/', serve(platformEndpoints, { ...healthHandlers(all), ...openApiHandlers(all) }, all))

@@ -628,12 +628,12 @@ export const identityEndpoints = {
   },
   'PUT /users/me/avatar': {
     summary: 'Set the picture',
-    description: 'The file itself is the body.',
+    description: 'The file itself is the body: at most 256 kB and 4 megapixels.',
     access: 'person',
     sends: pictureTypes,
     status: 200,
     reply: Profile,
-    refuses: [413, 415],
+    refuses: [413, 415, 503],
   },
   'DELETE /users/me/avatar': {
     summary: 'Remove the picture',

@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,9 +90,23 @@ test('data reset refuses a folder without a database, a database elsewhere and p
 
 test('data reset refuses while a Postgres runs on the folder', async () => {
   const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
-  const refused = await reset(['--yes']);
+  const link = join(parent, 'link');
+  symlinkSync(dataDir, link);
+  const refusals = await Promise.all([reset(['--yes']), reset(['--yes'], '', { DATA_DIR: link })]);
   await server.stop();
-  expect(refused.stderr).toMatch(/is in use; stop the app and try again\n$/);
-  expect(refused.code).toBe(1);
-  expect(readdirSync(parent)).toEqual(['data']);
+  for (const refused of refusals) {
+    expect(refused.stderr).toMatch(/is in use; stop the app and try again\n$/);
+    expect(refused.code).toBe(1);
+  }
+  expect(readdirSync(parent)).toEqual(['data', 'link']);
+});
+
+test('data reset of a link moves the folder, and the link leads to an empty one', async () => {
+  mkdirSync(join(dataDir, 'postgres', 'base'), { recursive: true });
+  const link = join(parent, 'link');
+  symlinkSync(dataDir, link);
+  expect(await reset(['--yes'], '', { DATA_DIR: link })).toMatchObject({ code: 0 });
+  const [, moved] = readdirSync(parent);
+  expect(existsSync(join(parent, moved!, 'postgres', 'base'))).toBe(true);
+  expect(readdirSync(link)).toEqual([]);
 });

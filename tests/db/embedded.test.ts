@@ -5,8 +5,10 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -172,6 +174,28 @@ test('a leftover pid file with the number of another program does not prevent a 
   }
 });
 
+test('a Postgres is joined through a link to its folder, and after a move of it', async () => {
+  const first = await begin();
+  const pid = postmasterPid();
+  const other = `${dataDir}-other`;
+  const joined = async () => {
+    const server = await startEmbeddedPostgres({ dataDir: other, log: () => undefined });
+    await server.stop();
+    return server.port;
+  };
+  symlinkSync(dataDir, other);
+  expect(await joined()).toBe(first.port);
+  unlinkSync(other);
+  renameSync(dataDir, other);
+  try {
+    expect(await joined()).toBe(first.port);
+  } finally {
+    renameSync(other, dataDir);
+  }
+  expect(postmasterPid()).toBe(pid);
+  expect(await run(first.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
 test('a Postgres that does not answer is stopped and started again', async () => {
   const server = await begin();
   const pid = postmasterPid();
@@ -205,6 +229,15 @@ test('the error for a folder that cannot be written names it', async () => {
   expect(await lineOf(file)).toMatch(/^DATA_DIR: cannot write to .*file/);
   rmSync(folder, { recursive: true });
 });
+
+test.each(['$HOME', '$(exit)', '`exit`', 'a"b', 'a\\b', 'a\nb'])(
+  'a folder whose name a shell would read is refused: %j',
+  async (name) => {
+    const folder = join(dataDir, name);
+    expect(await lineOf(folder)).toMatch(/^DATA_DIR: .* choose another folder$/);
+    expect(existsSync(folder)).toBe(false);
+  },
+);
 
 test('the error for another Postgres version names the way out', async () => {
   const versionFile = join(dataDir, 'postgres', 'PG_VERSION');

@@ -268,7 +268,15 @@ describe('in the application', () => {
     for (let call = 0; call < 4; call += 1) statuses.push(await status('203.0.113.7'));
     expect(statuses).toEqual([200, 200, 200, 429]);
     expect(await status('203.0.113.8')).toBe(200);
-    const refused = await app.call('/auth/session', { address: '203.0.113.7' });
+    const origin = { origin: 'http://127.0.0.1:3000' };
+    const preflights = [];
+    for (let call = 0; call < 4; call += 1)
+      preflights.push(
+        await app.call('/health', { method: 'OPTIONS', address: '203.0.113.9', headers: origin }),
+      );
+    expect(preflights.map((one) => one.status)).toEqual([204, 204, 204, 429]);
+    const refused = await app.call('/auth/session', { address: '203.0.113.7', headers: origin });
+    expect(refused.headers.get('access-control-allow-origin')).toBe(origin.origin);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toMatchObject({
       code: 'rate-limited',
@@ -371,6 +379,19 @@ describe('in the application', () => {
       statuses.push(await draft(ann, key));
     expect(statuses).toEqual([201, 201, 201, 201, 201, 429, 201, 429]);
     expect(await draft(bob, 'three')).toBe(201);
+    await app.close();
+  });
+
+  test('uploads of pictures are limited per user and hour', async () => {
+    const app = await createTestApp({ env: { RATE_LIMITS: 'avatars=2/h' } });
+    const [ann, bob] = [await app.signUp(), await app.signUp()];
+    const upload = async ({ token }: typeof ann) => {
+      const headers = { 'content-type': 'image/png' };
+      const raw = Uint8Array.of(1);
+      return (await app.call('/users/me/avatar', { method: 'PUT', token, headers, raw })).status;
+    };
+    expect([await upload(ann), await upload(ann), await upload(ann)]).toEqual([415, 415, 429]);
+    expect(await upload(bob)).toBe(415);
     await app.close();
   });
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import pLimit from 'p-limit';
 import type pg from 'pg';
 import sharp from 'sharp';
 import { avatarLimits } from '#services/identity/contract.ts';
 import { identityProblem } from '#services/identity/problems.ts';
+import { Problem } from '#services/platform/problem.ts';
 
 // Only the decoders of the three formats may read an upload.
 sharp.block({ operation: ['VipsForeignLoad'] });
@@ -14,20 +16,29 @@ sharp.cache(false);
 sharp.concurrency(1);
 
 /** A small file can decode to a picture that fills the memory. */
-const maxInputPixels = 4_096 * 4_096;
+const maxInputPixels = 2_048 * 2_048;
 const maxSidePx = 512;
 const maxSeconds = 5;
+
+/** Decoding shares Node's thread pool with the hashes of passwords, so it takes one thread at most. */
+const oneAtATime = pLimit(1);
+const maxWaiting = 8;
+const retryAfterSeconds = 2;
 
 /**
  * Encodes a picture again as WebP. The result holds only the pixels: no metadata, such as a camera's
  * location, and no second file hidden in the first.
  *
- * @throws Problem 415 `avatar-not-an-image`, 413 `avatar-too-large`
+ * @throws Problem 415 `avatar-not-an-image`, 413 `avatar-too-large`, 503 `busy` when too many wait
  */
 export async function encodeAvatar(declaredType: string, bytes: Buffer): Promise<Buffer> {
   if (bytes.length > avatarLimits.bytes) throw identityProblem('avatar-too-large');
   const declared = declaredType.split(';')[0]?.trim().toLowerCase();
-  const encoded = await encode(bytes, declared);
+  if (oneAtATime.pendingCount >= maxWaiting)
+    throw new Problem('busy', 'Too much is under way right now. Please try again.', {
+      retryAfterSeconds,
+    });
+  const encoded = await oneAtATime(async () => encode(bytes, declared));
   if (encoded === null) throw identityProblem('avatar-not-an-image');
   if (encoded.length > avatarLimits.bytes) throw identityProblem('avatar-too-large');
   return encoded;

@@ -45,6 +45,7 @@ export function accountHandlers(dependencies: AccountDependencies) {
       return { id: userId, deleted: true as const };
     },
     'PUT /users/me/avatar': async ({ context, userId }) => {
+      await dependencies.rateLimits.take('avatars', userId, { userId });
       const bytes = await readBytes(context, avatarLimits.bytes, () =>
         identityProblem('avatar-too-large'),
       );

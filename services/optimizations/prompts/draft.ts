@@ -228,6 +228,8 @@ export function escapeMarkdown(text: string): string {
       .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '')
       .replace(/[\\`*_[\]<>|]/g, '\\$&')
       .replace(/^([#+-]|\d+[.)])(?=\s)/, '\\$1')
-      .replace(/\b(https?):\/\//gi, '$1:\\//')
+      .replace(/&(?=#?[a-z\d]{1,32};)/gi, '\\&')
+      // GFM makes links of bare addresses, also of escaped ones; an invisible word joiner prevents it.
+      .replace(/:(?=\/\/)|www(?=\.)|@/gi, '$&\u2060')
   );
 }

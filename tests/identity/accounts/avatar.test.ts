@@ -59,11 +59,24 @@ test.each([
 });
 
 test('a small file that unfolds to more pixels than the limit is refused', async () => {
-  const bomb = await flat(4097, 4096).png({ compressionLevel: 9 }).toBuffer();
+  const bomb = await flat(2049, 2048).png().toBuffer();
   expect(bomb.length).toBeLessThan(avatarLimits.bytes);
   await expect(encodeAvatar('image/png', bomb)).rejects.toMatchObject({
     code: 'avatar-not-an-image',
   });
+  const largest = await flat(2048, 2048).png().toBuffer();
+  expect(await encodeAvatar('image/png', largest)).toBeInstanceOf(Buffer);
+});
+
+test('of 30 pictures at once a few wait for their turn, and the others are refused', async () => {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 30 }, async () => encodeAvatar('image/png', png)),
+  );
+  const refused = outcomes.filter((one) => one.status === 'rejected');
+  expect(refused).toHaveLength(21);
+  for (const { reason } of refused)
+    expect(reason).toMatchObject({ code: 'busy', extras: { retryAfterSeconds: 2 } });
+  expect(await encodeAvatar('image/png', png)).toBeInstanceOf(Buffer);
 });
 
 test('a picture that encoding makes larger than the limit is refused', async () => {

@@ -1,4 +1,8 @@
 import fc from 'fast-check';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import Markdown from 'react-markdown';
+import remarkGfm from 'remark-gfm';
 import { describe, expect, it } from 'vitest';
 import { checkDraft, draftMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
@@ -120,5 +124,31 @@ describe('a recommendation as Markdown', () => {
       [],
     );
     expect(markdown).not.toMatch(/!\[|\]\(|<script|<img|https:\/\/|javascript:/);
+  });
+
+  it.each([
+    'https://evil.example',
+    '_https://evil.example',
+    '1https://evil.example',
+    'HTTP://evil.example',
+    'https&colon;//evil.example',
+    'www.evil.example',
+    '_www.evil.example',
+    'WWW.evil.example',
+    'www&#46;evil.example',
+    'me@evil.example',
+    'me&#x40;evil.example',
+    'mailto:me@evil.example',
+    '<https://evil.example>',
+    '[x]: https://evil.example',
+    '**www.evil.example**',
+  ])('a recommendation as GitHub shows Markdown has no link of %s', (hostile) => {
+    const decision = `See ${hostile} (${hostile})`;
+    const markdown = draftMarkdown({ ...draft, decision, uncertainties: [hostile] }, []);
+    const html = renderToStaticMarkup(
+      createElement(Markdown, { remarkPlugins: [remarkGfm] }, markdown),
+    );
+    expect(html).toContain('Still uncertain');
+    expect(html).not.toContain('<a');
   });
 });
