@@ -15,7 +15,7 @@ import {
   runId,
 } from '#tests/credits/ledger-model.ts';
 import { andThen } from './commands.ts';
-import type { Played } from '#tests/credits/ledger-model.ts';
+import type { Played, Step } from '#tests/credits/ledger-model.ts';
 import type { CreditEvent } from '#services/credits/account/events.ts';
 
 function forRandomLedgers(check: (played: Played[], log: readonly CreditEvent[]) => void): void {
@@ -268,6 +268,19 @@ describe('random ledgers', () => {
         end: fc.integer(),
       }),
     );
+    // A purchase that has paid a debt is disputed, and so is what paid for that.
+    const aDebtPaidTwice: Step[] = [
+      { do: 'grant', lot: 0, credits: 2 },
+      { do: 'consume', credits: 2 },
+      { do: 'grant', lot: 1, credits: 1 },
+    ];
+    const disputesOfIt = [
+      { back: 1, part: 100, end: 0 },
+      { buy: 1 },
+      { back: 0, part: 100, end: 0 },
+      { buy: 1 },
+      { back: 1, part: 1, end: 0 },
+    ];
     fc.assert(
       fc.property(anySteps, fc.array(anyMove, { maxLength: 12, size: 'max' }), (steps, moves) => {
         const bus = createBus();
@@ -292,6 +305,7 @@ describe('random ledgers', () => {
           disputed = andThen(disputed, disputing(dispute, 0));
         expect(withoutNames(disputed)).toEqual(withoutNames(undisputed));
       }),
+      { examples: [[aDebtPaidTwice, disputesOfIt]] },
     );
   });
 });

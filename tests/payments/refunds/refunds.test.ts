@@ -60,9 +60,12 @@ async function aDayLater(): Promise<void> {
   await sweepPayments(shop.payments);
 }
 
-async function waitingJobs(): Promise<string[]> {
+async function waitingJobsOf(refundId: string): Promise<string[]> {
   const { rows } = await shop.database.ownerPool.query<{ task: string }>(
-    'select task_identifier as task from graphile_worker.jobs',
+    `select job.task_identifier as task
+     from graphile_worker.jobs job join graphile_worker._private_jobs using (id)
+     where payload ->> 'refundId' = $1`,
+    [refundId],
   );
   return rows.map(({ task }) => task);
 }
@@ -576,7 +579,7 @@ describe('a refund', () => {
     const dispute = shop.stripe.openDispute(one.intentId);
     await shop.runJobs();
     expect(await statusOf(one, refundId)).toBe('pending');
-    expect(await waitingJobs()).not.toContain('send-refund');
+    expect(await waitingJobsOf(refundId)).not.toContain('send-refund');
     await aDayLater();
     expect(await statusOf(one, refundId)).toBe('failed');
     await shop.deliver();
