@@ -46,7 +46,8 @@ const commands: readonly (CliCommand | FolderCommand)[] = [
 
 await endProcess(await main(process.argv.slice(2)));
 
-async function main(args: readonly string[]): Promise<number> {
+async function main(words: readonly string[]): Promise<number> {
+  const args = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
   const found = findCommand(args);
   const wantsHelp = args.includes('--help') || args.length === 0;
   if (!found) {

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
@@ -92,16 +91,17 @@ test('two tabs that renew the session at the same moment both stay signed in', a
   await part(second, 'Sessions').getByText('This device').waitFor();
 
   let rotations = 0;
+  const bothWantIt = Promise.withResolvers<void>();
   await context.route('**/api/auth/refresh', async (route) => {
     rotations += 1;
-    // Long enough for both tabs to want it.
-    await sleep(700);
+    await bothWantIt.promise;
     await route.continue();
   });
   const asked = tabs.map((tab) =>
     tab.waitForResponse((response) => /auth\/(refresh|session)$/.test(response.url())),
   );
   await Promise.all(tabs.map((tab) => tab.clock.fastForward(330_000)));
+  bothWantIt.resolve();
   const statuses = (await Promise.all(asked)).map((response) => response.status());
   expect(statuses).toEqual([200, 200]);
   expect(rotations).toBe(1);

@@ -170,7 +170,7 @@ const unfreeze: CliCommand = {
   noun: 'credits',
   verb: 'unfreeze',
   arguments: '<email|user id>',
-  summary: 'Lets an account spend again to which a payment went back twice.',
+  summary: 'Unfreezes an account whose payment was returned twice.',
   options: {
     reason: { type: 'string', help: 'Why; stands in the audit log, so it contains no name' },
   },
