@@ -37,8 +37,6 @@ describe('arguments are counted before anything is opened', () => {
     [['projections', 'rebuild', '--all']],
     [['projections', 'rebuild', 'credit_account']],
     [['credits', 'balance', '--help']],
-    [['help']],
-    [['help', 'credits', 'balance']],
   ] as const)('the arguments %j are accepted', ([noun, verb, ...args]) => {
     expect(() => parse(noun, verb, ...args)).not.toThrow();
   });

@@ -56,6 +56,15 @@ test('wrong usage prints one line before the usage and ends with 2', async () =>
   }
 });
 
+test('help and --help show the same', async () => {
+  const [asked, optional] = await Promise.all([
+    cli(['help', 'credits', 'unfreeze']),
+    cli(['credits', 'unfreeze', '--help']),
+  ]);
+  expect(asked.stderr + asked.stdout).toContain('npm run cli -- credits unfreeze');
+  expect(asked).toEqual({ ...optional, code: 0 });
+});
+
 test.each(['show', 'verify'])('events %s of a missing stream says so', async (verb) => {
   const { code, stderr } = await cli(['events', verb, 'credits-usr_mistyped']);
   expect(stderr).toContain('There is no stream of this name');
