@@ -81,7 +81,7 @@ export function createApp(dependencies: AppDependencies) {
   const limit = limitByAddress(dependencies.rateLimits, 'address');
   const api = createRouter()
     // `allowOrigins` answers a preflight, so it would reach no limit behind it.
-    .options('*', limit)
+    .use((context, next) => (context.req.method === 'OPTIONS' ? limit(context, next) : next()))
     .use(
       except('/api/auth/*', compressed),
       allowOrigins(origins),

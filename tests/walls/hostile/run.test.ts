@@ -82,7 +82,8 @@ test.each([
     ...textsIn(heard),
     // A CSV file begins with the mark of its encoding, and its lines end as spreadsheets expect.
     ...textsIn(await exported.json()).map((text) => text.replace(/^\ufeff|\r(?=\n)/g, '')),
-    runMarkdown(run),
+    // The export itself breaks links with a word joiner.
+    runMarkdown(run).replace(/(:|www|@)\u2060/gi, '$1'),
   ];
   expect(shown.filter((text) => reordering.test(text) || unseen.test(text))).toEqual([]);
   expect(council.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
