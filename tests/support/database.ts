@@ -51,10 +51,13 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     });
 
   const lost: Error[] = [];
+  let isDropping = false;
   const poolOptions = {
     max: options.max ?? 5,
     applicationName: 'test',
-    onError: (error: Error) => lost.push(error),
+    onError: (error: Error) => {
+      if (!isDropping) lost.push(error);
+    },
   };
   const pool = createPool(appUrl, poolOptions);
   const ownerPool = createPool(ownerUrl, poolOptions);
@@ -67,6 +70,8 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     functionName: appendFunction(projections).name,
     lost,
     async drop() {
+      // An ended pool may still be closing its sockets, which the forced drop then cuts.
+      isDropping = true;
       await Promise.all([pool.end(), ownerPool.end()]);
       await asOwner((client) => client.query(`drop database ${name} with (force)`));
     },
