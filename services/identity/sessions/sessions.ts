@@ -272,12 +272,14 @@ export async function sessionLives(
   userId: string,
   now: Date,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `select from sessions s join users u on u.id = s.user_id
-     where s.id = $1 and s.user_id = $2
-       and s.revoked_at is null and s.expires_at > $3 and u.erasing_at is null`,
-    [sessionId, userId, now],
-  );
+  // Named, so that it is parsed once per connection: every call asks this.
+  const { rowCount } = await pool.query({
+    name: 'session-lives',
+    text: `select from sessions s join users u on u.id = s.user_id
+           where s.id = $1 and s.user_id = $2
+             and s.revoked_at is null and s.expires_at > $3 and u.erasing_at is null`,
+    values: [sessionId, userId, now],
+  });
   return rowCount === 1;
 }
 
