@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import type { Balance } from '#services/credits/contract.ts';
-import { columnOf, movementOfEvent } from './credit-ledger.ts';
+import { columnOf, movementOf, variantOfEvent } from './credit-ledger.ts';
 import { defineProjection, eventUses } from './engine/define.ts';
 import { balanceParts, creditEventTypes, noCredits } from '#services/credits/account/movements.ts';
 import type { AccountBalance, CreditEventType } from '#services/credits/account/events.ts';
@@ -30,20 +30,22 @@ export const creditAccountTable = defineProjection<CreditEventType>({
   ) with (fillfactor = 70)`,
   apply: (table, events) => `merge into ${table} as account
     using (
-      select moved.user_id, max(moved.position) as version,
-        ${credits.map((figure) => `sum(moved.credits * moved.${figure})::bigint as ${figure},`).join('\n        ')}
+      select moved.user_id, max(moved.version) as version,
+        ${credits.map((figure) => `sum(moved.credits * coalesce(movement.${figure}, 0))::bigint as ${figure},`).join('\n        ')}
         sum(moved.freezes)::bigint as freezes
       from (
-        select substr(e.stream_id, 9) as user_id, e.stream_position as position,
-          coalesce((e.message_data ->> 'credits')::bigint, 0) as credits,
-          ${credits.map((figure) => `coalesce(movement.${figure}, 0) as ${figure},`).join(' ')}
-          case e.message_type
+        -- Summed by movement first: one sum of each event instead of one for each figure.
+        select substr(e.stream_id, 9) as user_id, e.message_type, ${variantOfEvent} as variant,
+          max(e.stream_position) as version,
+          coalesce(sum((e.message_data ->> 'credits')::bigint), 0)::bigint as credits,
+          sum(case e.message_type
             when 'SpendingFrozen' then 1
             when 'SpendingUnfrozen' then -(e.message_data ->> 'freezes')::bigint
-            else 0 end as freezes
+            else 0 end)::bigint as freezes
         from ${events} e
-        left join ${movementOfEvent}
+        group by e.stream_id, e.message_type, ${variantOfEvent}
       ) moved
+      left join ${movementOf('moved.message_type', 'moved.variant')}
       group by moved.user_id
     ) as change on account.user_id = change.user_id
     when matched then update set
