@@ -22,12 +22,9 @@ const movement = `(values ${movementRows
 /** Which movement of its type the event `e` is; null when the type has only one. */
 export const variantOfEvent = `coalesce(e.message_data ->> 'source', e.message_data ->> 'from')`;
 
-/** To join with events; one that moves nothing has no row. */
-export function movementOf(type: string, variant: string): string {
-  return `${movement} on movement.event = ${type} and movement.variant is not distinct from ${variant}`;
-}
-
-export const movementOfEvent = movementOf('e.message_type', variantOfEvent);
+/** Joined with the event `e`; an event that moves nothing has no row. */
+export const movementOfEvent = `${movement} on movement.event = e.message_type
+    and movement.variant is not distinct from ${variantOfEvent}`;
 
 /**
  * Credits in double entry: each event that moves credits has two lines, out of one account and into
