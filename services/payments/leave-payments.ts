@@ -105,11 +105,6 @@ async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund
     await settleRefund(dependencies, named);
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error;
-    const { userId, refundId } = named;
-    dependencies.log.warn(
-      { user_id: userId, resource_id: refundId, code: error.code },
-      'A refund of an account that is closed is sent later',
-    );
   }
 }
 

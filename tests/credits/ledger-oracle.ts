@@ -430,6 +430,7 @@ export function createBooks() {
     const { refundId, lotId, credits, amountMinor, currency, requestedAt, reason } = data;
     const lot = lotOf(lotId);
     requireThat(!refunds.has(refundId), 'A refund is asked for twice', data);
+    unwanted = unwanted.filter((one) => one !== lot);
     requireThat(!closed || reason !== 'customer', 'A closed account asks for a refund', data);
     const expected = refundable(lot, Date.parse(requestedAt), reason);
     requireThat(

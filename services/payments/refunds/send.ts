@@ -20,8 +20,8 @@ export type SentRefunds = {
   refunds: readonly RefundView[];
   /** Ours of which it says that none can ever be made. */
   refused: ReadonlySet<string>;
-  /** A refusal that may pass; what else is known of the payment is applied before it is thrown. */
-  error: ProviderRefused | null;
+  /** A refusal that may pass; what else is known of the payment is applied all the same. */
+  refusal: ProviderRefused | null;
 };
 
 /**
@@ -35,7 +35,7 @@ export async function sendRefunds(
   const refunds = await dependencies.provider.listRefunds(payment.intentId);
   const { refunds: ours } = await dependencies.ledger.readAccount(payment.userId);
   const refused = new Set<string>();
-  let error: ProviderRefused | null = null;
+  let refusal: ProviderRefused | null = null;
   for (const [refundId, refund] of Object.entries(ours)) {
     if (refund.lotId !== payment.lotId || refund.status !== 'pending') continue;
     if (refunds.some((shown) => shown.refundId === refundId)) continue;
@@ -47,10 +47,10 @@ export async function sendRefunds(
       if (!(problem instanceof ProviderRefused)) throw problem;
       if (await isCertain(dependencies, problem, payment.intentId, refund.amountMinor))
         refused.add(refundId);
-      else error = problem;
+      else refusal = problem;
     }
   }
-  return { refunds, refused, error };
+  return { refunds, refused, refusal };
 }
 
 async function make(

@@ -5,7 +5,7 @@ import { notifyOfDispute } from '#services/payments/disputes/mail.ts';
 import { closeDispute, storeDispute } from '#services/payments/disputes/rows.ts';
 import { takePayment } from '#services/payments/plans/payments.ts';
 import { endPlanOf } from '#services/payments/plans/end.ts';
-import type { DisputeView } from '#services/payments/provider.ts';
+import type { DisputeView, ProviderRefused } from '#services/payments/provider.ts';
 import { checkSoon, findPurchase, soon } from '#services/payments/purchases/rows.ts';
 import type { GrantedPayment, PurchaseName } from '#services/payments/purchases/rows.ts';
 import { keepBankRefunds } from '#services/payments/refunds/rows.ts';
@@ -56,6 +56,8 @@ export type Settled = {
   disputes: readonly DisputeView[];
   /** Whether the ledger was changed. */
   isChanged: boolean;
+  /** Why the provider makes a refund of ours not yet; it is requested again at the next check. */
+  refusal: ProviderRefused | null;
 };
 
 /**
@@ -66,12 +68,13 @@ export async function settleGranted(
   dependencies: PaymentDependencies,
   payment: GrantedPayment,
 ): Promise<Settled | null> {
-  const { pool, provider, clock } = dependencies;
-  const { purchaseId, intentId } = payment;
+  const { pool, provider, clock, log } = dependencies;
+  const { userId, purchaseId, intentId } = payment;
   for (let tries = 0; tries < triesAtMost; tries += 1) {
     const row = await findPurchase(pool, { purchaseId });
     if (row === null) throw new Error('A payment was granted without a purchase');
     const sent = await sendRefunds(dependencies, payment);
+    const { refusal } = sent;
     const disputes = await provider.listDisputesOf(intentId);
     const applied = await unlessMoved(dependencies, row, async () =>
       apply(dependencies, payment, sent, disputes),
@@ -82,16 +85,25 @@ export async function settleGranted(
     });
     if (applied === 'moved') continue;
     await finish(dependencies, payment, applied, disputes);
-    if (sent.error !== null) throw sent.error;
+    if (refusal !== null)
+      log.warn(
+        { user_id: userId, resource_id: purchaseId, code: refusal.code },
+        'The payment provider refuses a refund for now; it is requested again later',
+      );
     const nextCheckAt = nextGrantedCheck(applied.refunds, disputes, clock());
     await rest(pool, purchaseId, row.version + 1, nextCheckAt);
-    return { refunds: applied.should.refunds, disputes, isChanged: applied.isChanged };
+    const { should, isChanged } = applied;
+    return { refunds: should.refunds, disputes, isChanged, refusal };
   }
   await queueSettle(pool, purchaseId);
   return null;
 }
 
-/** What became of a refund of ours; null when its payment is settled later. */
+/**
+ * What became of a refund of ours; null when its payment is settled later.
+ *
+ * @throws ProviderRefused for now
+ */
 export async function settleRefund(
   dependencies: PaymentDependencies,
   named: NamedRefund,
@@ -99,6 +111,7 @@ export async function settleRefund(
   const { lot } = await readRefund(dependencies, named);
   const payment = await paymentOfLot(dependencies, named.userId, lot);
   const settled = await settleGranted(dependencies, payment);
+  if (settled?.refusal) throw settled.refusal;
   return settled?.refunds.find(({ refundId }) => refundId === named.refundId) ?? null;
 }
 

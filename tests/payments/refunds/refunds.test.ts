@@ -605,6 +605,24 @@ describe('a refund', () => {
   });
 });
 
+test('a refund that is refused for now fails no other job of its payment', async () => {
+  const one = await bought(shop, 'boost-20');
+  const refundId = await ask(one);
+  shop.stripe.refundAtBank(one.intentId, 100);
+  await shop.runJobs();
+  expect(await statusOf(one, refundId)).toBe('pending');
+  // The provider answers a repeat as it did at first, although there would be enough left again.
+  const [bank] = await shop.payments.provider.listRefunds(one.intentId);
+  shop.stripe.settleRefund(bank!.providerRefundId, 'failed');
+  await shop.stripe.deliverAll();
+  await shop.runJobs();
+  expect(await waitingJobsOf(refundId)).toEqual([]);
+  const { rows } = await shop.database.ownerPool.query(
+    `select last_error from graphile_worker.jobs where task_identifier = 'process-webhook-event'`,
+  );
+  expect(rows).toEqual([]);
+});
+
 describe('a refund that has ended', () => {
   test('a refund that was confirmed stays so when the provider shows it as pending again', async () => {
     const one = await bought(shop, 'boost-20');
