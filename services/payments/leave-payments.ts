@@ -99,7 +99,7 @@ export async function refundUnused(
   });
 }
 
-/** What the provider refuses for now stays pending, and the sweeper asks for it again. */
+/** What the provider refuses for now is logged and stays pending; the sweeper requests it again. */
 async function sendOrLeave(dependencies: PaymentDependencies, named: NamedRefund): Promise<void> {
   try {
     await settleRefund(dependencies, named);
