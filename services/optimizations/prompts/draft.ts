@@ -179,7 +179,7 @@ function covered(wanted: readonly string[], absent: readonly string[]): number {
 }
 
 const numberPattern =
-  /(?<![\p{L}\p{N}_])(\d+(?:[.,\u00a0\u202f']\d+)*)(?:\s?(k|m|bn|thousand|million|billion)\b)?/giu;
+  /(?<![\p{L}\p{N}_])(\d+(?:[.,\u00a0\u202f']\d+)*)(?:\s?(k|m|bn|thousand|million|billion)(?![\p{L}\p{N}]))?/giu;
 const magnitudes: Readonly<Record<string, number>> = {
   k: 1e3,
   thousand: 1e3,

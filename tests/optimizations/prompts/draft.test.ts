@@ -75,6 +75,7 @@ describe('numbers', () => {
     ['Q3 and B2B', ''],
     ['claim c12', ''],
     ['30%', '30 percent'],
+    ['5 Kündigungen', '5'],
   ])('the numbers in "%s" are found in "%s"', (text, source) => {
     expect(numbersNotIn([text], [source])).toEqual([]);
   });
