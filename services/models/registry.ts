@@ -1,4 +1,4 @@
-import { modelOf } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
 import type { Provider } from './model.ts';
 import { providerDefinitions } from './provider-list.ts';
 import type { ProviderDefinition } from './provider.ts';
@@ -39,7 +39,10 @@ export type ModelRegistry = {
  *
  * @throws Error when a sandbox is given in production mode
  */
-export function modelRegistry(settings: RegistrySettings): ModelRegistry {
+export function modelRegistry(
+  settings: RegistrySettings,
+  { modelOf }: Pick<Catalogue, 'modelOf'>,
+): ModelRegistry {
   if (settings.mode === 'production' && settings.sandboxUrl !== null) {
     throw new Error('The provider sandbox must not be used in production mode');
   }
@@ -69,11 +72,10 @@ export function modelRegistry(settings: RegistrySettings): ModelRegistry {
   const byEndpoint = endpointProviders(settings.compatibleEndpoints);
 
   const find = (modelId: string): { provider: Provider; simulated: boolean } | null => {
-    const own = modelOf(modelId)?.provider;
-    const answering =
-      (own === undefined ? undefined : real.get(own)) ?? byEndpoint.get(modelId) ?? null;
+    const own = modelOf(modelId)?.provider ?? null;
+    const answering = (own === null ? undefined : real.get(own)) ?? byEndpoint.get(modelId) ?? null;
     if (answering !== null) return { provider: answering, simulated: false };
-    const standIn = own === undefined ? undefined : simulated.get(own);
+    const standIn = own === null ? undefined : simulated.get(own);
     return standIn === undefined ? null : { provider: standIn, simulated: true };
   };
 
@@ -127,6 +129,6 @@ function endpointProviders(
   return byModel;
 }
 
-function keyVariableOf(provider: string | undefined): string | undefined {
+function keyVariableOf(provider: string | null | undefined): string | undefined {
   return providerDefinitions.find((definition) => definition.name === provider)?.keyVariable;
 }

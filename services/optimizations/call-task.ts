@@ -2,11 +2,12 @@ import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
-import { costMicros } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
+import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelReply, Provider, UsageRecord } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import { strategyOf } from '#services/models/strategies.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -31,6 +32,8 @@ export type CallDependencies = CommandDependencies & {
   readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
+  /** For runs of v0.1, which store neither their prices nor their limit of output. */
+  catalogue: Catalogue;
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   log: Log;
@@ -79,7 +82,7 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
   if (dependencies.openCalls.stopping && !called.result.ok)
     throw new Error('Stopped before the model had answered');
   const latencyMs = Math.max(0, Math.round(dependencies.clock() - startedMs));
-  const cost = costMicros(called.usage, model, now);
+  const cost = costMicros(called.usage, priceOf(dependencies.catalogue, run, model, now));
   dependencies.log.info(
     {
       run_id: runId,
@@ -167,7 +170,10 @@ async function streamReply(
     ...prepared.request,
     model: call.model,
     effort: call.effort,
-    maxOutputTokens: strategyOf(state.strategy)?.maxOutputTokens ?? defaultOutputTokens,
+    maxOutputTokens:
+      state.schedule.maxOutputTokens ??
+      dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
+      defaultOutputTokens,
     timeoutMs: timeLeft(state, dependencies.clock()),
     signal: call.signal,
   });
@@ -188,6 +194,19 @@ async function streamReply(
     live.end();
   }
   throw new ModelFailure('connection', 'The stream ended without a reply');
+}
+
+/** The row in force when the call started, of those that the run stores. */
+function priceOf(
+  catalogue: Catalogue,
+  { state }: OpenRun,
+  model: string,
+  startedAt: string,
+): PriceRow | null {
+  const stored = 'schedule' in state ? state.schedule.prices : undefined;
+  return stored === undefined
+    ? catalogue.priceOf(model, startedAt)
+    : rowAt(stored[model] ?? [], startedAt);
 }
 
 async function sealed(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { costMicros, modelOf } from '#services/models/catalogue.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { costMicros } from '#services/models/catalogue/prices.ts';
 import type { Effort, Provider } from '#services/models/model.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
 import { sandboxBaseUrl } from '#services/models/registry.ts';
@@ -11,6 +12,8 @@ import { collect, failureOfCall, providerCases, requestTo } from './provider-cas
 import type { ProviderCase } from './provider-cases.ts';
 import { rawServer } from './raw-server.ts';
 import type { RawServer } from './raw-server.ts';
+
+const catalogue = loadCatalogue(null);
 
 /** The contract of an adapter, run for every provider of the registry against the sandbox. */
 
@@ -61,6 +64,7 @@ async function sandboxWith(personas: Record<string, Persona>): Promise<ProviderS
       return { text: request.schemaName === null ? 'Lease it.' : answerText, thinkingTokens };
     },
     seed: 'test',
+    catalogue,
     personas,
     profile: 'instant',
   });
@@ -133,15 +137,17 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     });
   });
 
-  it.runIf(modelOf(model) !== null)(
+  it.runIf(catalogue.modelOf(model) !== null)(
     'a reply of an adapter can be priced from its own usage',
     async () => {
       const { reply } = await collect(plain, requestTo(model, { schema, system }));
-      expect(costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z')).toBeGreaterThan(0);
+      expect(
+        costMicros(reply.usage, catalogue.priceOf(model, '2026-11-20T12:00:00.000Z')),
+      ).toBeGreaterThan(0);
     },
   );
 
-  const efforts = modelOf(model)?.capabilities.effortLevels ?? [];
+  const efforts = catalogue.modelOf(model)?.efforts ?? [];
   it.each(efforts)(
     'an adapter asks for effort %s, which the catalogue promises',
     async (effort) => {

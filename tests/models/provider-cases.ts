@@ -1,9 +1,11 @@
-import { models } from '#services/models/catalogue.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { ModelPart, ModelReply, ModelRequest, Provider } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
 import { openaiCompatible } from '#services/models/providers/openai-compatible.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
+
+const { models } = loadCatalogue(null);
 
 /** One adapter under test; a provider added to the registry is one more case. */
 export type ProviderCase = { name: string; definition: Reached; model: string };

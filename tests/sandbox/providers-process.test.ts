@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSdks } from '#services/models/provider-list.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { collect, requestTo } from '#tests/models/provider-cases.ts';
 
@@ -59,12 +60,15 @@ describe('the sandbox process', () => {
       { type: string; details: { url: string } },
     ];
     expect(message.type).toBe('ready');
-    const registry = modelRegistry({
-      mode: 'local',
-      providerKeys: {},
-      compatibleEndpoints: [],
-      sandboxUrl: message.details.url,
-    });
+    const registry = modelRegistry(
+      {
+        mode: 'local',
+        providerKeys: {},
+        compatibleEndpoints: [],
+        sandboxUrl: message.details.url,
+      },
+      loadCatalogue(null),
+    );
     for (const model of ['gpt-6-luna', 'claude-haiku-5-5', 'gemini-3.8-flash', 'mistral-large-4']) {
       const provider = registry.providerFor(model);
       if (provider === null) throw new Error('No provider');

@@ -57,6 +57,8 @@ export type Env = {
   migrateDatabaseUrl: string | null;
   productName: string;
   contactEmail: string | null;
+  /** Absolute path of the operator's catalogue of models; null for none. */
+  modelsFile: string | null;
   /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
   providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
@@ -146,6 +148,7 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
+    modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
     sandboxProfile: values.SANDBOX_PROFILE,
@@ -342,6 +345,7 @@ const envSchema = v.object({
     'Sevenfold',
   ),
   CONTACT_EMAIL: v.optional(email),
+  MODELS_FILE: v.optional(v.string()),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   SANDBOX_PROFILE: v.optional(oneOf(['realistic', 'instant']), 'realistic'),
   SANDBOX_SEED: v.optional(
