@@ -83,6 +83,12 @@ export const Rows = (what: 'objectives' | 'constraints') =>
     v.maxLength(optimizationLimits.rows, `At most ${optimizationLimits.rows} ${what}`),
   );
 
+const CatalogueVersion = v.pipe(
+  v.string(),
+  v.maxLength(40),
+  v.description('Of the prices and panels; it changes with any of them'),
+);
+
 /** `POST /optimizations`. */
 export const CreateOptimizationRequest = v.strictObject({
   challenge: v.pipe(
@@ -126,6 +132,14 @@ export const CreateOptimizationRequest = v.strictObject({
       IdText('rec'),
       v.description(
         'The recipe that it was begun from, which counts it; one that is not there counts nothing',
+      ),
+    ),
+  ),
+  catalogue_version: v.optional(
+    v.pipe(
+      CatalogueVersion,
+      v.description(
+        'That of the estimate which was agreed to; 409 `price-changed`, with the new `price`, when it is another one by now',
       ),
     ),
   ),
@@ -205,6 +219,7 @@ export const Estimate = v.object({
     v.boolean(),
     v.description('True when the seats are simulated: the dollars are what real models would cost'),
   ),
+  catalogue_version: CatalogueVersion,
 });
 export type Estimate = v.InferOutput<typeof Estimate>;
 export const EstimateReply = v.object({ estimate: Estimate });
