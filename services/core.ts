@@ -20,6 +20,7 @@ import {
   refundsEmail,
   refundUnused,
 } from './payments/leave-payments.ts';
+import { cheapestCreditUsd } from './payments/catalogue.ts';
 import { createStripeProvider } from './payments/stripe/adapter.ts';
 import { unavailableProvider } from './payments/unavailable.ts';
 import { createAudit } from './platform/audit.ts';
@@ -104,6 +105,9 @@ export async function openCore(
     contactEmail: env.contactEmail,
     bus,
     catalogue,
+    isLocal: env.mode === 'local',
+    substituteModels: env.substituteModels,
+    creditUsd: cheapestCreditUsd,
     registry,
     readStream: read,
     readRun,

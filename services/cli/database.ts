@@ -35,7 +35,9 @@ export async function openDatabase(
     onError: (error) => log.warn({ err: error }, 'A database connection was lost'),
   });
   resources.defer(async () => ownerPool.end());
-  const core = await openCore('cli', { env, log, resources }, 8);
+  // Only a worker calls the sandbox, and knows where it listens; here its models need only be listed.
+  const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null);
+  const core = await openCore('cli', { env: { ...env, sandboxUrl }, log, resources }, 8);
   return { ...core, env, ownerPool, ownerUrl: urls.ownerUrl };
 }
 

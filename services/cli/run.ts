@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import { modelRegistry } from '#services/models/registry.ts';
 import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createCommand } from '#services/optimizations/create.ts';
@@ -77,11 +76,9 @@ async function begin(
   request: CreateOptimizationRequest,
 ): Promise<string> {
   const { env, sealer, clock } = database;
-  const { catalogue } = database;
-  const registry = registryOf(database);
   const runId = newId('opt', clock());
   const command = await createCommand(
-    { catalogue, registry, sandboxSeed: env.sandboxSeed },
+    { ...database, sandboxSeed: env.sandboxSeed },
     sealer,
     { runId, userId: person.id, now: clock() },
     request,
@@ -90,7 +87,6 @@ async function begin(
   await processRun(
     {
       ...database,
-      registry,
       dailyCostLimitUsd: env.dailyCostLimitUsd,
       monthlyLimitOf: async () => env.monthlyLimits[person.subscription_tier] ?? 0,
     },
@@ -99,19 +95,6 @@ async function begin(
     created.state,
   );
   return runId;
-}
-
-/** The models that can be seated. A worker makes the calls; only it needs the sandbox's address. */
-function registryOf({ env, catalogue }: Database) {
-  return modelRegistry(
-    {
-      mode: env.mode,
-      providerKeys: env.providerKeys,
-      compatibleEndpoints: env.compatibleEndpoints,
-      sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
-    },
-    catalogue,
-  );
 }
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────

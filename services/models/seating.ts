@@ -44,7 +44,7 @@ export type SeatingSettings = {
 };
 
 /** `extractors`, `synthesizers` and `verifiers` have the strategy's shapes. All are empty when nothing can sit. */
-export type Seating = SeatedCouncil & {
+export type Seating = Omit<SeatedCouncil, 'seats'> & {
   /** In the strategy's order. */
   seats: readonly SeatedModel[];
   /** Every seat and role whose model is not the wanted one. */

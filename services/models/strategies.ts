@@ -66,6 +66,11 @@ export const strategy = v.strictObject({
   }),
   /** Parts of the strategy's design that this version leaves out, as a person reads them. */
   notInThisVersion: v.array(v.string()),
+  /**
+   * Bounds of production mode that do not hold: `seats`, at most two of a lower class than designed;
+   * `price`, models that cost at most half of what the run brings.
+   */
+  lifted: v.optional(v.array(v.picklist(['seats', 'price'])), []),
 });
 
 export type Strategy = v.InferOutput<typeof strategy>;

@@ -89,6 +89,11 @@ const CatalogueVersion = v.pipe(
   v.description('Of the prices and panels; it changes with any of them'),
 );
 
+const AllowSimulated = v.pipe(
+  v.boolean(),
+  v.description('Seats without a real model may be simulated; only ever possible in local mode'),
+);
+
 /** `POST /optimizations`. */
 export const CreateOptimizationRequest = v.strictObject({
   challenge: v.pipe(
@@ -118,12 +123,7 @@ export const CreateOptimizationRequest = v.strictObject({
   constraints: v.optional(Rows('constraints'), []),
   strategy: StrategyId,
   challenge_type: v.optional(ChallengeType, 'business_strategy'),
-  allow_simulated: v.optional(
-    v.pipe(
-      v.boolean(),
-      v.description('Seats without a real key may be simulated; only ever possible in local mode'),
-    ),
-  ),
+  allow_simulated: v.optional(AllowSimulated),
   retry_of: v.optional(
     v.pipe(IdText('opt'), v.description('The ended run that this one asks again')),
   ),
@@ -196,11 +196,70 @@ export type RenameRequest = v.InferOutput<typeof RenameRequest>;
 export const DeletedReply = v.object({ id: RunId, deleted: v.literal(true) });
 export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
+const PanelEntries = {
+  seats: v.pipe(
+    v.array(
+      v.object({
+        seat: SeatId,
+        role: v.picklist(seatRoles),
+        model: v.pipe(v.string(), v.description('The id of the model')),
+        name: v.pipe(v.string(), v.description('The name of the model')),
+        simulated: Simulated,
+      }),
+    ),
+    v.description('Who would sit in a run now; the designed panel when it is not available'),
+  ),
+  available: v.pipe(v.boolean(), v.description('A run can start')),
+  unavailable: v.pipe(
+    v.nullable(v.string()),
+    v.description('In words, why it is not available; else null'),
+  ),
+  missing: v.pipe(
+    v.array(v.string()),
+    v.description('Names of designed models that nothing serves, when it is not available'),
+  ),
+  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
+  /**
+   * Who would answer for the models of a run, those that extract, write and verify included: names of
+   * providers and endpoints, each once. The text of a question goes to these, and stays on this
+   * machine where `simulated` says so.
+   */
+  providers: v.array(v.object({ name: v.string(), simulated: Simulated })),
+  makers: v.pipe(v.number(), v.description('Makers whose models sit on the panel')),
+  copies: v.pipe(v.number(), v.description('Seats whose model sits more than once')),
+  substitutions: v.pipe(
+    v.array(
+      v.object({
+        seat: v.pipe(v.string(), v.description('The seat, or the role in words')),
+        wanted: v.pipe(v.string(), v.description('The designed model')),
+        seated: v.pipe(v.string(), v.description('The model in its place')),
+        reason: v.string(),
+      }),
+    ),
+    v.description('Each model that stands in for a designed one'),
+  ),
+  summary: v.pipe(
+    v.nullable(v.string()),
+    v.description('Such as "5 of 7 seats as designed, 2 substituted"; null without a panel'),
+  ),
+  independence: v.pipe(
+    v.array(v.string()),
+    v.description('What makes this panel less independent than designed, in words'),
+  ),
+  verdict: v.pipe(
+    v.picklist(['full', 'order_only', 'may_stay_open']),
+    v.description(
+      'Whether the reviews can name a clear winner: `order_only` never does, `may_stay_open` not always',
+    ),
+  ),
+};
+
 /** `POST /optimizations/estimate`. */
 export const EstimateRequest = v.strictObject({
   strategy: StrategyId,
   workflowType: v.optional(v.pipe(v.string(), v.maxLength(64)), 'business-optimization'),
   challengeText: v.optional(v.pipe(v.string(), v.maxLength(optimizationLimits.challenge)), ''),
+  allow_simulated: v.optional(AllowSimulated),
 });
 export type EstimateRequest = v.InferOutput<typeof EstimateRequest>;
 
@@ -215,6 +274,7 @@ export const Estimate = v.object({
     v.description('Credits that are held when it starts; no more is charged'),
   ),
   typical_seconds: Seconds,
+  ...PanelEntries,
   simulated: v.pipe(
     v.boolean(),
     v.description('True when the seats are simulated: the dollars are what real models would cost'),
@@ -306,17 +366,8 @@ export const Strategy = v.object({
     v.number(),
     v.description('Credits that are held when a run starts; no more is charged'),
   ),
-  seats: v.array(StrategySeat),
   typical_seconds: Seconds,
-  available: v.pipe(v.boolean(), v.description('Every model of it can be seated')),
-  missing: v.pipe(v.array(v.string()), v.description('Names of models that no key serves')),
-  /**
-   * Who would answer for the models of a run, those that extract, write and verify included: names of
-   * providers and endpoints, each once. The text of a question goes to these, and stays on this
-   * machine where `simulated` says so.
-   */
-  providers: v.array(v.object({ name: v.string(), simulated: Simulated })),
-  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
+  ...PanelEntries,
   not_in_this_version: v.pipe(
     v.array(v.string()),
     v.description('What this strategy names but this version does not do'),
@@ -324,6 +375,20 @@ export const Strategy = v.object({
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
 export const StrategiesReply = v.object({ strategies: v.array(Strategy) });
+
+/** `GET /optimizations/strategies`. */
+export const StrategiesQuery = v.strictObject({
+  allow_simulated: v.optional(
+    v.pipe(
+      v.picklist(['true', 'false']),
+      v.description('Seats without a real model may be simulated; only ever possible in local mode'),
+    ),
+    'false',
+  ),
+});
+
+const Panel = v.object(PanelEntries);
+export type PanelFacts = v.InferOutput<typeof Panel>;
 
 export const RunStatus = v.picklist(runStatuses);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
@@ -572,9 +637,9 @@ export const RunResult = v.object({
   dissent: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
   uncertainties: v.array(v.string()),
   verified: v.pipe(
-    v.picklist(['two', 'one', 'none']),
+    v.picklist(['two', 'one', 'self', 'none']),
     v.description(
-      'Models that verified it: `two`, `one`, or `none`, which is "not independently verified"',
+      'Other models that verified it: `two` or `one`; `self` when only the model that wrote it did, or `none`',
     ),
   ),
   seat: v.pipe(
@@ -595,7 +660,7 @@ export const Optimization = v.object({
   metadata: v.object({
     models: v.pipe(
       v.array(v.string()),
-      v.description('Ids of the models, in the order of their seats'),
+      v.description('Names of the models, in the order of their seats'),
     ),
   }),
   insights_count: v.pipe(
@@ -625,8 +690,9 @@ export type Optimization = v.InferOutput<typeof Optimization>;
 export const optimizationEndpoints = {
   'GET /optimizations/strategies': {
     summary: 'List the strategies',
-    description: 'With their seats and prices.',
+    description: 'With who would sit in a run now, and prices.',
     access: 'everyone',
+    query: StrategiesQuery,
     status: 200,
     reply: StrategiesReply,
   },

@@ -2,11 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
-import { estimateMicros } from '#services/models/estimate.ts';
-import type { ModelRegistry } from '#services/models/registry.ts';
-import { displayNameOf } from '#services/models/provider-list.ts';
-import { modelsOf } from '#services/models/strategies.ts';
-import type { ModelUse, Strategy } from '#services/models/strategies.ts';
+import { tiers } from '#services/models/offer.ts';
+import type { Seating } from '#services/models/seating.ts';
+import type { Placed } from '#services/models/seating/wanted.ts';
+import type { Strategy } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type {
@@ -15,6 +14,8 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
+import { calledModels, describePanel, panelsOf } from './panel.ts';
+import type { PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { streamOf } from './run/events.ts';
@@ -22,99 +23,76 @@ import { streamOf } from './run/events.ts';
 /**
  * From a request and the catalogue to the command that begins a run: seats, schedule, price and seed.
  */
-export type Seating = {
-  catalogue: Catalogue;
-  registry: ModelRegistry;
+export type CreateDependencies = PanelDependencies & {
   /** The sandbox's seed; the same question then gets the same run. */
   sandboxSeed: string;
 };
 
-/**
- * The panel of a run: with no key at all every seat is simulated; with some keys only real models
- * are seated, unless the user allowed simulated ones.
- */
-function isSeated(registry: ModelRegistry, model: string, allowSimulated: boolean): boolean {
-  const status = registry.statusOf(model);
-  if (!status.available) return false;
-  return !status.simulated || allowSimulated || !registry.hasRealModels;
+export async function describeStrategies(
+  dependencies: PanelDependencies,
+  allowSimulated: boolean,
+): Promise<StrategyReply[]> {
+  const { catalogue } = dependencies;
+  const panelOf = await panelsOf(dependencies);
+  return catalogue.strategies.map((strategy) => {
+    const seating = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
+    const panel = describePanel(seating, strategy, catalogue);
+    const names = (role: string) =>
+      panel.seats.filter((one) => one.role === role).map((one) => one.name);
+    return {
+      id: strategy.id,
+      name: strategy.name,
+      description: strategy.description,
+      costTier: strategy.costTier,
+      models: {
+        strategic: names('strategic'),
+        risk: names('risk'),
+        implementation: names('implementation'),
+      },
+      biasDetection: strategy.biasDetection,
+      parallelExecution: strategy.parallelExecution,
+      recommended: strategy.recommended,
+      credits: strategy.credits,
+      typical_seconds: strategy.typicalSeconds,
+      ...panel,
+      not_in_this_version: [...strategy.notInThisVersion],
+    };
+  });
 }
 
-export function describeStrategy(
-  { catalogue, registry }: Pick<Seating, 'catalogue' | 'registry'>,
-  strategy: Strategy,
-): StrategyReply {
-  const names = (role: string) =>
-    strategy.panel.filter((seat) => seat.role === role).map((seat) => seat.model);
-  const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, false));
-  const simulated = (model: string) => registry.statusOf(model).simulated;
-  return {
-    id: strategy.id,
-    name: strategy.name,
-    description: strategy.description,
-    costTier: strategy.costTier,
-    models: {
-      strategic: names('strategic'),
-      risk: names('risk'),
-      implementation: names('implementation'),
-    },
-    biasDetection: strategy.biasDetection,
-    parallelExecution: strategy.parallelExecution,
-    recommended: strategy.recommended,
-    credits: strategy.credits,
-    seats: strategy.panel.map(({ seat, model }) => ({
-      seat,
-      model,
-      name: nameOf(catalogue, model),
-      simulated: simulated(model),
-    })),
-    typical_seconds: strategy.typicalSeconds,
-    available: missing.length === 0,
-    missing,
-    providers: providersOf(registry, strategy),
-    simulated: strategy.panel.some(({ model }) => simulated(model)),
-    not_in_this_version: [...strategy.notInThisVersion],
-  };
-}
-
-/** Each provider once; a real provider is not also listed as simulated. */
-function providersOf(registry: ModelRegistry, strategy: Strategy): StrategyReply['providers'] {
-  const simulatedOf = new Map<string, boolean>();
-  for (const model of modelsOf(strategy)) {
-    const { provider, simulated } = registry.statusOf(model);
-    if (provider === null) continue;
-    simulatedOf.set(provider, simulated && (simulatedOf.get(provider) ?? true));
-  }
-  return [...simulatedOf].map(([name, simulated]) => ({ name: displayNameOf(name), simulated }));
-}
-
-export function estimate(
-  { catalogue, registry }: Pick<Seating, 'catalogue' | 'registry'>,
+export async function estimate(
+  dependencies: PanelDependencies,
   request: EstimateRequest,
-  nowIso: string,
-): Estimate {
+): Promise<Estimate> {
+  const { catalogue } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
-  const micros = estimateMicros(catalogue, strategy, request.challengeText.length, nowIso);
+  const panelOf = await panelsOf(dependencies);
+  const seating = panelOf({
+    strategy,
+    challengeCharacters: request.challengeText.length,
+    allowSimulated: request.allow_simulated ?? false,
+  });
   return {
     strategy: request.strategy,
-    cost: micros === null ? null : micros / 1_000_000,
+    cost: seating.estimate === null ? null : seating.estimate / 1_000_000,
     credits: strategy.credits,
     typical_seconds: strategy.typicalSeconds,
-    simulated: strategy.panel.some(({ model }) => registry.statusOf(model).simulated),
+    ...describePanel(seating, strategy, catalogue),
     catalogue_version: catalogue.version,
   };
 }
 
 /**
  * @throws Problem 409 `price-changed` when the catalogue is no longer that of the estimate
- * @throws Problem 503 `models-unavailable` when a model of the strategy cannot be seated
+ * @throws Problem 503 `models-unavailable` when the strategy cannot be seated
  */
 export async function createCommand(
-  seating: Seating,
+  dependencies: CreateDependencies,
   sealer: Sealer,
   run: { runId: string; userId: string; now: number },
   request: CreateOptimizationRequest,
 ): Promise<OptimizationCommand> {
-  const { catalogue, registry, sandboxSeed } = seating;
+  const { catalogue, sandboxSeed } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
   const agreed = request.catalogue_version;
   if (agreed !== undefined && agreed !== catalogue.version)
@@ -123,18 +101,23 @@ export async function createCommand(
       `Prices have changed since the estimate: this strategy now costs ${strategy.credits} credits.`,
       { members: { price: strategy.credits, catalogue_version: catalogue.version } },
     );
-  const allowed = request.allow_simulated ?? false;
-  const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
-  if (missing.length > 0)
+  const { challenge, context, objectives, constraints } = request;
+  const panelOf = await panelsOf(dependencies);
+  const seating = panelOf({
+    strategy,
+    challengeCharacters: [challenge, context, ...objectives, ...constraints].join('').length,
+    allowSimulated: request.allow_simulated ?? false,
+  });
+  if (seating.unavailable !== null)
     throw new Problem(
       'models-unavailable',
-      `This strategy is not available: no key serves ${missing.join(', ')}.`,
+      `This strategy is not available. ${seating.unavailable.reason}`,
     );
-  const seats: Seat[] = strategy.panel.map((seat) => ({
-    seat: seat.seat,
-    role: seat.role,
-    family: familyOf(registry, seat.model),
-    ...councilModel(seating, seat),
+  const seats: Seat[] = seating.seats.map((one) => ({
+    seat: one.seat,
+    role: one.role,
+    family: one.offer.family,
+    ...councilModel(one),
   }));
   const createdAt = new Date(run.now).toISOString();
   await sealer.createDataKey('run', run.runId, run.userId);
@@ -150,18 +133,23 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(seating, strategy, run.now),
-      seed: seats.every((seat) => seat.simulated)
+      schedule: scheduleOf(catalogue, strategy, seating, run.now),
+      seating: {
+        substitutions: seating.substitutions,
+        independence: describePanel(seating, strategy, catalogue).independence,
+        verdict: seating.verdict,
+      },
+      seed: seats.every((one) => one.simulated)
         ? sandboxRunSeed(sandboxSeed, request)
         : randomBytes(16).toString('hex'),
       ...(request.retry_of === undefined ? {} : { retryOf: request.retry_of }),
       createdAt,
       sealed: {
-        title: await seal('title', titleOf(request.challenge)),
-        challenge: await seal('challenge', request.challenge),
-        context: await seal('context', request.context),
-        objectives: await seal('objectives', JSON.stringify(request.objectives)),
-        constraints: await seal('constraints', JSON.stringify(request.constraints)),
+        title: await seal('title', titleOf(challenge)),
+        challenge: await seal('challenge', challenge),
+        context: await seal('context', context),
+        objectives: await seal('objectives', JSON.stringify(objectives)),
+        constraints: await seal('constraints', JSON.stringify(constraints)),
       },
     },
   };
@@ -185,21 +173,24 @@ export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
   return found;
 }
 
-function scheduleOf(seating: Seating, strategy: Strategy, now: number): Schedule {
-  const { catalogue } = seating;
-  const use = (model: ModelUse) => councilModel(seating, model);
+function scheduleOf(
+  catalogue: Catalogue,
+  strategy: Strategy,
+  seating: Seating,
+  now: number,
+): Schedule {
   const { deadlines } = strategy;
   const at = new Date(now).toISOString();
   return {
-    reviewsPerSeat: strategy.reviewsPerSeat,
-    extractors: strategy.extractors.map(use),
-    synthesizers: strategy.synthesizers.map(use),
-    verifiers: strategy.verifiers.map((pair) => pair.map(use)),
-    minFamilies: strategy.minFamilies,
+    reviewsPerSeat: seating.reviewsPerSeat,
+    extractors: seating.extractors.map(councilModel),
+    synthesizers: seating.synthesizers.map(councilModel),
+    verifiers: seating.verifiers.map((pair) => pair.map(councilModel)),
+    minFamilies: seating.minFamilies,
     typicalSeconds: strategy.typicalSeconds,
-    strongest: strongestSeat(catalogue, strategy, at),
-    pricesStale: stalePrices(catalogue, strategy, at),
-    prices: pricesOf(catalogue, strategy, now),
+    strongest: strongestSeat(seating),
+    pricesStale: isStale(catalogue, seating, at),
+    prices: pricesOf(catalogue, strategy, seating, now),
     maxOutputTokens: strategy.maxOutputTokens,
     deadlinesMs: {
       opinionsSoft: deadlines.opinions.softMs,
@@ -217,46 +208,37 @@ function scheduleOf(seating: Seating, strategy: Strategy, now: number): Schedule
 function pricesOf(
   catalogue: Catalogue,
   strategy: Strategy,
+  seating: Seating,
   now: number,
 ): Record<string, readonly PriceRow[]> {
   const from = new Date(now).toISOString();
   const to = new Date(now + priceHoldsMs + strategy.deadlines.runMs).toISOString();
   return Object.fromEntries(
-    modelsOf(strategy).map((model) => [
+    [...new Set(calledModels(seating).map(({ offer }) => offer.model))].map((model) => [
       model,
       rowsBetween(catalogue.modelOf(model)?.prices ?? [], from, to),
     ]),
   );
 }
 
-function strongestSeat({ priceOf }: Catalogue, { panel }: Strategy, at: string): string {
-  const price = (model: string) => priceOf(model, at)?.outputPerMTok ?? 0;
-  return panel.reduce((best, seat) => (price(seat.model) > price(best.model) ? seat : best)).seat;
+/** By class, then by price: a local model costs nothing, whatever it can do. */
+function strongestSeat({ seats }: Seating): string {
+  const strength = ({ offer }: Placed) =>
+    tiers.indexOf(offer.tier) * 1e6 + (offer.price?.outputPerMTok ?? 0);
+  return seats.reduce((best, one) => (strength(one) > strength(best) ? one : best)).seat;
 }
 
-function stalePrices({ staleModels }: Catalogue, strategy: Strategy, at: string): boolean {
+/** A price that the run's costs need was read long ago, or is missing. */
+function isStale({ staleModels }: Catalogue, seating: Seating, at: string): boolean {
   const stale = new Set(staleModels(at));
-  return modelsOf(strategy).some((model) => stale.has(model));
+  return calledModels(seating).some(
+    ({ offer }) => offer.provider !== 'ollama' && (stale.has(offer.model) || offer.price === null),
+  );
 }
 
-function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilModel {
-  const status = registry.statusOf(use.model);
-  return {
-    model: use.model,
-    name: nameOf(catalogue, use.model),
-    provider: status.provider ?? 'unknown',
-    effort: use.effort,
-    simulated: status.simulated,
-  };
-}
-
-function nameOf({ modelOf }: Catalogue, model: string): string {
-  return modelOf(model)?.displayName ?? model;
-}
-
-function familyOf(registry: ModelRegistry, model: string): string {
-  const status = registry.statusOf(model);
-  return status.available ? status.family : 'unknown';
+function councilModel({ offer, effort }: Placed): CouncilModel {
+  const { model, name, provider, remoteId, structuredOutput, simulated } = offer;
+  return { model, name, provider, remoteId, structuredOutput, effort, simulated };
 }
 
 /** Simulated runs are reproducible: the same question and strategy draw the same seed. */

@@ -10,8 +10,8 @@ import { cancelRun, isoNow, processRun } from './commands.ts';
 import type { StartDependencies } from './commands.ts';
 import { optimizationEndpoints } from './contract.ts';
 import type { Optimization } from './contract.ts';
-import { createCommand, describeStrategy, estimate } from './create.ts';
-import type { Seating } from './create.ts';
+import { createCommand, describeStrategies, estimate } from './create.ts';
+import type { CreateDependencies } from './create.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
 import { withProgress } from './reading/read-run.ts';
@@ -26,7 +26,7 @@ import type { Known, RunState } from './run/state.ts';
 import { usageHandlers } from './usage.ts';
 import type { UsageDependencies } from './usage.ts';
 
-export type OptimizationRouteDependencies = Seating &
+export type OptimizationRouteDependencies = CreateDependencies &
   StartDependencies & {
     readRun: ReadRun;
     readState: ReadState;
@@ -49,11 +49,11 @@ export function optimizationRoutes(
     optimizationEndpoints,
     {
       ...usageHandlers(dependencies),
-      'GET /optimizations/strategies': () => ({
-        strategies: catalogue.strategies.map((one) => describeStrategy(dependencies, one)),
+      'GET /optimizations/strategies': async ({ query }) => ({
+        strategies: await describeStrategies(dependencies, query.allow_simulated === 'true'),
       }),
-      'POST /optimizations/estimate': ({ body }) => ({
-        estimate: estimate(dependencies, body, isoNow(dependencies)),
+      'POST /optimizations/estimate': async ({ body }) => ({
+        estimate: await estimate(dependencies, body),
       }),
       'GET /optimizations': async ({ userId, query }) => listRuns(dependencies, userId, query),
       'POST /optimizations': async ({ userId, body }) => {

@@ -80,6 +80,11 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
   },
 ]);
 
+/** USD for a credit where it is cheapest. */
+export const cheapestCreditUsd: number = Math.min(
+  ...packages.map(({ price_usd: usd, credits }) => usd / credits),
+);
+
 export function packageOf(id: string): Package | null {
   return packages.find((one) => one.id === id) ?? null;
 }

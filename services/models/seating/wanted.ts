@@ -1,6 +1,6 @@
 import type { Effort } from '#services/models/model.ts';
 import type { Offer, Tier } from '#services/models/offer.ts';
-import type { SeatRole } from '#services/models/strategies.ts';
+import type { SeatRole } from '#services/models/strategy-list.ts';
 
 /** What a strategy asks for, and what stands in its place. */
 

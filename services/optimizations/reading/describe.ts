@@ -15,8 +15,8 @@ import type {
 } from '#services/optimizations/contract.ts';
 import type { Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
-import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
-import type { AttemptView, CallView, RunView } from './view.ts';
+import { draftSlot, opinionSlot, reviewSlot, verifySlot } from '#services/optimizations/run/slots.ts';
+import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
 
@@ -30,7 +30,7 @@ export function describeRun(view: RunView, now: number): Optimization {
     objectives: [...view.objectives],
     constraints: [...view.constraints],
     models: view.seats.map((seat) => describeSeat(view, seat)),
-    metadata: { models: view.seats.map((seat) => seat.model) },
+    metadata: { models: view.seats.map((seat) => seat.name) },
     insights_count: bias
       ? bias.consensus_points.length +
         bias.disagreement_areas.length +
@@ -258,7 +258,7 @@ function lastFailure(view: RunView, seat: string): FailureClass | null {
   return last?.status === 'failed' ? last.failure : null;
 }
 
-export function describeSeat(view: RunView, seat: Seat): SeatProgress {
+export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
   const slots = [opinionSlot(seat.seat), reviewSlot(seat.seat)];
   const current = view.calls[slots[1]!] ? slots[1]! : slots[0]!;
   const last = lastAttempt(view, current);
@@ -269,7 +269,7 @@ export function describeSeat(view: RunView, seat: Seat): SeatProgress {
   return {
     id: `${view.id}:${seat.seat}`,
     seat: seat.seat,
-    name: seat.name ?? seat.model,
+    name: seat.name,
     provider: seat.provider,
     role: seat.role,
     status,
@@ -584,7 +584,7 @@ function describeResult(view: RunView): RunResult | null {
       next_steps: draft?.next_steps ?? [],
       dissent: draft?.dissent ?? [],
       uncertainties: draft?.uncertainties ?? [],
-      verified: view.rounds[number]?.verified ?? 'none',
+      verified: verifiedBy(view, number),
       seat: null,
     };
   const opinion = conclusion.bestSeat === null ? null : opinionOf(view, conclusion.bestSeat);
@@ -602,6 +602,23 @@ function describeResult(view: RunView): RunResult | null {
     verified: 'none',
     seat: conclusion.bestSeat,
   };
+}
+
+/** Models other than the writer that checked the draft; `self` when only the writer's own did. */
+function verifiedBy(view: RunView, number: number): RunResult['verified'] {
+  const writer = answeringModel(view, draftSlot(number));
+  const checked = [1, 2].flatMap((verifier) => {
+    const model = answeringModel(view, verifySlot(number, verifier));
+    return model === null ? [] : [model];
+  });
+  const others = new Set(checked.filter((model) => model !== writer)).size;
+  if (others > 0) return others > 1 ? 'two' : 'one';
+  return checked.length > 0 ? 'self' : 'none';
+}
+
+function answeringModel(view: RunView, slot: Slot): string | null {
+  const attempts = Object.values(view.calls[slot]?.attempts ?? {});
+  return attempts.find(({ status }) => status === 'succeeded')?.model ?? null;
 }
 
 function plain(texts: readonly string[] | undefined) {

@@ -66,8 +66,9 @@ function recommendation(run: Optimization, result: RunResult): string {
       ? 'Recommendation'
       : `Best single answer${result.seat === null ? '' : ` (${result.seat})`}`;
   const checked = {
-    two: 'Checked by two models of other families.',
-    one: 'Checked by one model of another family.',
+    two: 'Checked by two other models.',
+    one: 'Checked by one other model.',
+    self: 'Checked by the model that wrote it.',
     none: 'Not independently verified.',
   };
   const claims = Object.keys(run.council.ledger?.claims ?? {}).map((id) => ({
@@ -129,7 +130,7 @@ function answers(run: Optimization): string[] {
     if (!opinion) return [];
     return [
       [
-        `### ${seat.seat} ${escapeMarkdown(seat.model)}`,
+        `### ${seat.seat} ${escapeMarkdown(seat.name)}`,
         `**${escapeMarkdown(opinion.recommendation.one_line)}**`,
         ...opinion.reasoning.map(escapeMarkdown),
         ...(opinion.risks.length === 0

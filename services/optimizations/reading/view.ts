@@ -10,6 +10,7 @@ import type {
   Schedule,
   Scores,
   Seat,
+  SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
@@ -69,6 +70,9 @@ export type RoundView = {
   failed: readonly string[];
 };
 
+/** `name` is the model's name as people read it. */
+export type SeatView = Seat & { name: string };
+
 export type RunView = {
   id: string;
   /** Position of the last event merged; an older patch is ignored. */
@@ -96,7 +100,9 @@ export type RunView = {
   context: string | null;
   objectives: readonly string[];
   constraints: readonly string[];
-  seats: readonly Seat[];
+  seats: readonly SeatView[];
+  /** How the panel differs from the design; null in runs of v0.1. */
+  seating: SeatingFacts | null;
   schedule: Schedule;
   calls: Readonly<Record<Slot, CallView>>;
   accepted: readonly string[] | null;
@@ -180,7 +186,8 @@ export function patchOf(
         strategy,
         price,
         priceUntil,
-        seats,
+        seats: seats.map((seat) => ({ ...seat, name: seat.name ?? seat.model })),
+        seating: event.data.seating ?? null,
         schedule,
         createdAt,
         retryOf: event.data.retryOf ?? null,
@@ -369,6 +376,7 @@ const emptyView: RunView = {
   objectives: [],
   constraints: [],
   seats: [],
+  seating: null,
   schedule: emptySchedule,
   calls: {},
   accepted: null,

@@ -36,6 +36,19 @@ export type CouncilModel = {
 /** `seat` is the code people see: S1, R2, I3. */
 export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
 
+/** How the panel differs from the strategy's design, in words. */
+export type SeatingFacts = {
+  substitutions: readonly {
+    /** The seat, or the role in words. */
+    seat: string;
+    wanted: string;
+    seated: string;
+    reason: string;
+  }[];
+  independence: readonly string[];
+  verdict: 'full' | 'order_only' | 'may_stay_open';
+};
+
 /** All other input of a run's decisions besides the panel, fixed when it is created. */
 export type Schedule = {
   reviewsPerSeat: number;
@@ -271,6 +284,8 @@ export type OptimizationEvent =
         catalogueVersion: string;
         seats: readonly Seat[];
         schedule: Schedule;
+        /** Absent in runs of v0.1. */
+        seating?: SeatingFacts;
         /** 32 hex characters; everything random in the run is derived from it. */
         seed: string;
         retryOf?: string;

@@ -62,6 +62,8 @@ export type Env = {
   /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
   providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
+  /** Whether a model may stand in for one that a strategy wants and nothing serves. */
+  substituteModels: boolean;
   sandboxProfile: 'realistic' | 'instant';
   sandboxSeed: string;
   /** Model id → the fault that the sandbox simulates for it. */
@@ -151,6 +153,7 @@ export function readEnv(source: EnvSource): Env {
     modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
+    substituteModels: values.SUBSTITUTE_MODELS,
     sandboxProfile: values.SANDBOX_PROFILE,
     sandboxSeed: values.SANDBOX_SEED,
     sandboxPersonas: values.SANDBOX_PERSONAS,
@@ -347,6 +350,7 @@ const envSchema = v.object({
   CONTACT_EMAIL: v.optional(email),
   MODELS_FILE: v.optional(v.string()),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
+  SUBSTITUTE_MODELS: boolean(true),
   SANDBOX_PROFILE: v.optional(oneOf(['realistic', 'instant']), 'realistic'),
   SANDBOX_SEED: v.optional(
     v.pipe(v.string(), v.maxLength(100, 'must have at most 100 characters')),

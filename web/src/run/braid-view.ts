@@ -51,7 +51,7 @@ export function braidOf(view: RunView): BraidView {
       const camp = campOf(seat.seat);
       return {
         seat: seat.seat,
-        name: seat.model,
+        name: seat.name,
         role: seat.role,
         status: statusWord(described),
         step: stepWords(view, described),

@@ -63,7 +63,7 @@ export function announcementsBetween(before: Announced, view: RunView): Announce
     const them = view.seats.filter((seat) => fresh.includes(seat.seat));
     said.push({
       kind: 'out',
-      text: `${listed(them.map((seat) => `${seat.seat} ${seat.model}`))} dropped out.`,
+      text: `${listed(them.map((seat) => `${seat.seat} ${seat.name}`))} dropped out.`,
     });
   }
   if (now.quarter > before.quarter) {

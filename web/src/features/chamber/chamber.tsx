@@ -25,6 +25,7 @@ import { Question } from '#web/run/question.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { SeatCard } from './seats/seat-card.tsx';
 import { SeatDetail } from './seats/seat-detail.tsx';
+import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { Totals } from './totals.tsx';
 import { useAnnouncements } from './use-announcements.ts';
@@ -105,6 +106,7 @@ function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'
         <span>{creditsInWords(view.price)}</span>
       </p>
       <SimulatedMark seats={view.seats} />
+      <RunPanelNote view={view} />
     </header>
   );
 }

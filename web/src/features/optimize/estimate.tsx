@@ -10,23 +10,36 @@ import { typicalTime } from './strategy-words.ts';
 /** Milliseconds without typing before a changed text is estimated. */
 const debounceMs = 500;
 
-type Asked = { readonly strategy: StrategyId; readonly text: string };
+type Asked = {
+  readonly strategy: StrategyId;
+  readonly text: string;
+  readonly allowSimulated: boolean;
+};
 
 /** The model cost of a run, estimated once the user stops typing. */
 export function Estimate({
   strategy,
   challenge,
+  allowSimulated,
   credits,
-}: Readonly<{ strategy: StrategyId; challenge: string; credits: number }>): ReactNode {
+}: Readonly<{
+  strategy: StrategyId;
+  challenge: string;
+  allowSimulated: boolean;
+  credits: number;
+}>): ReactNode {
   const text = challenge.trim();
-  const settled = useSettled({ strategy, text });
+  const settled = useSettled({ strategy, text, allowSimulated });
   const isAskable = settled.text !== '' && settled.text.length <= optimizationLimits.challenge;
   const estimate = useQuery({
-    ...estimateQuery(settled.strategy, settled.text),
+    ...estimateQuery(settled.strategy, settled.text, settled.allowSimulated),
     enabled: isAskable,
   });
   if (text === '') return <span className="text-ink-2">once there is a challenge</span>;
-  const isChanging = settled.strategy !== strategy || settled.text !== text;
+  const isChanging =
+    settled.strategy !== strategy ||
+    settled.text !== text ||
+    settled.allowSimulated !== allowSimulated;
   if (isAskable && (isChanging || estimate.isFetching)) {
     return (
       <span className="inline-block" aria-busy="true">
@@ -48,11 +61,11 @@ export function Estimate({
 }
 
 function useSettled(asked: Asked): Asked {
-  const { strategy, text } = asked;
+  const { strategy, text, allowSimulated } = asked;
   const [settled, setSettled] = useState(asked);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled({ strategy, text }), debounceMs);
+    const timer = setTimeout(() => setSettled({ strategy, text, allowSimulated }), debounceMs);
     return () => clearTimeout(timer);
-  }, [strategy, text]);
+  }, [strategy, text, allowSimulated]);
   return settled;
 }

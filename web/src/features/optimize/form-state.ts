@@ -4,7 +4,6 @@ import type { Attempt } from './question/draft.ts';
 import type { Checked, Fields } from './question/fields.ts';
 import type { Shortage } from './insufficient.tsx';
 import type { Row, Rows } from './question/rows.ts';
-import { isUsable } from './strategy-words.ts';
 
 /** What is still missing before the form can start, in page order. */
 export function stillMissing(
@@ -15,7 +14,7 @@ export function stillMissing(
   const missing: string[] = [];
   if (fields.challenge.trim() === '') missing.push('Describe your challenge.');
   if (fields.strategy === null) missing.push('Choose a strategy.');
-  else if (strategy && !isUsable(strategy, fields.allowSimulated))
+  else if (strategy && !strategy.available)
     missing.push('Choose a strategy that is available.');
   if (missing.length === 0 && !checked.ok) missing.push('Correct the fields that are marked.');
   return missing;

@@ -73,7 +73,6 @@ const calls = {
 /** The question, its models and its price; one press starts it once. */
 export function OptimizationForm(props: FormProps): ReactNode {
   const { userId, onSessionEnd, initial, balance, isLocal, onStarted } = props;
-  const strategies = useQuery(strategiesQuery);
   const cache = useQueryClient();
   const [draft, setDraft] = useState(initial);
   const [isTouched, setTouched] = useState(false);
@@ -87,6 +86,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
   const outcome = useRef<HTMLDivElement>(null);
 
   const { fields, attempt } = draft;
+  const strategies = useQuery(strategiesQuery(fields.allowSimulated));
   const strategy = strategies.data?.find(({ id }) => id === fields.strategy) ?? null;
   const checked = checkFields(fields);
   const missing = stillMissing(fields, strategy, checked);
@@ -118,7 +118,9 @@ export function OptimizationForm(props: FormProps): ReactNode {
     isStarting.current = true;
     setPhase({ kind: 'starting' });
     announce('Initializing AI Models...');
-    const shown = cache.getQueryData(estimateQuery(strategy.id, fields.challenge.trim()).queryKey);
+    const shown = cache.getQueryData(
+      estimateQuery(strategy.id, fields.challenge.trim(), fields.allowSimulated).queryKey,
+    );
     const keys = attempt ?? newAttempt(shown?.catalogue_version ?? null);
     const begun: Draft = { fields, attempt: keys };
     setDraft(begun);

@@ -15,7 +15,7 @@ const steps: readonly { title: string; text: string }[] = [
   },
   {
     title: 'Synthesis',
-    text: 'One recommendation is written, with its dissent, and checked by models of other families.',
+    text: 'One recommendation is written, with its dissent, and checked by other models.',
   },
 ];
 

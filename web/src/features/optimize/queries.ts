@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { CheckUsageReply } from '#services/credits/contract.ts';
 import {
   type CreateOptimizationRequest,
@@ -9,20 +9,34 @@ import {
 import { read, write } from '#web/api/api.ts';
 import type { StrategyId } from './question/fields.ts';
 
-/** The strategies with their seats, prices and availability. */
-export const strategiesQuery = queryOptions({
-  queryKey: ['strategies'],
-  queryFn: async ({ signal }) =>
-    (await read('/optimizations/strategies', StrategiesReply, { signal })).strategies,
-  staleTime: 300_000,
-});
+/** The strategies with who would sit in a run now, their prices and availability. */
+export function strategiesQuery(allowSimulated: boolean = false) {
+  return queryOptions({
+    queryKey: ['strategies', allowSimulated],
+    queryFn: async ({ signal }) => {
+      const path = `/optimizations/strategies${allowSimulated ? '?allow_simulated=true' : ''}`;
+      return (await read(path, StrategiesReply, { signal })).strategies;
+    },
+    placeholderData: keepPreviousData,
+    staleTime: 300_000,
+  });
+}
 
 /** The estimated model cost of a run. A newer call aborts an older one. */
-export function estimateQuery(strategy: StrategyId, challengeText: string) {
+export function estimateQuery(
+  strategy: StrategyId,
+  challengeText: string,
+  allowSimulated: boolean,
+) {
   return queryOptions({
-    queryKey: ['estimate', strategy, challengeText],
+    queryKey: ['estimate', strategy, challengeText, allowSimulated],
     queryFn: async ({ signal }) => {
-      const request = { strategy, workflowType: 'business-optimization', challengeText };
+      const request = {
+        strategy,
+        workflowType: 'business-optimization',
+        challengeText,
+        allow_simulated: allowSimulated,
+      };
       const options = { signal };
       return (await write('POST', '/optimizations/estimate', request, EstimateReply, options))
         .estimate;

@@ -7,7 +7,7 @@ import { Checkbox } from '#web/ui/form/field.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
-import { isUsable, typicalTime, unavailableSentence } from './strategy-words.ts';
+import { typicalTime, unavailableSentence, verdictSentence } from './strategy-words.ts';
 
 type Props = {
   strategies: readonly Strategy[];
@@ -23,7 +23,7 @@ type Props = {
 export function StrategyChoice(props: Props): ReactNode {
   const { strategies, allowSimulated, onAllowSimulated, canSimulate } = props;
   const [asTable, setAsTable] = useState(false);
-  const hasMissing = strategies.some(({ missing }) => missing.length > 0);
+  const isChanged = strategies.some((one) => !one.available || one.substitutions.length > 0);
   return (
     <fieldset className="min-w-0 space-y-4" data-part="strategies">
       <legend className="sr-only">Strategy</legend>
@@ -35,9 +35,9 @@ export function StrategyChoice(props: Props): ReactNode {
           Compare as table
         </Button>
       </div>
-      {canSimulate && hasMissing ? (
+      {canSimulate && (isChanged || allowSimulated) ? (
         <Checkbox
-          label="Allow simulated models for seats without a key"
+          label="Allow simulated models for seats without a real one"
           name="allow_simulated"
           checked={allowSimulated}
           onChange={(event) => onAllowSimulated(event.currentTarget.checked)}
@@ -51,7 +51,7 @@ export function StrategyChoice(props: Props): ReactNode {
 
 const roles = ['strategic', 'risk', 'implementation'] as const;
 
-function StrategyCards({ strategies, chosen, onChoose, allowSimulated }: Props): ReactNode {
+function StrategyCards({ strategies, chosen, onChoose }: Props): ReactNode {
   return (
     <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2">
       {strategies.map((strategy) => (
@@ -59,7 +59,6 @@ function StrategyCards({ strategies, chosen, onChoose, allowSimulated }: Props):
           <StrategyCard
             strategy={strategy}
             isChosen={strategy.id === chosen}
-            isUsable={isUsable(strategy, allowSimulated)}
             onChoose={() => onChoose(strategy.id)}
           />
         </li>
@@ -71,15 +70,15 @@ function StrategyCards({ strategies, chosen, onChoose, allowSimulated }: Props):
 function StrategyCard({
   strategy,
   isChosen,
-  isUsable: usable,
   onChoose,
 }: {
   strategy: Strategy;
   isChosen: boolean;
-  isUsable: boolean;
   onChoose: () => void;
 }): ReactNode {
   const id = useId();
+  const usable = strategy.available;
+  const cautions = [strategy.independence[0] ?? null, verdictSentence(strategy)];
   return (
     <label
       className={classNames(
@@ -109,7 +108,7 @@ function StrategyCard({
               {creditsInWords(strategy.credits)}
             </span>
           </span>
-          <Badges strategy={strategy} isUsable={usable} />
+          <Badges strategy={strategy} />
         </span>
       </span>
       <span id={`${id}-facts`} className="flex grow flex-col gap-3 text-sm text-ink-2">
@@ -125,6 +124,10 @@ function StrategyCard({
             </span>
           ))}
         </span>
+        {strategy.substitutions.length > 0 && strategy.summary !== null ? (
+          <span className="font-medium">{strategy.summary}.</span>
+        ) : null}
+        {cautions.map((caution) => (caution === null ? null : <span key={caution}>{caution}</span>))}
         <span className="mt-auto">
           {[
             typicalTime(strategy.typical_seconds),
@@ -141,14 +144,8 @@ function StrategyCard({
   );
 }
 
-function Badges({
-  strategy,
-  isUsable: usable,
-}: {
-  strategy: Strategy;
-  isUsable: boolean;
-}): ReactNode {
-  const isSimulated = usable && strategy.simulated;
+function Badges({ strategy }: { strategy: Strategy }): ReactNode {
+  const isSimulated = strategy.available && strategy.simulated;
   if (!strategy.recommended && !isSimulated) return null;
   return (
     <span className="mt-1 flex flex-wrap gap-2">
@@ -160,7 +157,7 @@ function Badges({
 
 const columns = ['Strategy', 'Credits', 'Typical time', 'Models', 'Cost tier', 'Bias', 'Parallel'];
 
-function StrategyTable({ strategies, chosen, onChoose, allowSimulated }: Props): ReactNode {
+function StrategyTable({ strategies, chosen, onChoose }: Props): ReactNode {
   return (
     <section
       aria-label="Strategies compared"
@@ -181,7 +178,7 @@ function StrategyTable({ strategies, chosen, onChoose, allowSimulated }: Props):
         </thead>
         <tbody>
           {strategies.map((strategy) => {
-            const usable = isUsable(strategy, allowSimulated);
+            const usable = strategy.available;
             return (
               <tr key={strategy.id} className="border-t border-line">
                 <th scope="row" className="p-3 text-start font-medium">
@@ -197,7 +194,7 @@ function StrategyTable({ strategies, chosen, onChoose, allowSimulated }: Props):
                     />
                     <span>{strategy.name}</span>
                   </label>
-                  <Badges strategy={strategy} isUsable={usable} />
+                  <Badges strategy={strategy} />
                   {usable ? null : (
                     <span className="block text-sm font-normal text-warn">
                       {unavailableSentence(strategy)}

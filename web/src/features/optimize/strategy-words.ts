@@ -10,14 +10,6 @@ function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
 }
 
-/** Whether a strategy can be started, perhaps with simulated seats that the user allowed. */
-export function isUsable(
-  { available, missing }: Pick<Strategy, 'available' | 'missing'>,
-  allowSimulated: boolean,
-): boolean {
-  return available || (allowSimulated && missing.length > 0);
-}
-
 /** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
   const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
@@ -29,8 +21,18 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
-export function unavailableSentence({ missing }: Pick<Strategy, 'missing'>): string {
-  return missing.length === 0
-    ? 'Not available on this installation.'
-    : `Not available: no key serves ${inWords(missing)}.`;
+export function unavailableSentence({ unavailable }: Pick<Strategy, 'unavailable'>): string {
+  return `Not available. ${unavailable ?? ''}`.trimEnd();
+}
+
+/** What the reviews of a run cannot say; null when they can name a clear winner. */
+export function verdictSentence({ verdict }: Pick<Strategy, 'verdict'>): string | null {
+  switch (verdict) {
+    case 'full':
+      return null;
+    case 'order_only':
+      return 'Its reviews give an order, never a clear winner.';
+    case 'may_stay_open':
+      return 'Its reviews may leave open whether there is a clear winner.';
+  }
 }

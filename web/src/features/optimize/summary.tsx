@@ -7,7 +7,8 @@ import { Badge } from '#web/ui/feedback/status.tsx';
 import { challengeTypeWords } from './question/challenge-type.ts';
 import { Estimate } from './estimate.tsx';
 import { challengeTypeOf, type Fields } from './question/fields.ts';
-import { destinationSentence } from './strategy-words.ts';
+import { PanelNote } from '#web/run/panel-note.tsx';
+import { destinationSentence, verdictSentence } from './strategy-words.ts';
 
 /** The effects of a start: price, balance afterwards, possible returns, and where the text goes. */
 export function Summary({
@@ -52,6 +53,7 @@ export function Summary({
           <Estimate
             strategy={strategy.id}
             challenge={fields.challenge}
+            allowSimulated={fields.allowSimulated}
             credits={strategy.credits}
           />
         </Line>
@@ -65,6 +67,12 @@ export function Summary({
           </Link>
         </p>
         <p>{destinationSentence(strategy)}</p>
+        <PanelNote
+          summary={strategy.summary}
+          substitutions={strategy.substitutions}
+          independence={strategy.independence}
+        />
+        {verdictSentence(strategy) === null ? null : <p>{verdictSentence(strategy)}</p>}
         <p>Do not paste passwords, keys or personal data of others.</p>
       </div>
     </>

@@ -41,7 +41,7 @@ export function Claims({ view }: { view: RunView }): ReactNode {
                 <th
                   key={seat.seat}
                   scope="col"
-                  title={seat.model}
+                  title={seat.name}
                   className={`px-2 py-3 text-center text-sm font-semibold ${roleColours[seat.role]}`}
                 >
                   {seat.seat}

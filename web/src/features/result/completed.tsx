@@ -43,8 +43,9 @@ export function Completed({ runId }: { runId: string }): ReactNode {
 }
 
 const verifiedWords = {
-  two: 'Two models of other families checked it against what the council agreed on.',
-  one: 'One model of another family checked it against what the council agreed on.',
+  two: 'Two other models checked it against what the council agreed on.',
+  one: 'One other model checked it against what the council agreed on.',
+  self: 'Checked by the model that wrote it.',
   none: 'Not independently verified.',
 } as const;
 

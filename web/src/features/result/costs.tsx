@@ -22,7 +22,7 @@ type Row = {
 export function Costs({ view }: { view: RunView }): ReactNode {
   const run = describeRun(view, 0);
   const seats = view.seats.map((seat) =>
-    rowOf(view, seat.seat, `${seat.seat} ${seat.model}`, [
+    rowOf(view, seat.seat, `${seat.seat} ${seat.name}`, [
       `opinion.${seat.seat}`,
       `review.${seat.seat}`,
     ]),

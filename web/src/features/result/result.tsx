@@ -4,6 +4,7 @@ import { erased, statusOf } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
 import { Question } from '#web/run/question.tsx';
+import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { strategyName } from '#web/run/words.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
@@ -109,6 +110,7 @@ function Head({ runId, renderActions }: { runId: string; renderActions: Actions 
         <RelativeTime at={view.createdAt} />
       </p>
       <SimulatedMark seats={view.seats} />
+      <RunPanelNote view={view} />
       <div className="print:hidden">
         {renderActions({ id: runId, title: view.title ?? erased, status })}
       </div>

@@ -26,7 +26,7 @@ function Page({ id }: { id: string }): ReactNode {
   const navigate = Route.useNavigate();
   const [deleted, setDeleted] = useState<Recipe | null>(null);
   const recipe = useQuery({ ...recipeQuery(id), enabled: deleted === null });
-  const strategies = useQuery(strategiesQuery);
+  const strategies = useQuery(strategiesQuery());
   if (!('user' in session)) return null;
   if (deleted)
     return (

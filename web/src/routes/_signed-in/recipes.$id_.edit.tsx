@@ -19,7 +19,7 @@ function EditPage(): ReactNode {
   const client = useQueryClient();
   const navigate = Route.useNavigate();
   const recipe = useQuery({ ...recipeQuery(id), staleTime: Infinity });
-  const strategies = useQuery(strategiesQuery);
+  const strategies = useQuery(strategiesQuery());
   if (isMissing(recipe)) return <NoSuchRecipe />;
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">

@@ -34,7 +34,7 @@ function RecipesPage(): ReactNode {
   const navigate = Route.useNavigate();
   const filter: RecipeFilter = { tab, page, category, search };
   const recipes = useQuery({ ...recipesQuery(filter), placeholderData: keepPreviousData });
-  const strategies = useQuery(strategiesQuery);
+  const strategies = useQuery(strategiesQuery());
   const change = (part: Partial<RecipeFilter>): void => {
     void navigate({ search: addressOf({ ...filter, page: 1, ...part }) });
   };

@@ -97,7 +97,7 @@ function Gone({ what }: { what: 'recipe' | 'run' }): ReactNode {
 function Editor({ initial }: { initial: Beginning }): ReactNode {
   const client = useQueryClient();
   const navigate = Route.useNavigate();
-  const strategies = useQuery(strategiesQuery);
+  const strategies = useQuery(strategiesQuery());
   // One recipe per visit, however often its reply is lost.
   const [kept, setKept] = useState<{ text: string; key: string } | null>(null);
   return (

@@ -36,7 +36,7 @@ function Comparison({ runId, seats }: { runId: string; seats: readonly string[] 
     { id: 'what', title: 'What', cell: rowTitle },
     ...seats.map((seat) => ({
       id: seat,
-      title: `${seat} ${view.seats.find((one) => one.seat === seat)?.model ?? ''}`,
+      title: `${seat} ${view.seats.find((one) => one.seat === seat)?.name ?? ''}`,
       cell: (row: Row) => row.cell(seat),
     })),
   ];

@@ -43,7 +43,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
   return (
     <div className="space-y-6">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <span className={`text-lg font-semibold ${roleColours[seat.role]}`}>{seat.model}</span>
+        <span className={`text-lg font-semibold ${roleColours[seat.role]}`}>{seat.name}</span>
         <span className="text-ink-2">
           {seat.provider} · {roleWords[seat.role]}
         </span>

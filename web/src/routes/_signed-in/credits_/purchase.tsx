@@ -45,7 +45,7 @@ function PurchasePage(): ReactNode {
   const navigate = Route.useNavigate();
   const balance = useQuery(balanceQuery);
   const packages = useQuery(packagesQuery);
-  const strategies = useQuery(strategiesQuery);
+  const strategies = useQuery(strategiesQuery());
   const plan = useQuery(planQuery);
   const runPrices = useMemo(
     () => strategies.data?.filter(({ available }) => available),
