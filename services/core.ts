@@ -80,6 +80,9 @@ export async function openCore(
     mode: env.mode,
     providerKeys: env.providerKeys,
     compatibleEndpoints: env.compatibleEndpoints,
+    openrouterUrl: env.openrouterUrl,
+    openrouterDataCollection: env.openrouterDataCollection,
+    ollamaUrl: env.ollamaUrl,
     sandboxUrl: env.sandboxUrl,
   });
   const read = async (streamId: string) => readStream(pool, streamId);

@@ -69,7 +69,7 @@ function scoreChecks(events: readonly OptimizationEvent[]): Check[] {
   ];
 }
 
-/** Each call's cost, from its usage and the price on the day it began. */
+/** The cost of each call that has a price, from its usage and the price on the day it began. */
 function costChecks(events: readonly OptimizationEvent[]): Check[] {
   const began = new Map<string, { model: string; at: string }>();
   const checks: Check[] = [];
@@ -89,7 +89,10 @@ function costChecks(events: readonly OptimizationEvent[]): Check[] {
       continue;
     const call = `${event.data.slot} ${event.data.attempt}`;
     const start = began.get(call);
-    const cost = start ? costMicros(event.data.usage, start.model, start.at) : null;
+    const isPriced = (event.data.costSource ?? 'priced') === 'priced';
+    const priced = start ? costMicros(event.data.usage, start.model, start.at) : null;
+    // A bill and a local call cannot be computed again.
+    const cost = isPriced ? priced : event.data.costMicros;
     if (cost !== event.data.costMicros)
       checks.push(compare(`cost of ${call}`, event.data.costMicros, cost));
     recordedSum += event.data.costMicros ?? 0;

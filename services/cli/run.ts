@@ -106,6 +106,9 @@ function registryOf({ env }: Database) {
     mode: env.mode,
     providerKeys: env.providerKeys,
     compatibleEndpoints: env.compatibleEndpoints,
+    openrouterUrl: env.openrouterUrl,
+    openrouterDataCollection: env.openrouterDataCollection,
+    ollamaUrl: env.ollamaUrl,
     sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
   });
 }

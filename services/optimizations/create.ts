@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { catalogueVersion, priceOf, staleModels } from '#services/models/catalogue.ts';
+import { catalogueVersion, modelOf, priceOf, staleModels } from '#services/models/catalogue.ts';
 import { estimateMicros } from '#services/models/estimate.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
@@ -204,11 +204,14 @@ function stalePrices(strategy: Strategy, at: string): boolean {
 
 function councilModel(registry: ModelRegistry, use: ModelUse): CouncilModel {
   const status = registry.statusOf(use.model);
+  const remoteId = status.available ? status.remoteId : use.model;
   return {
     model: use.model,
     provider: status.provider ?? 'unknown',
     effort: use.effort,
     simulated: status.simulated,
+    ...(remoteId === use.model ? {} : { remoteId }),
+    efforts: modelOf(use.model)?.capabilities.effortLevels ?? [],
   };
 }
 

@@ -14,6 +14,7 @@ const replyOf = (text: string): ModelPart => ({
     finish: 'stop',
     answeredBy: 'model',
     usage: unknownUsage,
+    billedCost: null,
   },
 });
 

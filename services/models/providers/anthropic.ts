@@ -12,10 +12,10 @@ import {
   tokenCount,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
+import type { OpenCall } from '#services/models/guarded-call.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import { priceRowOf } from '#services/models/provider.ts';
 import type { ModelEntry, ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
 
 const sdk = async () => import('@anthropic-ai/sdk');
 
@@ -27,20 +27,20 @@ export const anthropic: ProviderDefinition = {
   keyVariable: 'ANTHROPIC_API_KEY',
   sandboxPath: '/anthropic',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { Anthropic: Client } = await sdk();
-      return new Client({
-        apiKey,
-        authToken: null,
-        baseURL: baseUrl ?? 'https://api.anthropic.com',
-        maxRetries: 0,
-        fetch: guardedFetch,
-        logLevel: 'off',
-      });
-    };
-    return sdkProvider('anthropic', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('anthropic', sdk, ({ Anthropic: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          authToken: null,
+          baseURL: baseUrl ?? 'https://api.anthropic.com',
+          maxRetries: 0,
+          fetch: call.fetch,
+          logLevel: 'off',
+        }),
+        call,
+      ),
+    ),
   models: [
     {
       id: 'claude-haiku-5-5',
@@ -118,8 +118,7 @@ export const anthropic: ProviderDefinition = {
 
 async function* partsOf(
   client: Anthropic,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const events = await client.messages.create(messageParams(request), {
     signal,
@@ -145,8 +144,9 @@ async function* partsOf(
   }
   if (reason === null) return;
   const usage = usageOfMessage(start, last);
-  if (reason === 'refusal') throw refusal('anthropic', usage);
-  yield { type: 'reply', reply: { text, usage, finish: finishOf(reason), answeredBy } };
+  if (reason === 'refusal') throw refusal('anthropic', { usage });
+  const finish = finishOf(reason);
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function messageParams(request: ModelRequest): MessageCreateParamsStreaming {

@@ -11,11 +11,17 @@ import {
   tokenCount,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
-import { unknownUsage } from '#services/models/model.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
+import type { OpenCall } from '#services/models/guarded-call.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type {
+  Effort,
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  UsageRecord,
+} from '#services/models/model.ts';
 import { priceRowOf } from '#services/models/provider.ts';
 import type { ModelEntry, PriceRow, ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
 
 const sdk = async () => import('@google/genai');
 
@@ -27,21 +33,21 @@ export const google: ProviderDefinition = {
   keyVariable: 'GOOGLE_API_KEY',
   sandboxPath: '/google',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { GoogleGenAI: Client } = await sdk();
-      return new Client({
-        apiKey,
-        vertexai: false,
-        apiVersion: 'v1beta',
-        httpOptions: {
-          baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
-          fetch: guardedFetch,
-        },
-      });
-    };
-    return sdkProvider('google', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('google', sdk, ({ GoogleGenAI: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          vertexai: false,
+          apiVersion: 'v1beta',
+          httpOptions: {
+            baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
+            fetch: call.fetch,
+          },
+        }),
+        call,
+      ),
+    ),
   models: [
     {
       id: 'gemini-3.1-flash-lite',
@@ -136,8 +142,7 @@ export const google: ProviderDefinition = {
 
 async function* partsOf(
   client: GoogleGenAI,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const chunks = await client.models.generateContentStream(contentParams(request, signal));
   let text = '';
@@ -147,7 +152,7 @@ async function* partsOf(
   for await (const chunk of chunks) {
     if (chunk.usageMetadata !== undefined) usage = usageOfContent(chunk.usageMetadata);
     if (chunk.modelVersion) answeredBy = chunk.modelVersion;
-    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', usage);
+    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', { usage });
     const candidate = chunk.candidates?.[0];
     reason = candidate?.finishReason ?? reason;
     for (const part of candidate?.content?.parts ?? []) {
@@ -158,8 +163,11 @@ async function* partsOf(
   }
   if (reason === null) return;
   const finish = finishOf(reason);
-  if (finish === null) throw refusal('google', usage);
-  yield { type: 'reply', reply: { text, usage, finish, answeredBy } };
+  if (finish === 'refusal') throw refusal('google', { usage });
+  if (finish === 'malformed') {
+    throw new ModelFailure('malformed', `google ended its reply with ${reason}`, { usage });
+  }
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function contentParams(
@@ -203,11 +211,22 @@ const thinkingLevels: Readonly<Record<Effort, string>> = {
   max: 'XHIGH',
 };
 
-/** Null is a stop for safety, recitation or policy, which counts as a refusal. */
-function finishOf(reason: `${FinishReason}`): 'stop' | 'length' | null {
+/** A stop for safety, recitation or policy is a refusal; any other one may not happen again. */
+export function finishOf(
+  reason: `${FinishReason}`,
+): ModelReply['finish'] | 'refusal' | 'malformed' {
   if (reason === 'STOP') return 'stop';
-  return reason === 'MAX_TOKENS' ? 'length' : null;
+  if (reason === 'MAX_TOKENS') return 'length';
+  return refusals.includes(reason) ? 'refusal' : 'malformed';
 }
+
+const refusals: readonly `${FinishReason}`[] = [
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+];
 
 /** The prompt's count includes the cached part, the candidates' count excludes thoughts. */
 export function usageOfContent(

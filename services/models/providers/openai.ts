@@ -10,6 +10,7 @@ import {
   sdkTimeoutMs,
   usageFromTotals,
 } from '#services/models/guarded-call.ts';
+import type { OpenCall } from '#services/models/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type {
   Effort,
@@ -20,7 +21,7 @@ import type {
 } from '#services/models/model.ts';
 import { priceRowOf } from '#services/models/provider.ts';
 import type { ModelEntry, PriceRow, ProviderDefinition } from '#services/models/provider.ts';
-import { classOfStatus, guardedFetch } from '#services/models/transport.ts';
+import { classOfStatus } from '#services/models/transport.ts';
 
 const sdk = async () => import('openai');
 
@@ -32,21 +33,21 @@ export const openai: ProviderDefinition = {
   keyVariable: 'OPENAI_API_KEY',
   sandboxPath: '/openai/v1',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { OpenAI: Client } = await sdk();
-      return new Client({
-        apiKey,
-        baseURL: baseUrl ?? 'https://api.openai.com/v1',
-        organization: null,
-        project: null,
-        maxRetries: 0,
-        fetch: guardedFetch,
-        logLevel: 'off',
-      });
-    };
-    return sdkProvider('openai', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('openai', sdk, ({ OpenAI: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          baseURL: baseUrl ?? 'https://api.openai.com/v1',
+          organization: null,
+          project: null,
+          maxRetries: 0,
+          fetch: call.fetch,
+          logLevel: 'off',
+        }),
+        call,
+      ),
+    ),
   models: [
     {
       id: 'gpt-6-luna',
@@ -137,8 +138,7 @@ export const openai: ProviderDefinition = {
 
 async function* partsOf(
   client: OpenAI,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const events = await client.responses.create(responsesParams(request), {
     signal,
@@ -196,10 +196,11 @@ export function replyOfResponse(response: OpenAIResponse): ModelReply {
   const usage = usageOfResponse(response.usage);
   const content = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const filtered = response.incomplete_details?.reason === 'content_filter';
-  if (filtered || content.some((part) => part.type === 'refusal')) throw refusal('openai', usage);
+  if (filtered || content.some((part) => part.type === 'refusal')) throw refusal('openai', { usage });
   return {
     text: content.map((part) => (part.type === 'output_text' ? part.text : '')).join(''),
     usage,
+    billedCost: null,
     finish: response.status === 'incomplete' ? 'length' : 'stop',
     answeredBy: response.model,
   };
