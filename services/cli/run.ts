@@ -77,10 +77,11 @@ async function begin(
   request: CreateOptimizationRequest,
 ): Promise<string> {
   const { env, sealer, clock } = database;
+  const { catalogue } = database;
   const registry = registryOf(database);
   const runId = newId('opt', clock());
   const command = await createCommand(
-    { registry, sandboxSeed: env.sandboxSeed },
+    { catalogue, registry, sandboxSeed: env.sandboxSeed },
     sealer,
     { runId, userId: person.id, now: clock() },
     request,
@@ -101,16 +102,20 @@ async function begin(
 }
 
 /** The models that can be seated. A worker makes the calls; only it needs the sandbox's address. */
-function registryOf({ env }: Database) {
-  return modelRegistry({
-    mode: env.mode,
-    providerKeys: env.providerKeys,
-    compatibleEndpoints: env.compatibleEndpoints,
-    openrouterUrl: env.openrouterUrl,
-    openrouterDataCollection: env.openrouterDataCollection,
-    ollamaUrl: env.ollamaUrl,
-    sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
-  });
+function registryOf({ env, catalogue }: Database) {
+  return modelRegistry(
+    {
+      mode: env.mode,
+      providerKeys: env.providerKeys,
+      compatibleEndpoints: env.compatibleEndpoints,
+      openrouterUrl: env.openrouterUrl,
+      openrouterDataCollection: env.openrouterDataCollection,
+      ollamaUrl: env.ollamaUrl,
+      ollamaMaxContext: env.ollamaMaxContext,
+      sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
+    },
+    catalogue,
+  );
 }
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────

@@ -28,16 +28,10 @@ export async function loadSdks(): Promise<void> {
 }
 
 /** The names to remove from answers, of all providers and endpoints. */
-export function recognisedNames(): RecognisedNames & { variants: readonly string[] } {
+export function recognisedNames(): RecognisedNames {
   const all = [...providerDefinitions.map(({ recognised }) => recognised), namesOfEndpoints];
-  const displayed = providerDefinitions.flatMap(({ models }) => models);
   return {
     makers: all.flatMap(({ makers }) => makers),
     models: all.flatMap(({ models }) => models),
-    variants: [...new Set(displayed.flatMap(({ displayName }) => wordsOf(displayName)))],
   };
-}
-
-function wordsOf(displayName: string): string[] {
-  return displayName.toLowerCase().match(/[a-z]{2,}/g) ?? [];
 }

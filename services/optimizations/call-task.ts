@@ -2,11 +2,12 @@ import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
-import { costMicros } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
+import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelReply, UsageRecord } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import { strategyOf } from '#services/models/strategies.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -32,6 +33,8 @@ export type CallDependencies = CommandDependencies & {
   readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
+  /** For runs of v0.1, which store neither their prices nor their limit of output. */
+  catalogue: Catalogue;
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   log: Log;
@@ -80,7 +83,7 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
   if (dependencies.openCalls.stopping && !called.result.ok)
     throw new Error('Stopped before the model had answered');
   const latencyMs = Math.max(0, Math.round(dependencies.clock() - startedMs));
-  const cost = costOf(dependencies, called, started.data);
+  const cost = costOf(dependencies, run, called, started.data);
   dependencies.log.info(
     {
       run_id: runId,
@@ -118,14 +121,15 @@ type Called = { usage: UsageRecord; billedCost: number | null; result: CallResul
 
 /** The provider's bill where it sends one; null while neither a bill nor usage and price are known. */
 function costOf(
-  { registry }: Pick<CallDependencies, 'registry'>,
+  { catalogue, registry }: Pick<CallDependencies, 'catalogue' | 'registry'>,
+  run: OpenRun,
   { usage, billedCost }: Called,
   { model, provider, simulated, startedAt }: Started,
 ): { micros: number; source: CostSource } | null {
   if (billedCost !== null) return { micros: billedCost, source: 'billed' };
   if (registry.provider(provider, simulated)?.isLocal === true)
     return { micros: 0, source: 'local' };
-  const micros = costMicros(usage, model, startedAt);
+  const micros = costMicros(usage, priceOf(catalogue, run, model, startedAt));
   return micros === null ? null : { micros, source: 'priced' };
 }
 
@@ -180,7 +184,10 @@ async function streamReply(
     effort: call.effort,
     structuredOutput: modelOf(call.slot, state).structuredOutput ?? 'schema',
     numCtx: state.schedule.numCtx?.[call.model] ?? null,
-    maxOutputTokens: strategyOf(state.strategy)?.maxOutputTokens ?? defaultOutputTokens,
+    maxOutputTokens:
+      state.schedule.maxOutputTokens ??
+      dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
+      defaultOutputTokens,
     timeoutMs: timeLeft(state, dependencies.clock()),
     signal: call.signal,
   });
@@ -201,6 +208,19 @@ async function streamReply(
     live.end();
   }
   throw new ModelFailure('connection', 'The stream ended without a reply');
+}
+
+/** The row in force when the call started, of those that the run stores. */
+function priceOf(
+  catalogue: Catalogue,
+  { state }: OpenRun,
+  model: string,
+  startedAt: string,
+): PriceRow | null {
+  const stored = 'schedule' in state ? state.schedule.prices : undefined;
+  return stored === undefined
+    ? catalogue.priceOf(model, startedAt)
+    : rowAt(stored[model] ?? [], startedAt);
 }
 
 async function sealed(

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { costSince } from '#projections/optimization-list.ts';
 import type { Ledger, Price } from '#services/credits/ledger/ledger.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
@@ -26,6 +27,7 @@ export type CommandDependencies = {
 export type StartDependencies = CommandDependencies & {
   pool: pg.Pool;
   ledger: Ledger;
+  catalogue: Catalogue;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
   /** What models may cost a day, over all people; null is no limit. */
@@ -72,7 +74,7 @@ export async function processRun(
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
-  const price = knownStrategy(state.strategy).credits;
+  const price = knownStrategy(dependencies.catalogue, state.strategy).credits;
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       'price-changed',

@@ -11,11 +11,10 @@ import {
   sdkTimeoutMs,
   tokenCount,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
-import type { OpenCall } from '#services/models/guarded-call.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, ProviderDefinition } from '#services/models/provider.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
+import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 
 const sdk = async () => import('@anthropic-ai/sdk');
 
@@ -41,79 +40,6 @@ export const anthropic: ProviderDefinition = {
         call,
       ),
     ),
-  models: [
-    {
-      id: 'claude-haiku-5-5',
-      displayName: 'Claude Haiku 5.5',
-      family: 'anthropic',
-      // Thinking can be off here, which is what `none` means.
-      capabilities: capabilities(),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.1,
-          cachedInputPerMTok: 0.01,
-          cacheWritePerMTok: 0.125,
-          outputPerMTok: 0.5,
-          longContext: {
-            aboveInputTokens: 100_000,
-            inputPerMTok: 0.5,
-            cachedInputPerMTok: 0.05,
-            cacheWritePerMTok: 0.625,
-            outputPerMTok: 2.5,
-          },
-          source: 'https://platform.claude.com/docs/en/models/haiku-5-5/overview',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'claude-sonnet-5-5',
-      displayName: 'Claude Sonnet 5.5',
-      family: 'anthropic',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 2,
-          cachedInputPerMTok: 0.2,
-          cacheWritePerMTok: 2.5,
-          outputPerMTok: 10,
-          source: 'https://platform.claude.com/docs/en/models/sonnet-5-5/overview',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'claude-opus-5-5',
-      displayName: 'Claude Opus 5.5',
-      family: 'anthropic',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 4,
-          cachedInputPerMTok: 0.2,
-          cacheWritePerMTok: 5,
-          outputPerMTok: 20,
-          source: 'https://platform.claude.com/docs/en/models/opus-5-5/overview',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'claude-fable-5-1',
-      displayName: 'Claude Fable 5.1',
-      family: 'anthropic',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 10,
-          cachedInputPerMTok: null,
-          outputPerMTok: 50,
-          source: 'https://platform.claude.com/docs/about-claude/models/whats-new-opus-5',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-  ],
 };
 
 async function* partsOf(
@@ -194,16 +120,4 @@ export function usageOfMessage(start: Usage | null, last: MessageDeltaUsage | nu
     output: last?.output_tokens ?? null,
     thinking: last?.output_tokens_details?.thinking_tokens ?? null,
   });
-}
-
-function capabilities(
-  effortLevels: Effort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
-): ModelEntry['capabilities'] {
-  return {
-    temperature: false,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 1_000_000,
-    maxOutputTokens: 128_000,
-  };
 }

@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
-import { refusal, sdkTimeoutMs, usageFromTotals } from '#services/models/guarded-call.ts';
-import type { OpenCall } from '#services/models/guarded-call.ts';
+import { refusal, sdkTimeoutMs, usageFromTotals } from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 

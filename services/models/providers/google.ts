@@ -10,8 +10,8 @@ import {
   sdkProvider,
   tokenCount,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
-import type { OpenCall } from '#services/models/guarded-call.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type {
   Effort,
@@ -20,8 +20,7 @@ import type {
   ModelRequest,
   UsageRecord,
 } from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, PriceRow, ProviderDefinition } from '#services/models/provider.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 
 const sdk = async () => import('@google/genai');
 
@@ -48,96 +47,6 @@ export const google: ProviderDefinition = {
         call,
       ),
     ),
-  models: [
-    {
-      id: 'gemini-3.1-flash-lite',
-      displayName: 'Gemini 3.1 Flash-Lite',
-      family: 'google',
-      capabilities: capabilities(['minimal', 'low', 'medium', 'high']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.25,
-          cachedInputPerMTok: 0.025,
-          outputPerMTok: 1.5,
-          source: 'https://github.com/simonw/llm-prices/blob/main/data/google.json',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-3.5-flash-lite',
-      displayName: 'Gemini 3.5 Flash-Lite',
-      family: 'google',
-      capabilities: capabilities(['minimal', 'low', 'medium', 'high']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.3,
-          cachedInputPerMTok: 0.03,
-          outputPerMTok: 2.5,
-          source: 'https://github.com/simonw/llm-prices/blob/main/data/google.json',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-3.8-flash',
-      displayName: 'Gemini 3.8 Flash',
-      family: 'google',
-      capabilities: capabilities(['minimal', 'low', 'medium', 'high']),
-      prices: [
-        priceRowOf({
-          validTo: '2027-01-01T00:00:00.000Z',
-          inputPerMTok: 0.75,
-          cachedInputPerMTok: 0.075,
-          outputPerMTok: 3.75,
-          source:
-            'https://github.com/api-evangelist/deepmind/blob/main/plans/deepmind-plans-pricing.yml',
-        }),
-        priceRowOf({
-          validFrom: '2027-01-01T00:00:00.000Z',
-          inputPerMTok: 1.5,
-          cachedInputPerMTok: 0.15,
-          outputPerMTok: 7.5,
-          source:
-            'https://github.com/api-evangelist/deepmind/blob/main/plans/deepmind-plans-pricing.yml',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-4-hydrogen',
-      displayName: 'Gemini 4 Hydrogen',
-      family: 'google',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 1.5,
-          cachedInputPerMTok: 0.075,
-          outputPerMTok: 7.5,
-          source: 'https://docs.laozhang.ai/announcements/gemini-4-hydrogen-2026-11.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-4-argon',
-      displayName: 'Gemini 4 Argon',
-      family: 'google',
-      capabilities: capabilities(['low', 'medium', 'high']),
-      prices: gemini4LaunchPrices('https://github.com/BerriAI/litellm/discussions/46238'),
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-4-carbon',
-      displayName: 'Gemini 4 Carbon',
-      family: 'google',
-      capabilities: capabilities(['low', 'medium', 'high']),
-      prices: gemini4LaunchPrices(
-        'https://docs.laozhang.ai/en/announcements/gemini-4-carbon-2026-11',
-      ),
-      deprecatedAfter: null,
-    },
-  ],
 };
 
 async function* partsOf(
@@ -245,35 +154,4 @@ export function usageOfContent(
     output: visible === null && thoughts === null ? null : (visible ?? 0) + (thoughts ?? 0),
     thinking: thoughts,
   });
-}
-
-/** Half price until the end of November 2026. */
-function gemini4LaunchPrices(source: string): PriceRow[] {
-  const promotionEnds = '2026-12-01T00:00:00.000Z';
-  return [
-    priceRowOf({
-      validTo: promotionEnds,
-      inputPerMTok: 2,
-      cachedInputPerMTok: 0.1,
-      outputPerMTok: 10,
-      source,
-    }),
-    priceRowOf({
-      validFrom: promotionEnds,
-      inputPerMTok: 4,
-      cachedInputPerMTok: 0.2,
-      outputPerMTok: 20,
-      source,
-    }),
-  ];
-}
-
-function capabilities(effortLevels: Effort[]): ModelEntry['capabilities'] {
-  return {
-    temperature: true,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 1_048_576,
-    maxOutputTokens: 65_536,
-  };
 }

@@ -5,12 +5,11 @@ import type {
   UsageInfo,
 } from '@mistralai/mistralai/models/components';
 import * as v from 'valibot';
-import { refusal, sdkProvider, usageFromTotals } from '#services/models/guarded-call.ts';
-import type { OpenCall } from '#services/models/guarded-call.ts';
+import { refusal, sdkProvider, usageFromTotals } from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, ProviderDefinition } from '#services/models/provider.ts';
+import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 
 const sdk = async () => import('@mistralai/mistralai');
 
@@ -37,99 +36,9 @@ export const mistral: ProviderDefinition = {
         call,
       ),
     ),
-  models: [
-    {
-      id: 'ministral-8b-2512',
-      displayName: 'Ministral 3 8B',
-      family: 'mistral',
-      capabilities: capabilities([], 32_768),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.15,
-          cachedInputPerMTok: null,
-          outputPerMTok: 0.15,
-          source:
-            'https://github.com/anomalyco/models.dev/blob/main/providers/mistral/models/ministral-8b-latest.toml',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-small-2603',
-      displayName: 'Mistral Small 4',
-      family: 'mistral',
-      capabilities: capabilities(['none', 'high'], 65_536),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.15,
-          cachedInputPerMTok: 0.015,
-          outputPerMTok: 0.6,
-          source:
-            'https://github.com/anomalyco/models.dev/blob/main/providers/mistral/models/mistral-small-latest.toml',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-large-2512',
-      displayName: 'Mistral Large 3',
-      family: 'mistral',
-      capabilities: capabilities([], 65_536),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.5,
-          cachedInputPerMTok: null,
-          outputPerMTok: 1.5,
-          source: 'https://vercel.com/ai-gateway/models/mistral-large-3.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-medium-2604',
-      displayName: 'Mistral Medium 3.5',
-      family: 'mistral',
-      capabilities: capabilities(['none', 'high'], 65_536),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 1.5,
-          cachedInputPerMTok: null,
-          outputPerMTok: 7.5,
-          source: 'https://vercel.com/ai-gateway/models/mistral-medium-3.5.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-large-4',
-      displayName: 'Mistral Large 4',
-      family: 'mistral',
-      capabilities: capabilities([], 262_144),
-      prices: [
-        priceRowOf({
-          validTo: '2026-10-20T00:00:00.000Z',
-          inputPerMTok: 0.68,
-          cachedInputPerMTok: null,
-          outputPerMTok: 2.09,
-          source: 'https://github.com/BlockRunAI/Franklin/releases/tag/v3.49.15',
-        }),
-        priceRowOf({
-          validFrom: '2026-10-20T00:00:00.000Z',
-          inputPerMTok: 1.36,
-          cachedInputPerMTok: null,
-          outputPerMTok: 4.18,
-          source: 'https://vercel.com/ai-gateway/models/mistral-large-4.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-  ],
 };
 
-async function* partsOf(
-  client: Mistral,
-  { request, signal }: OpenCall,
-): AsyncIterable<ModelPart> {
+async function* partsOf(client: Mistral, { request, signal }: OpenCall): AsyncIterable<ModelPart> {
   const events = await client.chat.stream(chatRequest(request), { signal });
   let text = '';
   let usage = unknownUsage;
@@ -203,14 +112,4 @@ export function usageOfChat(usage: UsageInfo): UsageRecord {
     output: usage.completionTokens ?? null,
     thinking: known.completion_tokens_details?.reasoning_tokens ?? null,
   });
-}
-
-function capabilities(effortLevels: Effort[], maxOutputTokens: number): ModelEntry['capabilities'] {
-  return {
-    temperature: true,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 262_144,
-    maxOutputTokens,
-  };
 }

@@ -1,12 +1,16 @@
 import type { ChatRequest, ChatResponse, Config } from 'ollama/browser';
 import type * as undici from 'undici';
 import * as v from 'valibot';
-import { sdkProvider, systemWithSchema, usageFromTotals } from '#services/models/guarded-call.ts';
-import type { OpenCall } from '#services/models/guarded-call.ts';
+import {
+  sdkProvider,
+  systemWithSchema,
+  usageFromTotals,
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
-import { localPatience } from '#services/models/silence.ts';
+import { localPatience } from '#services/models/transport/silence.ts';
 
 /** The same client without the file system. */
 const sdk = async () => import('ollama/browser');
@@ -34,7 +38,6 @@ export const ollama: ProviderDefinition = {
         fetch: patientFetch,
       },
     ),
-  models: [],
 };
 
 type Client = InstanceType<Awaited<ReturnType<typeof sdk>>['Ollama']>;
@@ -62,7 +65,10 @@ function configOf(
 const patientFetch: typeof fetch = async (input, init) => {
   const { dispatcher, fetch: fetchBy } = await (patient ??= patientDispatcher());
   // The package's types and those of the browser differ in name alone.
-  return (await fetchBy(String(input), { ...init, dispatcher } as UndiciInit)) as unknown as Response;
+  return (await fetchBy(String(input), {
+    ...init,
+    dispatcher,
+  } as UndiciInit)) as unknown as Response;
 };
 
 type UndiciInit = NonNullable<Parameters<(typeof undici)['fetch']>[1]>;
@@ -125,7 +131,7 @@ export function chatRequest(request: ModelRequest): ChatRequest & WholePrompt & 
 
 function formatOf({ schema, structuredOutput }: ModelRequest): Pick<ChatRequest, 'format'> {
   if (schema === null || structuredOutput === 'prompt') return {};
-  return { format: structuredOutput === 'json' ? 'json' : { ...schema.json } };
+  return { format: structuredOutput === 'json' ? 'json' : { ...schema.json, title: schema.name } };
 }
 
 /** `true` is on for models with a switch and medium for those with levels. */
@@ -154,7 +160,10 @@ export function usageOfLine(
 
 // ── lines ───────────────────────────────────────────────────────────────────────────────────────
 
-const streamedLine = v.looseObject({ error: v.optional(v.string()), done: v.optional(v.boolean()) });
+const streamedLine = v.looseObject({
+  error: v.optional(v.string()),
+  done: v.optional(v.boolean()),
+});
 
 /** Characters of one line, which holds a token or two. */
 const lineCharacters = 1_000_000;

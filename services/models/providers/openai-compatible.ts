@@ -1,5 +1,5 @@
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
-import { sdkProvider, systemWithSchema } from '#services/models/guarded-call.ts';
+import { sdkProvider, systemWithSchema } from '#services/models/transport/guarded-call.ts';
 import type { ModelRequest, Provider } from '#services/models/model.ts';
 import type { ProviderConnection, RecognisedNames } from '#services/models/provider.ts';
 import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.ts';

@@ -1,7 +1,7 @@
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
 import * as v from 'valibot';
-import { sdkProvider, systemWithSchema } from '#services/models/guarded-call.ts';
+import { sdkProvider, systemWithSchema } from '#services/models/transport/guarded-call.ts';
 import type { Effort, ModelRequest } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
 import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.ts';
@@ -26,7 +26,6 @@ export const openrouter: ProviderDefinition = {
         billedMicros,
       ),
     ),
-  models: [],
 };
 
 export type OpenRouterParams = ChatCompletionCreateParamsStreaming & {

@@ -1,5 +1,6 @@
 import type { ModelRequest } from '#services/models/model.ts';
-import { findsInjection, scrub } from './scrub.ts';
+import { findsInjection, scrubOf } from './scrub.ts';
+import type { Scrub } from './scrub.ts';
 import { checkDraft } from './draft.ts';
 import type { DraftSources } from './draft.ts';
 import type {
@@ -142,6 +143,7 @@ function opinionCall(
   seat: string,
   delimiter: string,
 ): PreparedCall {
+  const scrub = scrubFor(run);
   const role = run.view.seats.find((one) => one.seat === seat)?.role ?? 'strategic';
   return {
     request: opinionPrompt(asked, role, { delimiter }),
@@ -249,6 +251,7 @@ function reviewCall(
   delimiter: string,
 ): PreparedCall {
   const { view } = run;
+  const scrub = scrubFor(run);
   const seats = answersFor(run.state, reviewer);
   const labels = run.labels[reviewer] ?? {};
   const seatOf = new Map(Object.entries(labels).map(([seat, label]) => [label, seat]));
@@ -472,6 +475,13 @@ function recommendationOf(run: OpenRun, seat: string | undefined): string | null
 function scoresOf(run: OpenRun): Scores {
   if (!run.view.scores) throw new RangeError('No synthesis before the scores are computed');
   return run.view.scores;
+}
+
+function scrubFor({ state }: OpenRun): Scrub {
+  if (!('schedule' in state)) throw new RangeError('The run has not been created');
+  const { seats, schedule } = state;
+  const { extractors, synthesizers, verifiers } = schedule;
+  return scrubOf([...seats, ...extractors, ...synthesizers, ...verifiers.flat()]);
 }
 
 function seedOf(run: OpenRun): string {

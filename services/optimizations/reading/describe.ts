@@ -267,7 +267,7 @@ export function describeSeat(view: RunView, seat: Seat): SeatProgress {
   return {
     id: `${view.id}:${seat.seat}`,
     seat: seat.seat,
-    name: seat.model,
+    name: seat.name ?? seat.model,
     provider: seat.provider,
     role: seat.role,
     status,

@@ -4,8 +4,8 @@ import type {
   StructuredOutput,
   UsageRecord,
 } from '#services/models/model.ts';
-import type { SeatRole } from '#services/models/strategies.ts';
-import type { StrategyId } from '#services/models/strategy-list.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 
 /**
  * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
@@ -31,6 +31,8 @@ export type ChallengeType = (typeof challengeTypes)[number];
 /** A model in a run: on the panel, or as extractor, synthesiser or verifier. */
 export type CouncilModel = {
   model: string;
+  /** As people read it; absent in runs of v0.1. */
+  name?: string;
   provider: string;
   effort: Effort | null;
   simulated: boolean;
@@ -67,6 +69,12 @@ export type Schedule = {
   strongest: string;
   /** A price of this run was last read more than 30 days before it was created. */
   pricesStale: boolean;
+  /**
+   * By model, the prices that this run's costs use: a call costs the row in force when it starts.
+   * Absent in runs of v0.1, as is `maxOutputTokens`, the bound of one call's output.
+   */
+  prices?: Readonly<Record<string, readonly PriceRow[]>>;
+  maxOutputTokens?: number;
   /** By model: the tokens of context that a local server loads it with. */
   numCtx?: Readonly<Record<string, number>>;
   deadlinesMs: {

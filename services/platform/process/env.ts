@@ -58,6 +58,8 @@ export type Env = {
   migrateDatabaseUrl: string | null;
   productName: string;
   contactEmail: string | null;
+  /** Absolute path of the operator's catalogue of models; null for none. */
+  modelsFile: string | null;
   /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
   providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
@@ -155,6 +157,7 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
+    modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
     openrouterUrl: values.OPENROUTER_URL ?? null,
@@ -300,7 +303,9 @@ const compatibleEndpoints = v.pipe(
   v.rawTransform(({ dataset, addIssue, NEVER }): CompatibleEndpoint[] => {
     const endpoints = partsOf(dataset.value, ';').map(endpointOf);
     if (endpoints.every((endpoint) => endpoint !== null)) return endpoints;
-    addIssue({ message: 'must be name|baseUrl|key|model,id=catalogue-id with ; between endpoints' });
+    addIssue({
+      message: 'must be name|baseUrl|key|model,id=catalogue-id with ; between endpoints',
+    });
     return NEVER;
   }),
 );
@@ -361,6 +366,7 @@ const envSchema = v.object({
     'Sevenfold',
   ),
   CONTACT_EMAIL: v.optional(email),
+  MODELS_FILE: v.optional(v.string()),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   OPENROUTER_URL: v.optional(webUrl('https://openrouter.ai/api/v1')),
   OPENROUTER_DATA_COLLECTION: v.optional(oneOf(['deny', 'allow']), 'deny'),

@@ -164,6 +164,7 @@ export function answers(
     ok: true,
     outcome,
     answeredBy: 'model-as-answered',
+    repaired: [],
     sealed: {
       reply: 'sealed reply',
       ...(outcome.kind === 'opinion' ? { shown: 'sealed shown' } : {}),

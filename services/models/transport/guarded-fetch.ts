@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { ModelFailure } from './model.ts';
-import type { FailureClass } from './model.ts';
+import { ModelFailure } from '#services/models/model.ts';
+import type { FailureClass } from '#services/models/model.ts';
 
 /**
  * The one way out to a provider. Every SDK is handed a `guardedFetch`, so that redirects, refused

@@ -1,4 +1,4 @@
-import type { Effort, ModelRequest } from './model.ts';
+import type { Effort, ModelRequest } from '#services/models/model.ts';
 
 /**
  * How long a call may be without a byte, in milliseconds. Pings, comments and thinking are bytes, so

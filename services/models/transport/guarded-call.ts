@@ -1,9 +1,15 @@
 import { visibleText } from '#services/platform/visible-text.ts';
-import { ModelFailure, unknownUsage } from './model.ts';
-import type { ModelPart, ModelReply, ModelRequest, Provider, UsageRecord } from './model.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type {
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  Provider,
+  UsageRecord,
+} from '#services/models/model.ts';
 import { patienceWith, watchSilence } from './silence.ts';
 import type { Patience } from './silence.ts';
-import { failureOf, guardedFetch } from './transport.ts';
+import { failureOf, guardedFetch } from './guarded-fetch.ts';
 
 /** A call as an adapter makes it: `fetch` is the way out, and `signal` ends it. */
 export type OpenCall = { request: ModelRequest; signal: AbortSignal; fetch: typeof fetch };
