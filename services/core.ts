@@ -79,15 +79,7 @@ export async function openCore(
     log,
   });
   resources.defer(async () => bus.close());
-  const registry = modelRegistry(
-    {
-      mode: env.mode,
-      providerKeys: env.providerKeys,
-      compatibleEndpoints: env.compatibleEndpoints,
-      sandboxUrl: env.sandboxUrl,
-    },
-    catalogue,
-  );
+  const registry = modelRegistry(env, catalogue, { clock, log });
   const read = async (streamId: string) => readStream(pool, streamId);
   const readRun = createReadRun({ readStream: read, sealer });
   return {

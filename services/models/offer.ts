@@ -1,7 +1,8 @@
 import type { Effort } from './model.ts';
 
 /** From the cheapest models to the best ones that a maker has. */
-export type Tier = 'small' | 'mid' | 'strong' | 'flagship';
+export const tiers = ['small', 'mid', 'strong', 'flagship'] as const;
+export type Tier = (typeof tiers)[number];
 
 /** A model at a provider, which a run may seat. */
 export type Offer = {

@@ -64,7 +64,7 @@ export async function issue(
  * Holds the price, then starts. If this process dies in between, the hold's own job starts the run.
  */
 export async function processRun(
-  dependencies: StartDependencies & { registry: ModelRegistry },
+  dependencies: StartDependencies & { registry: Pick<ModelRegistry, 'provider'> },
   userId: string,
   runId: string,
   state: RunState,
@@ -89,7 +89,7 @@ export async function processRun(
 
 /** Starts a run after its credits were held. */
 export async function startRun(
-  dependencies: CommandDependencies & { registry: ModelRegistry },
+  dependencies: CommandDependencies & { registry: Pick<ModelRegistry, 'provider'> },
   runId: string,
   state: RunState,
   patience: Patience,

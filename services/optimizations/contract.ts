@@ -381,7 +381,9 @@ export const StrategiesQuery = v.strictObject({
   allow_simulated: v.optional(
     v.pipe(
       v.picklist(['true', 'false']),
-      v.description('Seats without a real model may be simulated; only ever possible in local mode'),
+      v.description(
+        'Seats without a real model may be simulated; only ever possible in local mode',
+      ),
     ),
     'false',
   ),
@@ -447,6 +449,10 @@ const SeatProgress = v.object({
   reason: v.pipe(
     v.nullable(v.string()),
     v.description('In words, why it has no answer; null otherwise'),
+  ),
+  repaired: v.pipe(
+    v.array(v.string()),
+    v.description('In words, what was repaired in the form of its answers; usually empty'),
   ),
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;

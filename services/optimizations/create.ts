@@ -237,8 +237,8 @@ function isStale({ staleModels }: Catalogue, seating: Seating, at: string): bool
 }
 
 function councilModel({ offer, effort }: Placed): CouncilModel {
-  const { model, name, provider, remoteId, structuredOutput, simulated } = offer;
-  return { model, name, provider, remoteId, structuredOutput, effort, simulated };
+  const { model, name, provider, remoteId, structuredOutput, efforts, simulated } = offer;
+  return { model, name, provider, remoteId, structuredOutput, effort, efforts, simulated };
 }
 
 /** Simulated runs are reproducible: the same question and strategy draw the same seed. */

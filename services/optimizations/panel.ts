@@ -1,7 +1,7 @@
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import { offersOfRun, seat } from '#services/models/seating.ts';
+import { seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
@@ -12,7 +12,7 @@ import type { PanelFacts } from './contract.ts';
 
 export type PanelDependencies = {
   catalogue: Catalogue;
-  registry: Pick<ModelRegistry, 'offers'>;
+  registry: Pick<ModelRegistry, 'offers' | 'hasRealModels'>;
   isLocal: boolean;
   /** Whether a model may stand in for a wanted one. */
   substituteModels: boolean;
@@ -27,13 +27,22 @@ type Asked = {
   allowSimulated: boolean;
 };
 
-/** Pure but for the list of offers, so one answer serves all strategies of a call. */
-export async function panelsOf(
-  { catalogue, registry, isLocal, substituteModels, creditUsd }: PanelDependencies,
-): Promise<(asked: Asked) => Seating> {
+/**
+ * Once a real model is connected, real models alone are seated, unless the user allows simulated ones
+ * beside them. One list of offers serves all strategies of a call.
+ */
+export async function panelsOf({
+  catalogue,
+  registry,
+  isLocal,
+  substituteModels,
+  creditUsd,
+}: PanelDependencies): Promise<(asked: Asked) => Seating> {
   const offers = await registry.offers();
+  const real = offers.filter(({ simulated }) => !simulated);
+  const mayBeSimulated = (allowed: boolean) => isLocal && (allowed || !registry.hasRealModels);
   return ({ strategy, challengeCharacters, allowSimulated }) =>
-    seat(strategy, offersOfRun(offers, allowSimulated && isLocal), catalogue.modelOf, {
+    seat(strategy, mayBeSimulated(allowSimulated) ? offers : real, catalogue.modelOf, {
       mode: isLocal ? 'local' : 'production',
       substitute: substituteModels,
       challengeCharacters,
@@ -46,7 +55,11 @@ export async function panelsOf(
 }
 
 /** What people see of a seating before they pay for it. */
-export function describePanel(seating: Seating, strategy: Strategy, catalogue: Catalogue): PanelFacts {
+export function describePanel(
+  seating: Seating,
+  strategy: Strategy,
+  catalogue: Catalogue,
+): PanelFacts {
   const nameOf = (model: string) => catalogue.modelOf(model)?.displayName ?? model;
   const { unavailable, substitutions, makers, copies, verdict, independence } = seating;
   const isEmpty = seating.seats.length === 0;

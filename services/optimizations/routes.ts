@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ModelRegistry } from '#services/models/registry.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -28,6 +29,7 @@ import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = CreateDependencies &
   StartDependencies & {
+    registry: Pick<ModelRegistry, 'provider'>;
     readRun: ReadRun;
     readState: ReadState;
     /** Counts a run for the recipe that it was begun from. */

@@ -1,10 +1,9 @@
 import { efforts } from '#services/models/model.ts';
 import type { Effort } from '#services/models/model.ts';
+import { tiers } from '#services/models/offer.ts';
 import type { Offer, Tier } from '#services/models/offer.ts';
 
 /** How two offers are compared. Every comparison ends with the model's id, so that no list's order decides. */
-
-const tiers: readonly Tier[] = ['small', 'mid', 'strong', 'flagship'];
 
 /** Steps from the wanted tier to the offered one: 1 is one tier higher, −1 one lower. */
 export function tiersAbove(wanted: Tier, offered: Tier): number {

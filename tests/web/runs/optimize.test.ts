@@ -27,9 +27,9 @@ import {
 import { type StartCalls, startRun } from '#web/features/optimize/start.ts';
 import {
   destinationSentence,
-  isUsable,
   typicalTime,
   unavailableSentence,
+  verdictSentence,
 } from '#web/features/optimize/strategy-words.ts';
 
 describe('the suggested challenge type', () => {
@@ -500,10 +500,17 @@ describe('the words of a strategy', () => {
     );
   });
 
-  it('a strategy says why it is unavailable, and when simulated seats help', () => {
-    const without = { available: false, missing: ['a', 'b'] };
-    expect(unavailableSentence(without)).toBe('Not available: no key serves a and b.');
-    expect([isUsable(without, false), isUsable(without, true)]).toEqual([false, true]);
+  it('a strategy says why it is unavailable', () => {
+    const unavailable = 'No model is available.';
+    expect(unavailableSentence({ unavailable })).toBe('Not available. No model is available.');
+  });
+
+  it.each([
+    ['full', null],
+    ['order_only', 'Its reviews give an order, never a clear winner.'],
+    ['may_stay_open', 'Its reviews may leave open whether there is a clear winner.'],
+  ] as const)('a panel whose verdict is %s says before payment: %s', (verdict, sentence) => {
+    expect(verdictSentence({ verdict })).toBe(sentence);
   });
 
   it('a duration is written in words', () => {

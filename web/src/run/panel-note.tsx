@@ -14,7 +14,9 @@ export function PanelNote({
     <div className="space-y-2 text-sm text-ink-2">
       {first === undefined ? null : <p className="font-medium text-warn">{first}</p>}
       <details>
-        <summary className="cursor-pointer">{summary ?? 'The panel differs from the design'}</summary>
+        <summary className="cursor-pointer">
+          {summary ?? 'The panel differs from the design'}
+        </summary>
         <ul className="mt-2 list-disc space-y-1 ps-5">
           {substitutions.map(({ seat, reason }) => (
             <li key={seat}>

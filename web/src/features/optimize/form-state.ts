@@ -14,8 +14,7 @@ export function stillMissing(
   const missing: string[] = [];
   if (fields.challenge.trim() === '') missing.push('Describe your challenge.');
   if (fields.strategy === null) missing.push('Choose a strategy.');
-  else if (strategy && !strategy.available)
-    missing.push('Choose a strategy that is available.');
+  else if (strategy && !strategy.available) missing.push('Choose a strategy that is available.');
   if (missing.length === 0 && !checked.ok) missing.push('Correct the fields that are marked.');
   return missing;
 }

@@ -14,8 +14,9 @@ export function strategiesQuery(allowSimulated: boolean = false) {
   return queryOptions({
     queryKey: ['strategies', allowSimulated],
     queryFn: async ({ signal }) => {
-      const path = `/optimizations/strategies${allowSimulated ? '?allow_simulated=true' : ''}`;
-      return (await read(path, StrategiesReply, { signal })).strategies;
+      const query = { allow_simulated: allowSimulated ? 'true' : 'false' } as const;
+      return (await read('/optimizations/strategies', StrategiesReply, { signal, query }))
+        .strategies;
     },
     placeholderData: keepPreviousData,
     staleTime: 300_000,

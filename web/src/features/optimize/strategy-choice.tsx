@@ -127,7 +127,9 @@ function StrategyCard({
         {strategy.substitutions.length > 0 && strategy.summary !== null ? (
           <span className="font-medium">{strategy.summary}.</span>
         ) : null}
-        {cautions.map((caution) => (caution === null ? null : <span key={caution}>{caution}</span>))}
+        {cautions.map((caution) =>
+          caution === null ? null : <span key={caution}>{caution}</span>,
+        )}
         <span className="mt-auto">
           {[
             typicalTime(strategy.typical_seconds),
