@@ -1,7 +1,6 @@
 import type { Offer } from './offer.ts';
 import { nearestEffort, tiersAbove } from './seating/choice.ts';
 import { estimateMicros } from './seating/estimate.ts';
-import type { SeatedCouncil } from './seating/estimate.ts';
 import {
   brokenRules,
   copiesOf,
@@ -14,10 +13,11 @@ import { seatPanel } from './seating/panel.ts';
 import type { SeatWish, Taken } from './seating/panel.ts';
 import { seatRoles } from './seating/roles.ts';
 import type { Roles } from './seating/roles.ts';
-import { holds, usualCalls } from './seating/tokens.ts';
+import { holds, localContexts, usualCalls } from './seating/tokens.ts';
 import type {
   KnownModel,
   Placed,
+  SeatedCouncil,
   SeatedModel,
   Substitution,
   WantedPanel,
@@ -68,6 +68,8 @@ export type Seating = Omit<SeatedCouncil, 'seats'> & {
   margin: number | null;
   /** `missing` has the ids of wanted models that nothing offers. */
   unavailable: null | { reason: string; missing: readonly string[] };
+  /** By Ollama's models, the tokens of context to load each with. */
+  numCtx: Readonly<Record<string, number>>;
 };
 
 /** Seats below their tier that production allows. */
@@ -161,6 +163,14 @@ export function seat(
     estimate,
     margin: estimate === null ? null : 1 - estimate / price,
     unavailable: broken.length === 0 ? null : { reason: broken.join(' '), missing },
+    numCtx: localContexts(
+      council,
+      usualCalls({
+        challengeCharacters: settings.challengeCharacters,
+        seats: seats.length,
+        reviewsPerSeat,
+      }),
+    ),
   };
 }
 
@@ -314,5 +324,6 @@ function nobody(strategy: WantedPanel, unavailable: Seating['unavailable']): Sea
     estimate: null,
     margin: null,
     unavailable,
+    numCtx: {},
   };
 }

@@ -192,6 +192,7 @@ function scheduleOf(
     pricesStale: isStale(catalogue, seating, at),
     prices: pricesOf(catalogue, strategy, seating, now),
     maxOutputTokens: strategy.maxOutputTokens,
+    numCtx: seating.numCtx,
     deadlinesMs: {
       opinionsSoft: deadlines.opinions.softMs,
       opinionsHard: deadlines.opinions.hardMs,

@@ -1,14 +1,5 @@
 import { callMicros, usualCalls } from './tokens.ts';
-import type { Placed } from './wanted.ts';
-
-/** The models of a run that is seated. */
-export type SeatedCouncil = {
-  seats: readonly Placed[];
-  extractors: readonly Placed[];
-  synthesizers: readonly Placed[];
-  verifiers: readonly (readonly Placed[])[];
-  reviewsPerSeat: number;
-};
+import type { SeatedCouncil } from './wanted.ts';
 
 /**
  * Micro-dollars that the models of a run are likely to cost: the usual tokens of each call at the
