@@ -83,9 +83,14 @@ export async function openCore(
       mode: env.mode,
       providerKeys: env.providerKeys,
       compatibleEndpoints: env.compatibleEndpoints,
+      openrouterUrl: env.openrouterUrl,
+      openrouterDataCollection: env.openrouterDataCollection,
+      ollamaUrl: env.ollamaUrl,
+      ollamaMaxContext: env.ollamaMaxContext,
       sandboxUrl: env.sandboxUrl,
     },
     catalogue,
+    { clock, log },
   );
   const read = async (streamId: string) => readStream(pool, streamId);
   const readRun = createReadRun({ readStream: read, sealer });

@@ -72,7 +72,7 @@ function scoreChecks(events: readonly OptimizationEvent[]): Check[] {
   ];
 }
 
-/** Each call's cost, from its usage and the run's own price when the call began. */
+/** The cost of each call that has a price, from its usage and the run's own price at its start. */
 function costChecks(events: readonly OptimizationEvent[]): Check[] {
   const prices = storedPrices(events);
   if (prices === undefined) return [];
@@ -94,9 +94,12 @@ function costChecks(events: readonly OptimizationEvent[]): Check[] {
       continue;
     const call = `${event.data.slot} ${event.data.attempt}`;
     const start = began.get(call);
-    const cost = start
+    const isPriced = (event.data.costSource ?? 'priced') === 'priced';
+    const priced = start
       ? costMicros(event.data.usage, rowAt(prices[start.model] ?? [], start.at))
       : null;
+    // A bill and a local call cannot be computed again.
+    const cost = isPriced ? priced : event.data.costMicros;
     if (cost !== event.data.costMicros)
       checks.push(compare(`cost of ${call}`, event.data.costMicros, cost));
     recordedSum += event.data.costMicros ?? 0;

@@ -2,8 +2,10 @@ import type { ProviderDefinition, RecognisedNames } from './provider.ts';
 import { anthropic } from './providers/anthropic.ts';
 import { google } from './providers/google.ts';
 import { mistral } from './providers/mistral.ts';
+import { ollama } from './providers/ollama.ts';
 import { namesOfEndpoints } from './providers/openai-compatible.ts';
 import { openai } from './providers/openai.ts';
+import { openrouter } from './providers/openrouter.ts';
 
 /** Every provider with a key of its own. The contract tests run over this list. */
 export const providerDefinitions: readonly ProviderDefinition[] = [
@@ -11,6 +13,8 @@ export const providerDefinitions: readonly ProviderDefinition[] = [
   anthropic,
   google,
   mistral,
+  openrouter,
+  ollama,
 ];
 
 /** A provider's display name; an endpoint has the name that the operator configured. */

@@ -22,4 +22,9 @@ export type ProviderDefinition = {
 export type RecognisedNames = { makers: readonly string[]; models: readonly string[] };
 
 /** `baseUrl` null means the provider's own address. */
-export type ProviderConnection = { apiKey: string; baseUrl: string | null };
+export type ProviderConnection = {
+  apiKey: string;
+  baseUrl: string | null;
+  /** Of a router: whether makers that keep or train on what they are sent may answer. */
+  dataCollection?: 'deny' | 'allow';
+};

@@ -96,10 +96,9 @@ export async function startRun(
 ): Promise<RunState> {
   const seatable =
     !('seats' in state) ||
-    state.seats.every((seat) => {
-      const status = dependencies.registry.statusOf(seat.model);
-      return status.available && status.simulated === seat.simulated;
-    });
+    state.seats.every(
+      ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
+    );
   const start = { type: 'Start', now: isoNow(dependencies), seatable } as const;
   const after = await issue(dependencies, runId, start, ['start'], patience);
   return after.state;

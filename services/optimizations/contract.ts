@@ -383,6 +383,10 @@ const SeatProgress = v.object({
     v.nullable(v.string()),
     v.description('In words, why it has no answer; null otherwise'),
   ),
+  repaired: v.pipe(
+    v.array(v.string()),
+    v.description('In words, what was repaired in the form of its answers; usually empty'),
+  ),
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 

@@ -241,12 +241,15 @@ function stalePrices({ staleModels }: Catalogue, strategy: Strategy, at: string)
 
 function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilModel {
   const status = registry.statusOf(use.model);
+  const remoteId = status.available ? status.remoteId : use.model;
   return {
     model: use.model,
     name: nameOf(catalogue, use.model),
     provider: status.provider ?? 'unknown',
     effort: use.effort,
     simulated: status.simulated,
+    ...(remoteId === use.model ? {} : { remoteId }),
+    efforts: catalogue.modelOf(use.model)?.efforts ?? [],
   };
 }
 

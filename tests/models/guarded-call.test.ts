@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardedCall, replyCharacters } from '#services/models/guarded-call.ts';
+import { guardedCall, replyCharacters } from '#services/models/transport/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type { ModelPart } from '#services/models/model.ts';
 import { requestTo } from './provider-cases.ts';
@@ -14,6 +14,7 @@ const replyOf = (text: string): ModelPart => ({
     finish: 'stop',
     answeredBy: 'model',
     usage: unknownUsage,
+    billedCost: null,
   },
 });
 

@@ -89,7 +89,7 @@ async function replyOf(each: ProviderCase, provider: Provider): Promise<ModelRep
 }
 
 describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_name, each) => {
-  const { model } = each;
+  const { model, answers } = each;
 
   test('a token count that makes no sense is unknown', async () => {
     for (const { name, input } of counts)
@@ -97,7 +97,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
         const provider = await changed(each, (events) => events.replace(pattern, `$1${input}`));
         const reply = await replyOf(each, provider);
         expect([name, reply?.text ?? 'Lease it.']).toEqual([name, 'Lease it.']);
-        expect([name, reply === null ? [] : faultsOf(reply.usage, model)]).toEqual([name, []]);
+        expect([name, reply === null ? [] : faultsOf(reply.usage, answers.model)]).toEqual([name, []]);
       }
   });
 

@@ -1,17 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { usageFromTotals } from '#services/models/guarded-call.ts';
+import { usageFromTotals } from '#services/models/transport/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import { messageParams, usageOfMessage } from '#services/models/providers/anthropic.ts';
 import { contentParams, usageOfContent } from '#services/models/providers/google.ts';
 import { chatRequest, usageOfChat } from '#services/models/providers/mistral.ts';
-import { chatParams, usageOfCompletion } from '#services/models/providers/openai-compatible.ts';
+import { usageOfCompletion } from '#services/models/providers/chat-completions.ts';
+import { endpointParams } from '#services/models/providers/openai-compatible.ts';
 import {
   replyOfResponse,
   responsesParams,
   usageOfResponse,
 } from '#services/models/providers/openai.ts';
-import { retryAfterHeaderMs } from '#services/models/transport.ts';
+import { retryAfterHeaderMs } from '#services/models/transport/guarded-fetch.ts';
 import { requestTo } from './provider-cases.ts';
 
 const json = { type: 'object', properties: {}, required: [], additionalProperties: false };
@@ -82,7 +83,7 @@ describe('a request for structured output at high effort', () => {
   });
 
   it('a request for structured output becomes a response format with usage in the stream for compatible endpoints', () => {
-    expect(chatParams(asked)).toMatchObject({
+    expect(endpointParams(asked)).toMatchObject({
       max_tokens: 4000,
       reasoning_effort: 'high',
       stream_options: { include_usage: true },
@@ -95,7 +96,7 @@ describe('a request for structured output at high effort', () => {
     ['Anthropic', messageParams(plain)],
     ['Google', contentParams(plain, signal).config ?? {}],
     ['Mistral', chatRequest(plain)],
-    ['a compatible endpoint', chatParams(plain)],
+    ['a compatible endpoint', endpointParams(plain)],
   ])('a request without settings leaves every default to %s', (_vendor, params) => {
     const settings = [
       'temperature',

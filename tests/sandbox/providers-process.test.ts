@@ -65,12 +65,24 @@ describe('the sandbox process', () => {
         mode: 'local',
         providerKeys: {},
         compatibleEndpoints: [],
+        openrouterUrl: null,
+        openrouterDataCollection: 'deny',
+        ollamaUrl: null,
+        ollamaMaxContext: 16_384,
         sandboxUrl: message.details.url,
       },
       loadCatalogue(null),
     );
-    for (const model of ['gpt-6-luna', 'claude-haiku-5-5', 'gemini-3.8-flash', 'mistral-large-4']) {
-      const provider = registry.providerFor(model);
+    const models = {
+      openai: 'gpt-6-luna',
+      anthropic: 'claude-haiku-5-5',
+      google: 'gemini-3.8-flash',
+      mistral: 'mistral-large-4',
+      openrouter: 'openai/gpt-6-luna',
+      ollama: 'qwen3:8b',
+    };
+    for (const [name, model] of Object.entries(models)) {
+      const provider = registry.provider(name, true);
       if (provider === null) throw new Error('No provider');
       const { reply } = await collect(provider, requestTo(model));
       expect(reply).toMatchObject({ finish: 'stop', answeredBy: model });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { efforts } from '#services/models/model.ts';
+import { efforts, structuredOutputs } from '#services/models/model.ts';
 import { isoTime, priceRows } from './prices.ts';
 
 /** From the least to the most capable and expensive. */
@@ -26,8 +26,7 @@ export const modelEntry = v.strictObject({
   tier: v.picklist(tiers),
   contextTokens: tokens,
   maxOutputTokens: tokens,
-  /** An enforced JSON schema, JSON without a schema, or only the request in the prompt. */
-  structuredOutput: v.picklist(['schema', 'json', 'prompt']),
+  structuredOutput: v.picklist(structuredOutputs),
   /** Empty: the model has no such setting. */
   efforts: v.optional(v.array(v.picklist(efforts)), []),
   /** The ids by which other providers know it, by the provider's name. */

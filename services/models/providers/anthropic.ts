@@ -11,10 +11,10 @@ import {
   sdkTimeoutMs,
   tokenCount,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
 
 const sdk = async () => import('@anthropic-ai/sdk');
 
@@ -26,26 +26,25 @@ export const anthropic: ProviderDefinition = {
   keyVariable: 'ANTHROPIC_API_KEY',
   sandboxPath: '/anthropic',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { Anthropic: Client } = await sdk();
-      return new Client({
-        apiKey,
-        authToken: null,
-        baseURL: baseUrl ?? 'https://api.anthropic.com',
-        maxRetries: 0,
-        fetch: guardedFetch,
-        logLevel: 'off',
-      });
-    };
-    return sdkProvider('anthropic', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('anthropic', sdk, ({ Anthropic: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          authToken: null,
+          baseURL: baseUrl ?? 'https://api.anthropic.com',
+          maxRetries: 0,
+          fetch: call.fetch,
+          logLevel: 'off',
+        }),
+        call,
+      ),
+    ),
 };
 
 async function* partsOf(
   client: Anthropic,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const events = await client.messages.create(messageParams(request), {
     signal,
@@ -71,8 +70,9 @@ async function* partsOf(
   }
   if (reason === null) return;
   const usage = usageOfMessage(start, last);
-  if (reason === 'refusal') throw refusal('anthropic', usage);
-  yield { type: 'reply', reply: { text, usage, finish: finishOf(reason), answeredBy } };
+  if (reason === 'refusal') throw refusal('anthropic', { usage });
+  const finish = finishOf(reason);
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function messageParams(request: ModelRequest): MessageCreateParamsStreaming {

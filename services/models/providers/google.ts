@@ -10,11 +10,17 @@ import {
   sdkProvider,
   tokenCount,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
-import { unknownUsage } from '#services/models/model.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type {
+  Effort,
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  UsageRecord,
+} from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
 
 const sdk = async () => import('@google/genai');
 
@@ -26,27 +32,26 @@ export const google: ProviderDefinition = {
   keyVariable: 'GOOGLE_API_KEY',
   sandboxPath: '/google',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { GoogleGenAI: Client } = await sdk();
-      return new Client({
-        apiKey,
-        vertexai: false,
-        apiVersion: 'v1beta',
-        httpOptions: {
-          baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
-          fetch: guardedFetch,
-        },
-      });
-    };
-    return sdkProvider('google', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('google', sdk, ({ GoogleGenAI: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          vertexai: false,
+          apiVersion: 'v1beta',
+          httpOptions: {
+            baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
+            fetch: call.fetch,
+          },
+        }),
+        call,
+      ),
+    ),
 };
 
 async function* partsOf(
   client: GoogleGenAI,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const chunks = await client.models.generateContentStream(contentParams(request, signal));
   let text = '';
@@ -56,7 +61,7 @@ async function* partsOf(
   for await (const chunk of chunks) {
     if (chunk.usageMetadata !== undefined) usage = usageOfContent(chunk.usageMetadata);
     if (chunk.modelVersion) answeredBy = chunk.modelVersion;
-    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', usage);
+    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', { usage });
     const candidate = chunk.candidates?.[0];
     reason = candidate?.finishReason ?? reason;
     for (const part of candidate?.content?.parts ?? []) {
@@ -67,8 +72,11 @@ async function* partsOf(
   }
   if (reason === null) return;
   const finish = finishOf(reason);
-  if (finish === null) throw refusal('google', usage);
-  yield { type: 'reply', reply: { text, usage, finish, answeredBy } };
+  if (finish === 'refusal') throw refusal('google', { usage });
+  if (finish === 'malformed') {
+    throw new ModelFailure('malformed', `google ended its reply with ${reason}`, { usage });
+  }
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function contentParams(
@@ -112,11 +120,22 @@ const thinkingLevels: Readonly<Record<Effort, string>> = {
   max: 'XHIGH',
 };
 
-/** Null is a stop for safety, recitation or policy, which counts as a refusal. */
-function finishOf(reason: `${FinishReason}`): 'stop' | 'length' | null {
+/** A stop for safety, recitation or policy is a refusal; any other one may not happen again. */
+export function finishOf(
+  reason: `${FinishReason}`,
+): ModelReply['finish'] | 'refusal' | 'malformed' {
   if (reason === 'STOP') return 'stop';
-  return reason === 'MAX_TOKENS' ? 'length' : null;
+  if (reason === 'MAX_TOKENS') return 'length';
+  return refusals.includes(reason) ? 'refusal' : 'malformed';
 }
+
+const refusals: readonly `${FinishReason}`[] = [
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+];
 
 /** The prompt's count includes the cached part, the candidates' count excludes thoughts. */
 export function usageOfContent(

@@ -5,11 +5,11 @@ import type {
   UsageInfo,
 } from '@mistralai/mistralai/models/components';
 import * as v from 'valibot';
-import { refusal, sdkProvider, usageFromTotals } from '#services/models/guarded-call.ts';
+import { refusal, sdkProvider, usageFromTotals } from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
 
 const sdk = async () => import('@mistralai/mistralai');
 
@@ -24,25 +24,21 @@ export const mistral: ProviderDefinition = {
   keyVariable: 'MISTRAL_API_KEY',
   sandboxPath: '/mistral',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { HTTPClient, Mistral: Client } = await sdk();
-      return new Client({
-        apiKey,
-        serverURL: baseUrl ?? 'https://api.mistral.ai',
-        httpClient: new HTTPClient({ fetcher: guardedFetch }),
-        retryConfig: { strategy: 'none' },
-      });
-    };
-    return sdkProvider('mistral', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('mistral', sdk, ({ HTTPClient, Mistral: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          serverURL: baseUrl ?? 'https://api.mistral.ai',
+          httpClient: new HTTPClient({ fetcher: call.fetch }),
+          retryConfig: { strategy: 'none' },
+        }),
+        call,
+      ),
+    ),
 };
 
-async function* partsOf(
-  client: Mistral,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncIterable<ModelPart> {
+async function* partsOf(client: Mistral, { request, signal }: OpenCall): AsyncIterable<ModelPart> {
   const events = await client.chat.stream(chatRequest(request), { signal });
   let text = '';
   let usage = unknownUsage;
@@ -62,9 +58,9 @@ async function* partsOf(
   if (reason === 'error') {
     throw new ModelFailure('unavailable', 'mistral broke off its reply', { usage });
   }
-  if (reason === 'content_filter') throw refusal('mistral', usage);
+  if (reason === 'content_filter') throw refusal('mistral', { usage });
   const finish = reason === 'length' || reason === 'model_length' ? 'length' : 'stop';
-  yield { type: 'reply', reply: { text, usage, finish, answeredBy } };
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function chatRequest(request: ModelRequest): ChatCompletionStreamRequest {

@@ -9,11 +9,12 @@ import {
   sdkProvider,
   sdkTimeoutMs,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelPart, ModelReply, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
-import { classOfStatus, guardedFetch } from '#services/models/transport.ts';
+import { classOfStatus } from '#services/models/transport/guarded-fetch.ts';
 
 const sdk = async () => import('openai');
 
@@ -25,28 +26,24 @@ export const openai: ProviderDefinition = {
   keyVariable: 'OPENAI_API_KEY',
   sandboxPath: '/openai/v1',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { OpenAI: Client } = await sdk();
-      return new Client({
-        apiKey,
-        baseURL: baseUrl ?? 'https://api.openai.com/v1',
-        organization: null,
-        project: null,
-        maxRetries: 0,
-        fetch: guardedFetch,
-        logLevel: 'off',
-      });
-    };
-    return sdkProvider('openai', client, partsOf);
-  },
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('openai', sdk, ({ OpenAI: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          baseURL: baseUrl ?? 'https://api.openai.com/v1',
+          organization: null,
+          project: null,
+          maxRetries: 0,
+          fetch: call.fetch,
+          logLevel: 'off',
+        }),
+        call,
+      ),
+    ),
 };
 
-async function* partsOf(
-  client: OpenAI,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncIterable<ModelPart> {
+async function* partsOf(client: OpenAI, { request, signal }: OpenCall): AsyncIterable<ModelPart> {
   const events = await client.responses.create(responsesParams(request), {
     signal,
     timeout: sdkTimeoutMs(request),
@@ -103,10 +100,12 @@ export function replyOfResponse(response: OpenAIResponse): ModelReply {
   const usage = usageOfResponse(response.usage);
   const content = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const filtered = response.incomplete_details?.reason === 'content_filter';
-  if (filtered || content.some((part) => part.type === 'refusal')) throw refusal('openai', usage);
+  if (filtered || content.some((part) => part.type === 'refusal'))
+    throw refusal('openai', { usage });
   return {
     text: content.map((part) => (part.type === 'output_text' ? part.text : '')).join(''),
     usage,
+    billedCost: null,
     finish: response.status === 'incomplete' ? 'length' : 'stop',
     answeredBy: response.model,
   };

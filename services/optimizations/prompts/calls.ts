@@ -7,6 +7,7 @@ import type {
   Ballot,
   CallOutcome,
   LedgerTexts,
+  Repair,
   Scores,
   Slot,
 } from '#services/optimizations/run/events.ts';
@@ -27,7 +28,7 @@ import {
   opinionText,
 } from './reply-checks.ts';
 import { parseReply } from './reply-schemas.ts';
-import type { Checked, Draft, Opinion } from './reply-schemas.ts';
+import type { Checked, Draft, Opinion, Parsed } from './reply-schemas.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
@@ -53,6 +54,7 @@ export type PreparedCall = {
 /** `texts` are sealed by field before they reach an event. */
 export type CheckedCall = {
   outcome: CallOutcome;
+  repaired: readonly Repair[];
   texts: { reply: string; shown?: string; notes?: string };
   ledger?: LedgerTexts;
 };
@@ -147,7 +149,7 @@ function opinionCall(
     request: opinionPrompt(asked, role, { delimiter }),
     expectedCharacters: expectedReplyCharacters.opinion,
     check: (reply) =>
-      checked(parseReply('opinion', reply), (opinion) => {
+      checked(parseReply('opinion', reply), (opinion, repaired) => {
         const written = opinionText(opinion);
         const shown = scrub(written);
         return {
@@ -161,6 +163,7 @@ function opinionCall(
             characters: shown.length,
             injectionFound: findsInjection(written),
           },
+          repaired,
           texts: { reply: JSON.stringify(opinion), shown },
         };
       }),
@@ -186,7 +189,7 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
       if (!parsed.ok) return parsed;
       return checked(
         checkLedger(parsed.value, answers),
-        ({ claims, options, rejectedQuotes, unplaced }) => {
+        ({ claims, options, rejectedQuotes, quotesRepaired, unplaced }) => {
           // An answer that the extractor forgot keeps a decision of its own to vote for.
           const own = toSeats(unplaced).map((seat, index) => ({
             id: `o${options.length + index + 1}`,
@@ -216,6 +219,7 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
               options: allOptions.map((option) => ({ id: option.id, seats: option.seats })),
               notes: notes.map(({ id, kind, authors }) => ({ id, kind, seats: authors })),
             },
+            repaired: quotesRepaired ? [...parsed.repaired, 'quotes'] : parsed.repaired,
             texts: { reply: JSON.stringify(parsed.value) },
             ledger: {
               claims: Object.fromEntries(
@@ -295,6 +299,7 @@ function reviewCall(
         };
         return {
           outcome: { kind: 'review', ballot },
+          repaired: parsed.repaired,
           texts: {
             reply: JSON.stringify(parsed.value),
             notes: JSON.stringify({ critique: found.critique, flaws }),
@@ -337,7 +342,7 @@ function draftCall(run: OpenRun, asked: Challenge, round: number, delimiter: str
     request: draftPrompt(asked, brief, { delimiter }),
     expectedCharacters: expectedReplyCharacters.draft,
     check: (reply) =>
-      checked(parseReply('draft', reply), (draft) => {
+      checked(parseReply('draft', reply), (draft, repaired) => {
         const found = checkDraft(draft, sources);
         return {
           outcome: {
@@ -352,6 +357,7 @@ function draftCall(run: OpenRun, asked: Challenge, round: number, delimiter: str
               failed: found.failed,
             },
           },
+          repaired,
           texts: { reply: JSON.stringify(draft) },
         };
       }),
@@ -366,7 +372,7 @@ function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCal
     request: verificationPrompt(draft, consensus, { delimiter }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
-      checked(parseReply('verification', reply), (verification) => ({
+      checked(parseReply('verification', reply), (verification, repaired) => ({
         outcome: {
           kind: 'verify',
           ...checkVerification(
@@ -374,6 +380,7 @@ function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCal
             consensus.map(({ id }) => id),
           ),
         },
+        repaired,
         texts: { reply: JSON.stringify(verification) },
       })),
   };
@@ -482,8 +489,12 @@ function seedOf(run: OpenRun): string {
   return run.state.seed;
 }
 
-function checked<From, To>(from: Checked<From>, map: (value: From) => To): Checked<To> {
-  return from.ok ? { ok: true, value: map(from.value) } : from;
+function checked<From, To>(
+  from: Checked<From> | Parsed<From>,
+  map: (value: From, repaired: readonly Repair[]) => To,
+): Checked<To> {
+  if (!from.ok) return from;
+  return { ok: true, value: map(from.value, 'repaired' in from ? from.repaired : []) };
 }
 
 function countBySeat(flaws: readonly { seat: string }[]): Record<string, number> {

@@ -1,4 +1,9 @@
-import type { Effort, FailureClass, UsageRecord } from '#services/models/model.ts';
+import type {
+  Effort,
+  FailureClass,
+  StructuredOutput,
+  UsageRecord,
+} from '#services/models/model.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 
@@ -31,7 +36,19 @@ export type CouncilModel = {
   provider: string;
   effort: Effort | null;
   simulated: boolean;
+  /** The id that the provider knows it by; absent where that is `model`. */
+  remoteId?: string;
+  /** The levels that it knows. */
+  efforts?: readonly Effort[];
+  /** Absent: `schema`. */
+  structuredOutput?: StructuredOutput;
 };
+
+/** The part of it that a call's start records. */
+export type CalledModel = Pick<
+  CouncilModel,
+  'model' | 'provider' | 'effort' | 'simulated' | 'remoteId'
+>;
 
 /** `seat` is the code people see: S1, R2, I3. */
 export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
@@ -58,6 +75,8 @@ export type Schedule = {
    */
   prices?: Readonly<Record<string, readonly PriceRow[]>>;
   maxOutputTokens?: number;
+  /** By model: the tokens of context that a local server loads it with. */
+  numCtx?: Readonly<Record<string, number>>;
   deadlinesMs: {
     opinionsSoft: number;
     opinionsHard: number;
@@ -245,7 +264,23 @@ export type Scores = {
 };
 
 type CallAt = { slot: Slot; attempt: number };
-type CallEnd = CallAt & { usage: UsageRecord; costMicros: number | null; latencyMs: number };
+/** Where a cost comes from: the provider's bill, usage times price, or nobody charges anything. */
+export type CostSource = 'billed' | 'priced' | 'local';
+
+type CallEnd = CallAt & {
+  usage: UsageRecord;
+  costMicros: number | null;
+  /** Absent while the cost is unknown. */
+  costSource?: CostSource;
+  latencyMs: number;
+};
+
+/**
+ * What a reply's form needed before it could be read: `json` its syntax, `clamped` a value of another
+ * type or range, `defaults` a missing field, `quotes` a quote that differed in its punctuation.
+ */
+export type Repair = 'json' | 'clamped' | 'defaults' | 'quotes';
+
 /** `creditsVersion` is 0 when nothing was held: a draft was cancelled. */
 type Closed = { captured: number; refunded: number; creditsVersion: number };
 
@@ -291,13 +326,15 @@ export type OptimizationEvent =
         runDeadlineAt: string;
       }
     >
-  | Event<'CallStarted', CallAt & CouncilModel & { startedAt: string }>
+  | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>
   | Event<'CallLost', CallAt & { final: boolean }>
   | Event<
       'CallSucceeded',
       CallEnd & {
         answeredBy: string;
         outcome: CallOutcome;
+        /** Absent when nothing was. */
+        repaired?: readonly Repair[];
         /**
          * `reply`: the model's text. Opinions add `shown`, the scrubbed text that reviewers read;
          * reviews add `notes`, JSON of {critique, flaws: [{seat, text}]}.
