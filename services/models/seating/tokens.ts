@@ -1,7 +1,6 @@
 import type { Effort } from '#services/models/model.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { nearestEffort } from './choice.ts';
-import type { Placed } from './wanted.ts';
 
 /** Tokens of usual calls: what a run costs, and what a model must be able to hold. */
 
@@ -32,7 +31,7 @@ const thinking: Readonly<Record<Effort, number>> = {
 const defaultThinking = 1000;
 
 /** `output` is what can be read; hidden thinking comes on top. */
-type CallTokens = { input: number; output: number };
+export type CallTokens = { input: number; output: number };
 export type UsualCalls = Record<'opinion' | 'review' | 'claims' | 'draft' | 'verdict', CallTokens>;
 
 export function usualCalls(run: {
@@ -65,14 +64,4 @@ export function thinkingTokens(effort: Effort | null): number {
 export function holds(offer: Offer, asked: Effort | null, { input, output }: CallTokens): boolean {
   const written = output + thinkingTokens(nearestEffort(asked, offer.efforts));
   return input + written <= offer.contextTokens && written <= offer.maxOutputTokens;
-}
-
-/** US dollars per million tokens are micro-dollars per token. Null without a price. */
-export function callMicros(
-  { offer, effort }: Placed,
-  { input, output }: CallTokens,
-): number | null {
-  if (offer.price === null) return null;
-  const { inputPerMTok, outputPerMTok } = offer.price;
-  return input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok;
 }

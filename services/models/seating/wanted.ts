@@ -1,6 +1,6 @@
 import type { Effort } from '#services/models/model.ts';
 import type { Offer, Tier } from '#services/models/offer.ts';
-import type { SeatRole } from '#services/models/strategies.ts';
+import type { SeatRole } from '#services/models/strategy-list.ts';
 
 /** What a strategy asks for, and what stands in its place. */
 
@@ -26,6 +26,3 @@ export type KnownModel = { displayName: string; family: string; tier: Tier };
 
 export type Placed = { offer: Offer; effort: Effort | null };
 export type SeatedModel = Placed & { seat: string; role: SeatRole };
-
-/** Names, as people read them. `seat` is a seat's code or a role in words. */
-export type Substitution = { seat: string; wanted: string; seated: string; reason: string };
