@@ -478,8 +478,10 @@ export const BiasAnalysis = v.object({
     v.description('The score in a word; null without one'),
   ),
   agreement_capped: v.pipe(
-    v.boolean(),
-    v.description('Held at 60, because a third or more contest a decisive claim'),
+    v.nullable(v.picklist(['contested', 'copies'])),
+    v.description(
+      'What holds the score down: `contested`, a third or more contest a decisive claim; `copies`, one maker or fewer than four different models sit on the panel; null when nothing does',
+    ),
   ),
   agreement_note: v.pipe(
     v.nullable(v.string()),
@@ -489,6 +491,19 @@ export const BiasAnalysis = v.object({
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
     v.description('One answer stands clearly first; null when the reviews do not say'),
+  ),
+  clear_winner_reason: v.pipe(
+    v.picklist([
+      'clear',
+      'tied_orders',
+      'narrow_margin',
+      'no_rank_agreement',
+      'not_enough_comparisons',
+      'copies',
+    ]),
+    v.description(
+      'Why there is a clear winner or none. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+    ),
   ),
   disagreement_areas: v.array(Disagreement),
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
