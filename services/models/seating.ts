@@ -1,6 +1,9 @@
+import { estimateOf } from './estimate.ts';
+import type { PricedCouncil } from './estimate.ts';
 import type { Offer } from './offer.ts';
+import { brokenBounds } from './seating/bounds.ts';
+import type { LiftedBounds } from './seating/bounds.ts';
 import { nearestEffort, tiersAbove } from './seating/choice.ts';
-import { estimateMicros } from './seating/estimate.ts';
 import {
   brokenRules,
   copiesOf,
@@ -11,20 +14,12 @@ import {
 import type { Verdict } from './seating/independence.ts';
 import { seatPanel } from './seating/panel.ts';
 import type { SeatWish, Taken } from './seating/panel.ts';
-import { seatRoles } from './seating/roles.ts';
-import type { Roles } from './seating/roles.ts';
-import { holds, localContexts, usualCalls } from './seating/tokens.ts';
-import type {
-  KnownModel,
-  Placed,
-  SeatedCouncil,
-  SeatedModel,
-  Substitution,
-  WantedPanel,
-  WantedUse,
-} from './seating/wanted.ts';
-import { listed, roleReason, seatReason } from './seating/words.ts';
-import type { Cause } from './seating/words.ts';
+import { fillRoles } from './seating/roles.ts';
+import { substitutionsOf } from './seating/substitutions.ts';
+import type { Substitution } from './seating/substitutions.ts';
+import { holds, usualCalls } from './seating/tokens.ts';
+import type { KnownModel, Placed, SeatedModel, WantedPanel, WantedUse } from './seating/wanted.ts';
+import { listed } from './seating/words.ts';
 
 /**
  * From what a strategy wants and what is offered to who sits where. Pure: the same offers give the
@@ -39,12 +34,11 @@ export type SeatingSettings = {
   challengeCharacters: number;
   /** USD for a credit in the cheapest package. */
   packagePrice: number;
-  /** Bounds of production that the operator has lifted for this strategy. */
-  lifted: { seats: boolean; price: boolean };
+  lifted: LiftedBounds;
 };
 
 /** `extractors`, `synthesizers` and `verifiers` have the strategy's shapes. All are empty when nothing can sit. */
-export type Seating = Omit<SeatedCouncil, 'seats'> & {
+export type Seating = PricedCouncil<Placed> & {
   /** In the strategy's order. */
   seats: readonly SeatedModel[];
   /** Every seat and role whose model is not the wanted one. */
@@ -68,14 +62,8 @@ export type Seating = Omit<SeatedCouncil, 'seats'> & {
   margin: number | null;
   /** `missing` has the ids of wanted models that nothing offers. */
   unavailable: null | { reason: string; missing: readonly string[] };
-  /** By Ollama's models, the tokens of context to load each with. */
-  numCtx: Readonly<Record<string, number>>;
 };
 
-/** Seats below their tier that production allows. */
-const mostLowered = 2;
-/** Share of a run's price that its models may cost in production. */
-const mostOfPrice = 1 / 2;
 /** Fewer reviews say too little about an answer. */
 const fewestReviews = 3;
 
@@ -89,15 +77,14 @@ export function seat(
   known: (model: string) => KnownModel | null,
   settings: SeatingSettings,
 ): Seating {
-  const offers = eachOnce(offered);
+  const wanted = wantedModels(strategy);
+  const offers = usable(eachOnce(offered), wanted, settings);
   const about = (model: string) => {
     const entry = known(model);
     if (entry === null) throw new RangeError(`The catalogue does not list ${model}`);
     return entry;
   };
-  const missing = wantedModels(strategy).filter(
-    (model) => !offers.some((offer) => offer.model === model),
-  );
+  const missing = wanted.filter((model) => !offers.some((offer) => offer.model === model));
   const none = (reason: string) => nobody(strategy, { reason, missing });
   if (offers.length === 0) return none('No model is available.');
   if (!settings.substitute && missing.length > 0) {
@@ -106,72 +93,63 @@ export function seat(
   }
 
   const room = roomFor(strategy, settings);
-  const wishes = strategy.panel.map((wanted): SeatWish => ({
-    ...wanted,
-    known: about(wanted.model),
-    fits: (offer) => room.reviewsOf(offer, wanted) !== null,
+  const wishes = strategy.panel.map((asked): SeatWish => ({
+    ...asked,
+    known: about(asked.model),
+    fits: (offer) => room.reviewsOf(offer, asked) !== null,
   }));
-  const taken = seatPanel(wishes, offers, reservedFor(strategy, offers));
-  const seats = taken?.map(({ wish, offer }) => seated(wish, offer)) ?? [];
-  const roles =
-    taken &&
-    seatRoles(strategy, {
-      offers,
-      known: about,
-      calls: room.calls,
-      panel: new Set(seats.map(({ offer }) => offer.model)),
-    });
-  if (taken === null || roles === null)
-    return none('No available model can hold a question of this length.');
-  if (!settings.substitute && isChanged(strategy, seats, roles))
-    return none('A wanted model cannot hold a question of this length.');
+  const situation = { offers, known: about, calls: room.calls };
+  const panel = seatPanel(
+    wishes,
+    offers,
+    strategy.extractors.map(({ model }) => model),
+  );
+  const roles = panel && fillRoles(strategy, panel, situation);
+  if (panel === null || roles === null)
+    return none(
+      'No available model can hold a question of this length with the answers of all seats.',
+    );
+  const substitutions = substitutionsOf(strategy, panel, roles, situation);
+  const [changed] = substitutions;
+  if (!settings.substitute && changed)
+    return none(`${changed.wanted} cannot hold a question of this length.`);
+
+  const seats = panel.map(seated);
   const reviewsPerSeat = Math.min(
-    ...taken.map(({ wish, offer }) => room.reviewsOf(offer, wish) ?? fewestReviews),
+    ...panel.map(({ wish, offer }) => room.reviewsOf(offer, wish) ?? fewestReviews),
   );
   const council = { seats, ...roles, reviewsPerSeat };
-  const estimate = estimateMicros(council, settings.challengeCharacters);
+  const estimate = estimateOf(council, settings.challengeCharacters);
   const price = strategy.credits * settings.packagePrice * 1e6;
-  const lowered = taken.filter(isLower).map(({ wish }) => wish.seat);
-  const byMaker = seatsByMaker(seats);
-  const withTwo = [...byMaker.values()].filter((held) => held >= 2).length;
+  const lowered = panel.filter(isLower).map(({ wish }) => wish.seat);
+  const makers = seatsByMaker(seats);
   const broken =
     settings.mode === 'local'
       ? []
       : brokenBounds(council, { lowered: lowered.length, estimate, price }, settings.lifted);
   return {
     ...council,
-    substitutions: [
-      ...taken.flatMap((one) => substitutionOf(one, offers)),
-      ...roleSubstitutions(
-        strategy,
-        roles,
-        (use, call) => {
-          const own = offers.find(({ model }) => model === use.model);
-          if (own === undefined) return 'missing';
-          return holds(own, use.effort, room.calls[call]) ? 'not_independent' : 'too_small';
-        },
-        about,
-      ),
-    ],
+    substitutions,
     lowered,
-    makers: byMaker.size,
+    makers: makers.size,
     copies: copiesOf(seats),
-    minFamilies: Math.max(1, Math.min(strategy.minFamilies, withTwo)),
+    minFamilies: minFamiliesOf(strategy, makers),
     independence: brokenRules(strategy, seats, roles),
     selfVerified: isSelfVerified(roles),
     verdict: verdictOf(seats.length, reviewsPerSeat),
     estimate,
     margin: estimate === null ? null : 1 - estimate / price,
     unavailable: broken.length === 0 ? null : { reason: broken.join(' '), missing },
-    numCtx: localContexts(
-      council,
-      usualCalls({
-        challengeCharacters: settings.challengeCharacters,
-        seats: seats.length,
-        reviewsPerSeat,
-      }),
-    ),
   };
+}
+
+/**
+ * The offers of a run: real models alone as soon as there is one, unless the person has allowed
+ * simulated ones beside them.
+ */
+export function offersOfRun(offers: readonly Offer[], allowSimulated: boolean): readonly Offer[] {
+  const real = offers.filter(({ simulated }) => !simulated);
+  return allowSimulated || real.length === 0 ? offers : real;
 }
 
 /** By id, each model once: for one model the first offer is the one to use. */
@@ -191,9 +169,15 @@ function wantedModels(strategy: WantedPanel): string[] {
   return [...new Set(uses.map(({ model }) => model))];
 }
 
-/** The extractor's model stays outside the panel: the first of the two that is offered. */
-function reservedFor({ extractors }: WantedPanel, offers: readonly Offer[]): string | null {
-  return extractors.find((use) => offers.some(({ model }) => model === use.model))?.model ?? null;
+/** In production a model without a known price stands in for another only where nothing else can. */
+function usable(
+  offers: readonly Offer[],
+  wanted: readonly string[],
+  { mode, lifted }: SeatingSettings,
+): readonly Offer[] {
+  if (mode === 'local' || lifted.price) return offers;
+  const priced = offers.filter(({ model, price }) => price !== null || wanted.includes(model));
+  return priced.length > 0 ? priced : offers;
 }
 
 function roomFor(strategy: WantedPanel, { challengeCharacters }: SeatingSettings) {
@@ -214,96 +198,21 @@ function roomFor(strategy: WantedPanel, { challengeCharacters }: SeatingSettings
   };
 }
 
-function seated({ seat: code, role, effort }: SeatWish, offer: Offer): SeatedModel {
+function seated({ wish: { seat: code, role, effort }, offer }: Taken): SeatedModel {
   return { seat: code, role, offer, effort: nearestEffort(effort, offer.efforts) };
+}
+
+/** A maker with one seat cannot be asked to agree with itself. */
+function minFamiliesOf(
+  { minFamilies }: WantedPanel,
+  seatsByMakers: ReadonlyMap<string, number>,
+): number {
+  const withTwo = [...seatsByMakers.values()].filter((held) => held >= 2).length;
+  return Math.max(1, Math.min(minFamilies, withTwo));
 }
 
 function isLower({ wish, offer }: Taken): boolean {
   return tiersAbove(wish.known.tier, offer.tier) < 0;
-}
-
-function substitutionOf({ wish, offer, found }: Taken, offers: readonly Offer[]): Substitution[] {
-  if (found === 'wanted') return [];
-  const wanted = wish.known.displayName;
-  const cause: Cause = offers.some(({ model }) => model === wish.model) ? 'too_small' : 'missing';
-  const reason = seatReason(wanted, cause, offer.name, found);
-  return [{ seat: wish.seat, wanted, seated: offer.name, reason }];
-}
-
-type RoleUse = {
-  role: string;
-  call: 'claims' | 'draft' | 'verdict';
-  use: WantedUse;
-  placed: Placed;
-};
-
-function rolesOf(strategy: WantedPanel, roles: Roles): RoleUse[] {
-  const named = (
-    names: readonly string[],
-    call: RoleUse['call'],
-    uses: readonly WantedUse[],
-    placed: readonly Placed[],
-  ) => uses.map((use, index) => ({ role: names[index]!, call, use, placed: placed[index]! }));
-  const verifiers = ['first verifier', 'second verifier'];
-  const ofSecond = verifiers.map((name) => `${name} of the second writer`);
-  return [
-    ...named(['extractor', 'second extractor'], 'claims', strategy.extractors, roles.extractors),
-    ...named(['writer', 'second writer'], 'draft', strategy.synthesizers, roles.synthesizers),
-    ...named(verifiers, 'verdict', strategy.verifiers[0], roles.verifiers[0]!),
-    ...named(ofSecond, 'verdict', strategy.verifiers[1], roles.verifiers[1]!),
-  ];
-}
-
-function roleSubstitutions(
-  strategy: WantedPanel,
-  roles: Roles,
-  causeOf: (use: WantedUse, call: RoleUse['call']) => Cause,
-  known: (model: string) => KnownModel,
-): Substitution[] {
-  return rolesOf(strategy, roles).flatMap(({ role, call, use, placed }) => {
-    if (placed.offer.model === use.model) return [];
-    const wanted = known(use.model).displayName;
-    const reason = roleReason(wanted, causeOf(use, call), placed.offer.name);
-    return [{ seat: role, wanted, seated: placed.offer.name, reason }];
-  });
-}
-
-function isChanged(strategy: WantedPanel, seats: readonly SeatedModel[], roles: Roles): boolean {
-  return (
-    strategy.panel.some(({ model }, index) => seats[index]!.offer.model !== model) ||
-    rolesOf(strategy, roles).some(({ use, placed }) => placed.offer.model !== use.model)
-  );
-}
-
-/** The bounds of production that the seating breaks, one sentence each. */
-function brokenBounds(
-  council: SeatedCouncil,
-  figures: { lowered: number; estimate: number | null; price: number },
-  lifted: SeatingSettings['lifted'],
-): string[] {
-  const broken: string[] = [];
-  if (!lifted.seats && figures.lowered > mostLowered)
-    broken.push(
-      `${figures.lowered} of ${council.seats.length} seats would have a model of a lower class than designed; at most ${mostLowered} may.`,
-    );
-  if (lifted.price) return broken;
-  if (figures.estimate === null) {
-    const names = new Set(modelsWithoutPrice(council).map(({ offer }) => offer.name));
-    broken.push(`The price of ${listed([...names])} is not known.`);
-  } else if (figures.estimate > figures.price * mostOfPrice)
-    broken.push('With these models a run would cost more than its price allows.');
-  return broken;
-}
-
-function modelsWithoutPrice({
-  seats,
-  extractors,
-  synthesizers,
-  verifiers,
-}: SeatedCouncil): Placed[] {
-  return [...seats, ...extractors, ...synthesizers, ...verifiers.flat()].filter(
-    ({ offer }) => offer.price === null,
-  );
 }
 
 function nobody(strategy: WantedPanel, unavailable: Seating['unavailable']): Seating {
@@ -324,6 +233,5 @@ function nobody(strategy: WantedPanel, unavailable: Seating['unavailable']): Sea
     estimate: null,
     margin: null,
     unavailable,
-    numCtx: {},
   };
 }

@@ -2,8 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import { everyModel } from '#services/models/estimate.ts';
 import { tiers } from '#services/models/offer.ts';
 import type { Seating } from '#services/models/seating.ts';
+import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -14,7 +16,7 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import { calledModels, describePanel, panelsOf } from './panel.ts';
+import { describePanel, panelsOf } from './panel.ts';
 import type { PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
@@ -102,10 +104,11 @@ export async function createCommand(
       { members: { price: strategy.credits, catalogue_version: catalogue.version } },
     );
   const { challenge, context, objectives, constraints } = request;
+  const challengeCharacters = [challenge, context, ...objectives, ...constraints].join('').length;
   const panelOf = await panelsOf(dependencies);
   const seating = panelOf({
     strategy,
-    challengeCharacters: [challenge, context, ...objectives, ...constraints].join('').length,
+    challengeCharacters,
     allowSimulated: request.allow_simulated ?? false,
   });
   if (seating.unavailable !== null)
@@ -133,7 +136,7 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(catalogue, strategy, seating, run.now),
+      schedule: scheduleOf(catalogue, { strategy, seating, challengeCharacters }, run.now),
       seating: {
         substitutions: seating.substitutions,
         independence: describePanel(seating, strategy, catalogue).independence,
@@ -175,8 +178,11 @@ export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
 
 function scheduleOf(
   catalogue: Catalogue,
-  strategy: Strategy,
-  seating: Seating,
+  {
+    strategy,
+    seating,
+    challengeCharacters,
+  }: { strategy: Strategy; seating: Seating; challengeCharacters: number },
   now: number,
 ): Schedule {
   const { deadlines } = strategy;
@@ -192,7 +198,7 @@ function scheduleOf(
     pricesStale: isStale(catalogue, seating, at),
     prices: pricesOf(catalogue, strategy, seating, now),
     maxOutputTokens: strategy.maxOutputTokens,
-    numCtx: seating.numCtx,
+    numCtx: localContexts(seating, challengeCharacters),
     deadlinesMs: {
       opinionsSoft: deadlines.opinions.softMs,
       opinionsHard: deadlines.opinions.hardMs,
@@ -215,7 +221,7 @@ function pricesOf(
   const from = new Date(now).toISOString();
   const to = new Date(now + priceHoldsMs + strategy.deadlines.runMs).toISOString();
   return Object.fromEntries(
-    [...new Set(calledModels(seating).map(({ offer }) => offer.model))].map((model) => [
+    [...new Set(everyModel(seating).map(({ offer }) => offer.model))].map((model) => [
       model,
       rowsBetween(catalogue.modelOf(model)?.prices ?? [], from, to),
     ]),
@@ -232,7 +238,7 @@ function strongestSeat({ seats }: Seating): string {
 /** A price that the run's costs need was read long ago, or is missing. */
 function isStale({ staleModels }: Catalogue, seating: Seating, at: string): boolean {
   const stale = new Set(staleModels(at));
-  return calledModels(seating).some(
+  return everyModel(seating).some(
     ({ offer }) => offer.provider !== 'ollama' && (stale.has(offer.model) || offer.price === null),
   );
 }

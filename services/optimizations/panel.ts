@@ -1,9 +1,9 @@
 import type { Catalogue } from '#services/models/catalogue.ts';
+import { everyModel } from '#services/models/estimate.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
-import type { Placed } from '#services/models/seating/wanted.ts';
 import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import type { PanelFacts } from './contract.ts';
@@ -97,15 +97,10 @@ export function describePanel(
   };
 }
 
-/** Every model that the run may call. */
-export function calledModels({ seats, extractors, synthesizers, verifiers }: Seating): Placed[] {
-  return [...seats, ...extractors, ...synthesizers, ...verifiers.flat()];
-}
-
 /** Each provider once; a real provider is not also listed as simulated. */
 function providersOf(seating: Seating): PanelFacts['providers'] {
   const simulatedOf = new Map<string, boolean>();
-  for (const { offer } of calledModels(seating))
+  for (const { offer } of everyModel(seating))
     simulatedOf.set(offer.provider, offer.simulated && (simulatedOf.get(offer.provider) ?? true));
   return [...simulatedOf].map(([name, simulated]) => ({ name: displayNameOf(name), simulated }));
 }

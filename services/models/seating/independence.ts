@@ -32,14 +32,11 @@ export function brokenRules(
         ? [`${held[0]!.offer.name} holds ${held.length} of ${seats.length} seats.`]
         : [],
     ),
-    ...(makers < minFamilies
-      ? [`The models of the panel come from ${makers} of at least ${minFamilies} makers.`]
+    ...(makers === 1 ? ['All models of the panel come from one maker.'] : []),
+    ...(makers > 1 && makers < minFamilies
+      ? [`The models of the panel come from ${makers} makers; the design asks for ${minFamilies}.`]
       : []),
-    ...seatRoles.flatMap((role) =>
-      makersOf(seats.filter((seat) => seat.role === role)) < 2
-        ? [`All ${role} seats have models of one maker.`]
-        : [],
-    ),
+    ...rolesOfOneMaker(makers > 1 ? seats : []),
     ...extractors.flatMap(({ offer }, index) =>
       panel.has(offer.model)
         ? [
@@ -51,6 +48,14 @@ export function brokenRules(
     ...(makersOf(synthesizers) < 2 ? ['Both writers come from one maker.'] : []),
     ...new Set(verifiers.flatMap((pair, index) => brokenByVerifiers(synthesizers[index]!, pair))),
   ];
+}
+
+function rolesOfOneMaker(seats: readonly SeatedModel[]): string[] {
+  return seatRoles.flatMap((role) =>
+    makersOf(seats.filter((seat) => seat.role === role)) === 1
+      ? [`All ${role} seats have models of one maker.`]
+      : [],
+  );
 }
 
 function brokenByVerifiers(writer: Placed, pair: readonly Placed[]): string[] {

@@ -5,7 +5,8 @@ import type { KnownModel, WantedSeat } from './wanted.ts';
 /**
  * Who sits where. Wanted models that are offered sit first. The seats left are filled for all of
  * them at once, step by step, so that no seat takes as a stand-in what another one matches better:
- * an unused model of the wanted tier, then one tier lower, then copies, spread evenly.
+ * an unused model of the wanted tier, then one tier lower, then copies of the nearest tier at or below
+ * the wanted one, spread evenly.
  */
 
 export type SeatWish = WantedSeat & {
@@ -18,134 +19,127 @@ export type SeatWish = WantedSeat & {
 export type Found = 'wanted' | 'same' | 'lower' | 'copy' | 'higher' | 'cheapest';
 export type Taken = { wish: SeatWish; offer: Offer; found: Found };
 
+/** Seats by code, as far as they are filled. */
+type Seats = Map<string, Taken>;
+type Stock = {
+  offers: readonly Offer[];
+  /** The extractor's: outside the panel while anything else at or below a seat's tier is offered. */
+  reserved: string | null;
+  /** The other extractor's: of equal models the last to stand in. */
+  spare: string | null;
+};
+
 /**
- * @param reserved a model that stays outside the panel while anything else at or below the wanted
- * tier is offered: the extractor's
+ * @param extractors the wanted ones, which the panel should leave alone
  * @returns in the order of `wishes`; null when no offer fits a seat
  */
 export function seatPanel(
   wishes: readonly SeatWish[],
   offers: readonly Offer[],
-  reserved: string | null,
+  extractors: readonly string[],
 ): Taken[] | null {
-  const taken = new Map<string, Taken>();
+  const offered = extractors.filter((id) => offers.some(({ model }) => model === id));
+  const stock: Stock = { offers, reserved: offered[0] ?? null, spare: offered[1] ?? null };
+  const seats: Seats = new Map();
   const take = (wish: SeatWish, offer: Offer | null, found: Found) => {
-    if (offer !== null) taken.set(wish.seat, { wish, offer, found });
+    if (offer !== null) seats.set(wish.seat, { wish, offer, found });
   };
-  const left = () => inRolesOrder(wishes).filter(({ seat }) => !taken.has(seat));
+  const left = () => inRolesOrder(wishes).filter(({ seat }) => !seats.has(seat));
 
   for (const wish of left()) {
     const own = offers.find(({ model }) => model === wish.model);
     take(wish, own !== undefined && wish.fits(own) ? own : null, 'wanted');
   }
-  for (const [steps, found] of [
-    [0, 'same'],
-    [-1, 'lower'],
-  ] as const) {
-    for (const wish of left()) {
-      const unused = unusedOf(wish, offers, taken, reserved).filter(
-        (offer) => tiersAbove(wish.known.tier, offer.tier) === steps,
-      );
-      take(wish, leastSeated(unused, wish, taken), found);
-    }
-  }
-  // The lowest wishes have the fewest models to copy: they choose first, so that copies stay even.
-  for (const wish of left().toSorted(
-    (one, other) => -tiersAbove(one.known.tier, other.known.tier),
-  )) {
-    const { offer, found } = remaining(wish, offers, taken, reserved);
+  for (const wish of left()) take(wish, unusedModel(wish, 0, stock, seats), 'same');
+  for (const wish of left()) take(wish, unusedModel(wish, -1, stock, seats), 'lower');
+  for (const wish of left()) {
+    const { offer, found } = standIn(wish, stock, seats);
     take(wish, offer, found);
   }
-  const panel = wishes.flatMap(({ seat }) => taken.get(seat) ?? []);
+  const panel = wishes.flatMap(({ seat }) => seats.get(seat) ?? []);
   return panel.length === wishes.length ? panel : null;
 }
 
-type Remaining = { offer: Offer | null; found: Found };
-
-/** A copy, unless a model that no one has yet is as good; then what the wish would rather not have. */
-function remaining(
-  wish: SeatWish,
-  offers: readonly Offer[],
-  taken: ReadonlyMap<string, Taken>,
-  reserved: string | null,
-): Remaining {
-  const below = (offer: Offer) => tiersAbove(wish.known.tier, offer.tier) <= 0;
-  const copied = leastCopied(seatedModels(taken).filter(below).filter(wish.fits), wish, taken);
-  const unused = unusedOf(wish, offers, taken, reserved).filter(below);
-  const nearest = best(unused, (offer) => [
-    tierDistance(wish.known.tier, offer.tier),
-    ...spreadOf(offer, wish, taken),
+/** Of the tier so many steps from the wanted one, from the maker that sits least. */
+function unusedModel(wish: SeatWish, steps: number, stock: Stock, seats: Seats): Offer | null {
+  const unused = unusedOf(wish, stock, seats).filter(
+    (offer) => tiersAbove(wish.known.tier, offer.tier) === steps,
+  );
+  return best(unused, (offer) => [
+    ...spreadOf(offer, wish, seats),
+    offer.model === stock.spare,
     ...byUse(offer),
   ]);
-  if (nearest !== null && (copied === null || tiersAbove(copied.tier, nearest.tier) >= 0))
-    return { offer: nearest, found: 'lower' };
-  if (copied !== null) return { offer: copied, found: 'copy' };
-  const kept = reserved === null ? null : offers.find(({ model }) => model === reserved);
-  if (kept && below(kept) && wish.fits(kept))
+}
+
+/** A copy, unless a model that no seat has yet is as good; then what the seat would rather not have. */
+function standIn(
+  wish: SeatWish,
+  stock: Stock,
+  seats: Seats,
+): { offer: Offer | null; found: Found } {
+  const isBelow = (offer: Offer) => tiersAbove(wish.known.tier, offer.tier) <= 0;
+  const copy = leastSeated(
+    seatedModels(seats).filter((offer) => isBelow(offer) && wish.fits(offer)),
+    wish,
+    seats,
+  );
+  const unused = best(unusedOf(wish, stock, seats).filter(isBelow), (offer) => [
+    tierDistance(wish.known.tier, offer.tier),
+    ...spreadOf(offer, wish, seats),
+    ...byUse(offer),
+  ]);
+  if (unused !== null && (copy === null || tiersAbove(copy.tier, unused.tier) >= 0))
+    return { offer: unused, found: 'lower' };
+  if (copy !== null) return { offer: copy, found: 'copy' };
+  const kept = stock.offers.find(({ model }) => model === stock.reserved);
+  if (kept !== undefined && isBelow(kept) && wish.fits(kept))
     return { offer: kept, found: kept.tier === wish.known.tier ? 'same' : 'lower' };
-  return aboveWanted(wish, offers, taken);
+  return aboveWanted(wish, stock, seats);
 }
 
 /** Nothing at or below the wanted tier is offered: one tier higher, else the cheapest there is. */
 function aboveWanted(
   wish: SeatWish,
-  offers: readonly Offer[],
-  taken: ReadonlyMap<string, Taken>,
-): Remaining {
+  { offers }: Stock,
+  seats: Seats,
+): { offer: Offer | null; found: Found } {
   const fitting = offers.filter(wish.fits);
   const next = fitting.filter((offer) => tiersAbove(wish.known.tier, offer.tier) === 1);
-  if (next.length > 0) return { offer: leastCopied(next, wish, taken), found: 'higher' };
+  if (next.length > 0) return { offer: leastSeated(next, wish, seats), found: 'higher' };
   const least = Math.min(...fitting.map(blendedPrice));
   const cheapest = fitting.filter((offer) => blendedPrice(offer) === least);
-  return { offer: leastCopied(cheapest, wish, taken), found: 'cheapest' };
+  return { offer: leastSeated(cheapest, wish, seats), found: 'cheapest' };
 }
 
-function unusedOf(
-  wish: SeatWish,
-  offers: readonly Offer[],
-  taken: ReadonlyMap<string, Taken>,
-  reserved: string | null,
-): Offer[] {
-  const used = new Set([...taken.values()].map(({ offer }) => offer.model));
-  return offers.filter(
-    (offer) => !used.has(offer.model) && offer.model !== reserved && wish.fits(offer),
-  );
-}
-
-function leastSeated(
-  unused: readonly Offer[],
-  wish: SeatWish,
-  taken: ReadonlyMap<string, Taken>,
-): Offer | null {
-  return best(unused, (offer) => [...spreadOf(offer, wish, taken), ...byUse(offer)]);
-}
-
-/** Of models with as few seats, the one of the highest tier. */
-function leastCopied(
-  models: readonly Offer[],
-  wish: SeatWish,
-  taken: ReadonlyMap<string, Taken>,
-): Offer | null {
+/** Of the nearest tier the model with the fewest seats. */
+function leastSeated(models: readonly Offer[], wish: SeatWish, seats: Seats): Offer | null {
   return best(models, (offer) => [
-    [...taken.values()].filter((one) => one.offer.model === offer.model).length,
     tierDistance(wish.known.tier, offer.tier),
-    ...spreadOf(offer, wish, taken),
+    seatsOf(offer, seats),
+    ...spreadOf(offer, wish, seats),
     ...byUse(offer),
   ]);
 }
 
-/** Seats of the model's maker, on the panel and in the wish's role. */
-function spreadOf(
-  { family }: Offer,
-  { role }: SeatWish,
-  taken: ReadonlyMap<string, Taken>,
-): number[] {
-  const siblings = [...taken.values()].filter(({ offer }) => offer.family === family);
+function unusedOf(wish: SeatWish, { offers, reserved }: Stock, seats: Seats): Offer[] {
+  return offers.filter(
+    (offer) => seatsOf(offer, seats) === 0 && offer.model !== reserved && wish.fits(offer),
+  );
+}
+
+/** Seats of the model's maker, on the panel and in the seat's role. */
+function spreadOf({ family }: Offer, { role }: SeatWish, seats: Seats): number[] {
+  const siblings = [...seats.values()].filter(({ offer }) => offer.family === family);
   return [siblings.length, siblings.filter(({ wish }) => wish.role === role).length];
 }
 
-function seatedModels(taken: ReadonlyMap<string, Taken>): Offer[] {
-  return [...new Set([...taken.values()].map(({ offer }) => offer))];
+function seatsOf({ model }: Offer, seats: Seats): number {
+  return [...seats.values()].filter(({ offer }) => offer.model === model).length;
+}
+
+function seatedModels(seats: Seats): Offer[] {
+  return [...new Set([...seats.values()].map(({ offer }) => offer))];
 }
 
 /** By role and number, however the strategy lists its seats. */

@@ -1,13 +1,14 @@
 import type { Offer } from '#services/models/offer.ts';
-import { best, byUse, nearestEffort, tierDistance, tiersAbove } from './choice.ts';
+import { best, byUse, nearestEffort, tierDistance } from './choice.ts';
+import type { Taken } from './panel.ts';
 import { holds } from './tokens.ts';
 import type { UsualCalls } from './tokens.ts';
 import type { KnownModel, Placed, WantedPanel, WantedUse } from './wanted.ts';
 
 /**
- * Extractors, writers and verifiers. The wanted model works if it is offered and keeps the role's
- * rules; else the offer that breaks the fewest of them, of which the nearest tier. A role's rule
- * (not on the panel, not of the writer's maker) counts more than the tier, by one tier at most.
+ * Extractors, writers and verifiers: of the offers that break the fewest rules of the place, the
+ * wanted model, else one of the nearest tier. The rules speak of independence: an extractor is not on
+ * the panel, a verifier is not of the writer's maker.
  */
 
 export type Roles = {
@@ -20,111 +21,120 @@ type Situation = {
   offers: readonly Offer[];
   known: (model: string) => KnownModel;
   calls: UsualCalls;
-  /** Ids of the models on the panel. */
-  panel: ReadonlySet<string>;
 };
 
 /** Null when no offered model can hold the work of a role. */
-export function seatRoles(strategy: WantedPanel, situation: Situation): Roles | null {
-  // A wanted model has one stand-in, in every role that it has in the strategy.
-  const standIns = new Map<string, Offer>();
-  const wanted = ({ model }: WantedUse) =>
-    situation.offers.find((offer) => offer.model === model) ?? standIns.get(model) ?? null;
+export function fillRoles(
+  strategy: WantedPanel,
+  panel: readonly Taken[],
+  situation: Situation,
+): Roles | null {
+  const offerOf = ({ model }: WantedUse) =>
+    situation.offers.find((offer) => offer.model === model) ?? null;
+  // Of equal offers a wanted model has the same stand-in wherever it is wanted.
+  const standIns = new Map<string, string>();
   const choose: Choose = (use, call, rules) => {
     const { tier } = situation.known(use.model);
-    const own = wanted(use);
+    const own = offerOf(use);
     const able = situation.offers.filter((offer) =>
       holds(offer, use.effort, situation.calls[call]),
     );
     const offer = best(able, (each) => [
       ...rules.first(each),
-      tiersAbove(tier, each.tier) > 1 && each !== own,
-      ...rules.then(each),
       own !== null && each !== own,
       tierDistance(tier, each.tier),
       ...(rules.last?.(each) ?? []),
+      standIns.has(use.model) && standIns.get(use.model) !== each.model,
       ...byUse(each),
     ]);
     if (offer === null) return null;
-    if (!standIns.has(use.model)) standIns.set(use.model, offer);
+    standIns.set(use.model, offer.model);
     return { offer, effort: nearestEffort(use.effort, offer.efforts) };
   };
 
-  const extractors = chooseExtractors(strategy, situation.panel, wanted, choose);
-  const writers = chooseWriters(strategy, wanted, choose);
+  const seated = new Set(panel.map(({ offer }) => offer.model));
+  const extractors = chooseExtractors(strategy, seated, offerOf, choose);
+  const writers = chooseWriters(strategy, offerOf, choose);
   return extractors === null || writers === null ? null : { extractors, ...writers };
 }
 
-type Figures = (offer: Offer) => readonly boolean[];
 type Choose = (
   use: WantedUse,
   call: keyof UsualCalls,
-  /** `first` counts more than the tier, `then` more than one tier, `last` less than any. */
-  rules: { first: Figures; then: Figures; last?: Figures },
+  /** What an offer breaks: `first` counts more than the wanted model and its tier, `last` less. */
+  rules: { first: (offer: Offer) => boolean[]; last?: (offer: Offer) => boolean[] },
 ) => Placed | null;
-type WantedOffer = (use: WantedUse) => Offer | null;
+type OfferOf = (use: WantedUse) => Offer | null;
 
 /** Both from outside the panel where the offers allow it, and of two makers. */
 function chooseExtractors(
   { extractors: [one, two] }: WantedPanel,
   panel: ReadonlySet<string>,
-  wanted: WantedOffer,
+  offerOf: OfferOf,
   choose: Choose,
 ): Placed[] | null {
-  const second = wanted(two);
+  const second = offerOf(two);
   const first = choose(one, 'claims', {
-    first: () => [],
-    then: (offer) => [panel.has(offer.model), offer.model === second?.model],
-    last: (offer) => [offer.family === second?.family],
+    first: (offer) => [panel.has(offer.model)],
+    last: (offer) => [offer === second, offer.family === second?.family],
   });
   if (first === null) return null;
   const other = choose(two, 'claims', {
-    first: (offer) => [offer.model === first.offer.model],
-    then: (offer) => [panel.has(offer.model), offer.family === first.offer.family],
+    first: (offer) => [
+      offer === first.offer,
+      panel.has(offer.model),
+      offer.family === first.offer.family,
+    ],
   });
-  return other === null ? null : [first, other];
+  return other && [first, other];
 }
 
 function chooseWriters(
   { synthesizers: [one, two], verifiers: [ofOne, ofTwo] }: WantedPanel,
-  wanted: WantedOffer,
+  offerOf: OfferOf,
   choose: Choose,
 ): Pick<Roles, 'synthesizers' | 'verifiers'> | null {
-  const checking = ofOne.flatMap((use) => wanted(use) ?? []);
+  const checking = ofOne.flatMap((use) => offerOf(use) ?? []);
   const writer = choose(one, 'draft', {
     first: () => [],
-    then: () => [],
     last: (offer) => [
-      checking.some(({ model }) => model === offer.model),
+      checking.includes(offer),
       checking.some(({ family }) => family === offer.family),
     ],
   });
-  if (writer === null) return null;
-  const pair = chooseVerifiers(ofOne, writer.offer, wanted, choose);
-  const other = choose(two, 'draft', {
-    first: (offer) => [offer.model === writer.offer.model],
-    then: () => [],
-    last: (offer) => [offer.family === writer.offer.family],
-  });
-  if (pair === null || other === null) return null;
-  const otherPair = chooseVerifiers(ofTwo, other.offer, wanted, choose);
-  return otherPair && { synthesizers: [writer, other], verifiers: [pair, otherPair] };
+  const pair = writer && chooseVerifiers(ofOne, writer.offer, offerOf, choose);
+  const other =
+    writer &&
+    choose(two, 'draft', {
+      first: (offer) => [offer === writer.offer],
+      last: (offer) => [offer.family === writer.offer.family],
+    });
+  const otherPair = other && chooseVerifiers(ofTwo, other.offer, offerOf, choose);
+  if (writer === null || pair === null || other === null || otherPair === null) return null;
+  return { synthesizers: [writer, other], verifiers: [pair, otherPair] };
 }
 
-/** Never the writer itself while another model is offered; of other makers where they allow it. */
+/**
+ * A verifier comes from another maker than the writer and the other verifier, else it is another
+ * model than these, else at least another one than the writer.
+ */
 function chooseVerifiers(
   [one, two]: readonly [WantedUse, WantedUse],
   writer: Offer,
-  wanted: WantedOffer,
+  offerOf: OfferOf,
   choose: Choose,
 ): Placed[] | null {
   const beside = (use: WantedUse, other: Offer | null) =>
     choose(use, 'verdict', {
-      first: (offer) => [offer.model === writer.model, offer.model === other?.model],
-      then: (offer) => [offer.family === writer.family, offer.family === other?.family],
+      first: (offer) => [
+        offer === writer,
+        offer.family === writer.family || offer.family === other?.family,
+        offer === other,
+        offer.family === writer.family,
+      ],
     });
-  const second = wanted(two);
-  const first = beside(one, second?.model === writer.model ? null : second);
+  const second = offerOf(two);
+  const first = beside(one, second === writer ? null : second);
   const other = first && beside(two, first.offer);
   return other && [first, other];
 }

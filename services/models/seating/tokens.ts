@@ -1,7 +1,6 @@
 import type { Effort } from '#services/models/model.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { nearestEffort } from './choice.ts';
-import type { Placed, SeatedCouncil } from './wanted.ts';
 
 /** Tokens of usual calls: what a run costs, and what a model must be able to hold. */
 
@@ -32,7 +31,7 @@ const thinking: Readonly<Record<Effort, number>> = {
 const defaultThinking = 1000;
 
 /** `output` is what can be read; hidden thinking comes on top. */
-type CallTokens = { input: number; output: number };
+export type CallTokens = { input: number; output: number };
 export type UsualCalls = Record<'opinion' | 'review' | 'claims' | 'draft' | 'verdict', CallTokens>;
 
 export function usualCalls(run: {
@@ -65,42 +64,4 @@ export function thinkingTokens(effort: Effort | null): number {
 export function holds(offer: Offer, asked: Effort | null, { input, output }: CallTokens): boolean {
   const written = output + thinkingTokens(nearestEffort(asked, offer.efforts));
   return input + written <= offer.contextTokens && written <= offer.maxOutputTokens;
-}
-
-/**
- * By Ollama's models, the tokens of context to load each with in a run: one size for all its calls,
- * because another one loads the model again. Prompts may be longer than usual by a quarter.
- */
-export function localContexts(council: SeatedCouncil, calls: UsualCalls): Record<string, number> {
-  const { seats, extractors, synthesizers, verifiers } = council;
-  const uses: readonly (readonly [readonly Placed[], CallTokens])[] = [
-    [seats, calls.opinion],
-    [seats, calls.review],
-    [extractors, calls.claims],
-    [synthesizers, calls.draft],
-    [verifiers.flat(), calls.verdict],
-  ];
-  const sizes: Record<string, number> = {};
-  for (const [placed, { input, output }] of uses)
-    for (const { offer, effort } of placed) {
-      if (offer.provider !== 'ollama') continue;
-      const needed = (input + output + thinkingTokens(effort)) * roomForMore;
-      const size = Math.ceil(needed / contextStep) * contextStep;
-      const before = sizes[offer.model] ?? 0;
-      sizes[offer.model] = Math.max(before, Math.min(size, offer.contextTokens));
-    }
-  return sizes;
-}
-
-const roomForMore = 1.25;
-const contextStep = 4096;
-
-/** US dollars per million tokens are micro-dollars per token. Null without a price. */
-export function callMicros(
-  { offer, effort }: Placed,
-  { input, output }: CallTokens,
-): number | null {
-  if (offer.price === null) return null;
-  const { inputPerMTok, outputPerMTok } = offer.price;
-  return input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok;
 }

@@ -26,15 +26,3 @@ export type KnownModel = { displayName: string; family: string; tier: Tier };
 
 export type Placed = { offer: Offer; effort: Effort | null };
 export type SeatedModel = Placed & { seat: string; role: SeatRole };
-
-/** Names, as people read them. `seat` is a seat's code or a role in words. */
-export type Substitution = { seat: string; wanted: string; seated: string; reason: string };
-
-/** The models of a run that is seated. */
-export type SeatedCouncil = {
-  seats: readonly Placed[];
-  extractors: readonly Placed[];
-  synthesizers: readonly Placed[];
-  verifiers: readonly (readonly Placed[])[];
-  reviewsPerSeat: number;
-};

@@ -37,7 +37,7 @@ export function roleReason(wanted: string, cause: Cause, seated: string): string
   return `${wanted} ${causes[cause]}, so ${seated} takes its place.`;
 }
 
-/** "5 of 7 seats as designed, 2 substituted"; other substituted roles follow by name. */
+/** "5 of 7 seats as designed, 2 substituted"; up to two other substituted roles follow by name. */
 export function cardSentence({ seats, substitutions }: CardFacts): string {
   const codes = new Set(seats.map(({ seat }) => seat));
   const changed = substitutions.filter(({ seat }) => codes.has(seat)).length;
@@ -46,7 +46,8 @@ export function cardSentence({ seats, substitutions }: CardFacts): string {
     changed === 0
       ? `All ${seats.length} seats as designed`
       : `${seats.length - changed} of ${seats.length} seats as designed, ${changed} substituted`;
-  return roles.length === 0 ? panel : `${panel}; also substituted: ${roles.join(', ')}`;
+  if (roles.length === 0) return panel;
+  return `${panel}; also substituted: ${roles.length > 2 ? `${roles.length} other roles` : listed(roles)}`;
 }
 
 /** Null when the panel is independent enough for its agreement to say something. */

@@ -1,0 +1,37 @@
+import type { PricedCouncil } from '#services/models/estimate.ts';
+import { thinkingTokens, usualCalls } from './tokens.ts';
+import type { CallTokens } from './tokens.ts';
+import type { Placed } from './wanted.ts';
+
+/**
+ * By Ollama's models, the tokens of context to load each with in a run: one size for all its calls,
+ * because another one loads the model again. Prompts may be longer than usual by a quarter.
+ *
+ * @param challengeCharacters of everything that the person wrote
+ */
+export function localContexts(
+  council: PricedCouncil<Placed>,
+  challengeCharacters: number,
+): Record<string, number> {
+  const { seats, extractors, synthesizers, verifiers, reviewsPerSeat } = council;
+  const calls = usualCalls({ challengeCharacters, seats: seats.length, reviewsPerSeat });
+  const uses: readonly (readonly [readonly Placed[], CallTokens])[] = [
+    [seats, calls.opinion],
+    [seats, calls.review],
+    [extractors, calls.claims],
+    [synthesizers, calls.draft],
+    [verifiers.flat(), calls.verdict],
+  ];
+  const sizes: Record<string, number> = {};
+  for (const [placed, { input, output }] of uses)
+    for (const { offer, effort } of placed) {
+      if (offer.provider !== 'ollama') continue;
+      const needed = (input + output + thinkingTokens(effort)) * roomForMore;
+      const size = Math.min(Math.ceil(needed / step) * step, offer.contextTokens);
+      sizes[offer.model] = Math.max(sizes[offer.model] ?? 0, size);
+    }
+  return sizes;
+}
+
+const roomForMore = 1.25;
+const step = 4096;
