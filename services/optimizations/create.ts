@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { catalogueVersion, priceOf, staleModels } from '#services/models/catalogue.ts';
 import { estimateMicros } from '#services/models/estimate.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
@@ -7,6 +7,7 @@ import { modelsOf, strategies } from '#services/models/strategies.ts';
 import type { ModelUse, Strategy } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
+import { simulatedRunSeed } from '#services/platform/seeded.ts';
 import type {
   CreateOptimizationRequest,
   Estimate,
@@ -135,7 +136,7 @@ export async function createCommand(
       seats,
       schedule: scheduleOf(registry, strategy, createdAt),
       seed: seats.every((seat) => seat.simulated)
-        ? sandboxRunSeed(sandboxSeed, request)
+        ? simulatedRunSeed(sandboxSeed, request.challenge, strategy.id)
         : randomBytes(16).toString('hex'),
       ...(request.retry_of === undefined ? {} : { retryOf: request.retry_of }),
       createdAt,
@@ -215,12 +216,4 @@ function councilModel(registry: ModelRegistry, use: ModelUse): CouncilModel {
 function familyOf(registry: ModelRegistry, model: string): string {
   const status = registry.statusOf(model);
   return status.available ? status.family : 'unknown';
-}
-
-/** Simulated runs are reproducible: the same question and strategy draw the same seed. */
-function sandboxRunSeed(sandboxSeed: string, request: CreateOptimizationRequest): string {
-  return createHmac('sha256', sandboxSeed)
-    .update(JSON.stringify([request.challenge, request.strategy]))
-    .digest('hex')
-    .slice(0, 32);
 }

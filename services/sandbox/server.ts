@@ -8,7 +8,7 @@ import { startMailCatcher } from './mail/mail-catcher.ts';
 import { createMailbox } from './mail/mailbox.ts';
 import { mailboxPages } from './mail/mailbox-pages.ts';
 import { startProviderSandbox } from './models/provider-sandbox.ts';
-import { respond } from './models/responder/respond.ts';
+import { respond } from './models/simulator/respond.ts';
 import { deliverTo } from './stripe/deliver.ts';
 import { startFakeStripe } from './stripe/fake-stripe.ts';
 import type { ListeningFakeStripe } from './stripe/fake-stripe.ts';

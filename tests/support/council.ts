@@ -13,7 +13,7 @@ import type { Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
-import { respond } from '#services/sandbox/models/responder/respond.ts';
+import { respond } from '#services/sandbox/models/simulator/respond.ts';
 import { erasureOf } from '#services/core.ts';
 import { createTestApp } from './app.ts';
 import type { Person, TestApp } from './app.ts';

@@ -20,7 +20,7 @@ export type CompatibleEndpoint = {
   models: readonly string[];
 };
 
-export const personas = [
+const personas = [
   'slow',
   '429-then-ok',
   '500',
@@ -30,9 +30,12 @@ export const personas = [
   'injection',
   'dead',
   'hang',
+  'silent',
+  'sloppy',
 ] as const;
 
-export type Persona = (typeof personas)[number];
+/** `outage:12`: from the first call of its model, all providers are unreachable for 12 seconds. */
+export type Persona = (typeof personas)[number] | `outage:${number}`;
 
 /** `off`, or at most `limit` calls in `windowSeconds`. */
 export type RateLimitRule = 'off' | { limit: number; windowSeconds: number };
@@ -286,9 +289,16 @@ const compatibleEndpoints = v.pipe(
   }),
 );
 
+const persona = v.custom<Persona>(
+  (text) =>
+    personas.some((each) => each === text) ||
+    (typeof text === 'string' && /^outage:\d{1,4}$/.test(text)),
+  `must be one of ${personas.join(', ')}, outage:<seconds>`,
+);
+
 const sandboxPersonas = v.pipe(
-  pairs('=', 'must be model-id=persona with commas'),
-  v.record(v.string(), oneOf(personas)),
+  pairs('=', 'must be model-id=persona with commas; *=persona means all models'),
+  v.record(v.string(), persona),
 );
 
 const monthlyLimits = v.pipe(

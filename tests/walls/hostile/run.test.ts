@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
-import { respond } from '#services/sandbox/models/responder/respond.ts';
+import { respond } from '#services/sandbox/models/simulator/respond.ts';
 import { nowListeningTo } from '#tests/live/client.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
