@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { challengeTypes } from '#services/optimizations/run/events.ts';
-import { shippedRecipes } from '#services/recipes/shipped.ts';
+import { derivedId } from '#services/platform/ids.ts';
+import { shippedRecipe } from '#services/recipes/shipped.ts';
 import { nearestCase, preparedCases, standInFor } from '#services/sandbox/models/cases.ts';
 import type { PreparedCase } from '#services/sandbox/models/cases.ts';
 import { faultsOf } from './check-case.ts';
@@ -15,8 +16,8 @@ test.each(named)('the case %s can be assembled in every way without a fault', (_
 test('every type of question has a case, and every case answers a shipped recipe', () => {
   const types = new Set(cases.map(({ question }) => question.type));
   expect([...types].toSorted()).toEqual([...challengeTypes].toSorted());
-  const recipes = shippedRecipes.map(({ name }) => name);
-  for (const { recipe } of cases) expect(recipes).toContain(recipe);
+  for (const { recipe, question } of cases)
+    expect(shippedRecipe(derivedId('rec', 'shipped', recipe))?.category).toBe(question.type);
 });
 
 const damages: readonly [string, (prepared: PreparedCase) => void, RegExp][] = [

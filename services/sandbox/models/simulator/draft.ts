@@ -1,4 +1,4 @@
-import type { PreparedCase } from '#services/sandbox/models/cases.ts';
+import type { CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
 import { optionsOf } from '#services/sandbox/models/cases.ts';
 import type { Material } from './material.ts';
 import { flawedBy } from './review.ts';
@@ -27,12 +27,14 @@ const words = {
   en: {
     flaw: 'The strongest objection, and the answer',
     agreed: 'Also agreed',
+    said: 'What was said for and against it',
     measure: 'Measure:',
     stop: 'Stop if:',
   },
   de: {
     flaw: 'Der stärkste Einwand und die Antwort',
     agreed: 'Außerdem besteht Einigkeit',
+    said: 'Was dafür und dagegen spricht',
     measure: 'Messgröße:',
     stop: 'Abbruch, wenn:',
   },
@@ -54,48 +56,30 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
   }));
   const [winner] = options.toSorted((one, other) => other.votes - one.votes);
   const option = winner?.option ?? null;
-  const isKept = ({ claim_ids }: Pick<Cited, 'claim_ids'>) =>
-    claim_ids.every((id) => ledger.idOf(id) !== null) &&
-    !claim_ids.every((id) => ledger.contested.includes(ledger.idOf(id) ?? ''));
-  const cited = (text: string, claimIds: readonly string[]): Cited => ({
-    text,
-    claim_ids: claimIds.flatMap((id) => ledger.idOf(id) ?? []),
-  });
-  const raisers = plan.seats.filter((seat) => flawedBy(plan, seat) === option).length;
-  const flaw = option?.fatal_flaw;
-  const isAnswered = flaw?.claim_ids.every((id) => ledger.idOf(id) !== null) ?? false;
-  const sections = [
-    ...(flaw && raisers >= 2 && isAnswered
-      ? [
-          {
-            heading: say.flaw,
-            blocks: [flaw.text, flaw.answer].map((text) => cited(text, flaw.claim_ids)),
-          },
-        ]
-      : []),
-    ...(option?.draft.sections ?? []).map(({ heading, blocks }) => ({
-      heading,
-      blocks: blocks.filter(isKept).map(({ text, claim_ids }) => cited(text, claim_ids)),
-    })),
-  ].filter(({ blocks }) => blocks.length > 0);
-  const steps = (option?.draft.next_steps ?? []).filter(({ claim_ids }) =>
-    claim_ids.every((id) => ledger.idOf(id) !== null),
-  );
+  const argued = [
+    ...objection(plan, option, ledger, say.flaw),
+    ...(option === null ? [] : sectionsOf(option, ledger)),
+  ];
+  const steps = (option?.draft.next_steps ?? []).filter(ledger.isMade);
   const used = new Set(
-    [
-      ...sections.flatMap(({ blocks }) => blocks),
-      ...steps.map((step) => cited('', step.claim_ids)),
-    ].flatMap(({ claim_ids }) => claim_ids),
+    [...argued.flatMap(({ blocks }) => blocks), ...steps.map(ledger.cited)].flatMap(
+      ({ claim_ids }) => claim_ids,
+    ),
   );
-  const agreed = ledger.claims.filter(({ id }) => ledger.consensus.includes(id) && !used.has(id));
-  const left = agreed.map(({ id, text }) => ({ text, claim_ids: [id] }));
+  // An option that no case knows, of a real model, is argued with what was said.
+  const due = option === null ? ledger.claims.map(({ id }) => id) : ledger.consensus;
+  const agreed = ledger.claims
+    .filter(({ id }) => due.includes(id) && !used.has(id))
+    .map(({ id, text }) => ({ text, claim_ids: [id] }));
+  const rest = { heading: option === null ? say.said : say.agreed, blocks: agreed.slice(0, 12) };
   return {
     decision: option?.draft.decision ?? winner?.label ?? '',
     option_id: winner?.id ?? '',
-    sections: left.length === 0 ? sections : [...sections, { heading: say.agreed, blocks: left }],
-    next_steps: steps.map(({ action, measure, stop_if, claim_ids }) =>
-      cited(`${action} ${say.measure} ${measure} ${say.stop} ${stop_if}`, claim_ids),
-    ),
+    sections: agreed.length === 0 ? argued : [...argued, rest],
+    next_steps: steps.map((step) => ({
+      ...ledger.cited(step),
+      text: `${step.action} ${say.measure} ${step.measure} ${say.stop} ${step.stop_if}`,
+    })),
     dissent: dissentOf(
       ledger,
       options.flatMap(({ option: losing }) => (losing && losing !== option ? [losing] : [])),
@@ -104,6 +88,37 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
   };
 }
 
+/** What two reviewers hold against the winner, and the answer. */
+function objection(
+  plan: Plan,
+  option: CaseOption | null,
+  ledger: Ledger,
+  heading: string,
+): DraftReply['sections'] {
+  if (option === null || !ledger.isMade(option.fatal_flaw)) return [];
+  if (plan.seats.filter((seat) => flawedBy(plan, seat) === option).length < 2) return [];
+  const { text, answer, claim_ids } = option.fatal_flaw;
+  return [
+    { heading, blocks: [text, answer].map((each) => ledger.cited({ text: each, claim_ids })) },
+  ];
+}
+
+function sectionsOf({ draft }: CaseOption, ledger: Ledger): DraftReply['sections'] {
+  const isCarried = ({ claim_ids }: OfCase) =>
+    !claim_ids.every((id) => ledger.contested.includes(ledger.idOf(id) ?? ''));
+  const made = draft.sections.flatMap(({ blocks }) => blocks).filter(ledger.isMade);
+  // Where everything is contested, the argument stands as it is.
+  const kept = new Set(made.some(isCarried) ? made.filter(isCarried) : made);
+  return draft.sections
+    .map(({ heading, blocks }) => ({
+      heading,
+      blocks: blocks.filter((block) => kept.has(block)).map((block) => ledger.cited(block)),
+    }))
+    .filter(({ blocks }) => blocks.length > 0);
+}
+
+/** Cites claims by their ids in the case. */
+type OfCase = { claim_ids: readonly string[] };
 type Ledger = ReturnType<typeof ledgerOf>;
 
 function ledgerOf(prepared: PreparedCase, material: Material) {
@@ -113,10 +128,16 @@ function ledgerOf(prepared: PreparedCase, material: Material) {
     claim: prepared.claims.find((each) => each.text === text.join(' | ')) ?? null,
   }));
   const byCaseId = new Map(claims.map(({ id, claim }) => [claim?.id, id]));
+  /** The ledger's id of a claim of the case; null when nobody made it. */
+  const idOf = (caseId: string) => byCaseId.get(caseId) ?? null;
   return {
     claims,
-    /** The ledger's id of a claim of the case; null when nobody made it. */
-    idOf: (caseId: string) => byCaseId.get(caseId) ?? null,
+    idOf,
+    isMade: ({ claim_ids }: OfCase) => claim_ids.every((id) => idOf(id) !== null),
+    cited: ({ text = '', claim_ids }: OfCase & { text?: string }): Cited => ({
+      text,
+      claim_ids: claim_ids.flatMap((id) => idOf(id) ?? []),
+    }),
     consensus: material.rows('consensus').flat(),
     contested: material.rows('disagreements').map(([id = '']) => id),
   };

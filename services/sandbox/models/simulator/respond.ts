@@ -26,7 +26,7 @@ export function createSimulator(): Respond {
     const key = JSON.stringify([seed, asked, panel]);
     const known = plans.get(key);
     if (known !== undefined) return known;
-    const drawn = `${seed}|${asked.challenge}|${asked.context}`;
+    const drawn = [seed, asked.challenge, asked.context, ...panel].join('|');
     const plan = planFor(nearestCase(asked).case, drawn, panel);
     plans.set(key, plan);
     return plan;

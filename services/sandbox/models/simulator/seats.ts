@@ -19,23 +19,29 @@ export type Seating = {
 
 type Asker = { seed: string; challenge: string; model: string; delimiter: string };
 
-/** An attempt after so many is looked for at the table. */
-const knownAttempts = 12;
+/** A later attempt is seated at the table. */
+const attempts = Array.from({ length: 12 }, (_, index) => index + 1);
+const draftRounds = ['1', '2', '3'];
 
-export function seatingOfStrategy(stage: string, asker: Asker): Seating | null {
-  const runs = strategies.map(({ id, panel }) => ({
-    seed: simulatedRunSeed(asker.seed, asker.challenge, id),
-    panel: panel.map(({ seat }) => seat),
-  }));
-  for (let attempt = 1; attempt <= knownAttempts; attempt += 1)
-    for (const { seed, panel } of runs) {
-      const drawnFor = (place: string) =>
-        dataDelimiter(seed, `${stage}.${place}`, attempt) === asker.delimiter;
-      const code = panel.find(drawnFor);
-      if (code !== undefined) return { panel, code };
-      if (stage !== 'opinion' && stage !== 'review' && ['1', '2', '3'].some(drawnFor))
-        return { panel, code: null };
+export function seatingOfStrategy(
+  stage: 'opinion' | 'review' | 'draft',
+  asker: Asker,
+): Seating | null {
+  for (const { id, panel, synthesizers } of strategies) {
+    const seed = simulatedRunSeed(asker.seed, asker.challenge, id);
+    const isFrom = (place: string) =>
+      attempts.some(
+        (attempt) => dataDelimiter(seed, `${stage}.${place}`, attempt) === asker.delimiter,
+      );
+    const seats = panel.map(({ seat }) => seat);
+    if (stage === 'draft') {
+      if (synthesizers.some(({ model }) => model === asker.model) && draftRounds.some(isFrom))
+        return { panel: seats, code: null };
+      continue;
     }
+    const own = panel.find(({ model, seat }) => model === asker.model && isFrom(seat));
+    if (own !== undefined) return { panel: seats, code: own.seat };
+  }
   return null;
 }
 
