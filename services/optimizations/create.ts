@@ -8,6 +8,7 @@ import type { ModelUse, Strategy } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { simulatedRunSeed } from '#services/platform/seeded.ts';
+import { nearestCase } from '#services/sandbox/models/cases.ts';
 import type {
   CreateOptimizationRequest,
   Estimate,
@@ -139,6 +140,7 @@ export async function createCommand(
         ? simulatedRunSeed(sandboxSeed, request.challenge, strategy.id)
         : randomBytes(16).toString('hex'),
       ...(request.retry_of === undefined ? {} : { retryOf: request.retry_of }),
+      ...(seats.some((seat) => seat.simulated) ? { preparedCase: caseFor(request) } : {}),
       createdAt,
       sealed: {
         title: await seal('title', titleOf(request.challenge)),
@@ -149,6 +151,10 @@ export async function createCommand(
       },
     },
   };
+}
+
+function caseFor({ challenge_type: type, challenge, context }: CreateOptimizationRequest): string {
+  return nearestCase({ type, challenge, context }).case.case;
 }
 
 /** The first sentence, at most 80 characters. */

@@ -27,6 +27,7 @@ export function describeRun(view: RunView, now: number): Optimization {
     context: view.context ?? erased,
     objectives: [...view.objectives],
     constraints: [...view.constraints],
+    stand_in: view.standIn,
     models: view.seats.map((seat) => describeSeat(view, seat)),
     metadata: { models: view.seats.map((seat) => seat.model) },
     insights_count: bias

@@ -29,7 +29,7 @@ export type CallState = {
 /** What the first event fixes for good. */
 type Fixed = Omit<
   Extract<OptimizationEvent, { type: 'OptimizationCreated' }>['data'],
-  'retryOf' | 'createdAt' | 'sealed'
+  'retryOf' | 'preparedCase' | 'createdAt' | 'sealed'
 >;
 
 type Created = Fixed & {

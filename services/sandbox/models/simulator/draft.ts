@@ -164,23 +164,31 @@ function dissentOf(ledger: Ledger, losing: ReturnType<typeof optionsOf>): DraftR
 /** Finds statements that say nearly the same as a point, but one with and one without a "not". */
 export function writeVerification(material: Material): VerificationReply {
   const [argued = ''] = material.block('draft').split(/^Dissent:$/m);
-  const statements = argued.match(/[^.!?\n]+[.!?]?/g) ?? [];
+  const statements = (argued.match(/[^.!?\n]+[.!?]?/g) ?? []).map(readStatement);
   const contradictions = material.rows('consensus').flatMap(([id = '', ...text]) => {
-    const opposed = statements.find((statement) => opposes(statement, text.join(' | ')));
-    const explanation = `The draft says "${opposed?.trim() ?? ''}", which denies this point.`;
-    return opposed === undefined ? [] : [{ claim_id: id, explanation }];
+    const point = readStatement(text.join(' | '));
+    const opposed = statements.find((statement) => areOpposed(statement, point));
+    if (opposed === undefined) return [];
+    const explanation = `The draft says "${opposed.text.trim()}", which denies this point.`;
+    return [{ claim_id: id, explanation }];
   });
   return { contradicts_consensus: contradictions.length > 0, contradictions };
 }
 
+type Statement = ReturnType<typeof readStatement>;
+
 const negation = /\b(?:not|never|no|nobody|nothing|cannot|hardly|without)\b|n['\u2019]t\b/gi;
 
-function opposes(statement: string, point: string): boolean {
-  const contentOf = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []);
-  const isNegated = (text: string) => (text.match(negation)?.length ?? 0) % 2 === 1;
-  const said = contentOf(statement);
-  const agreed = contentOf(point);
-  const shared = [...agreed].filter((word) => said.has(word)).length;
-  const overlap = shared / Math.max(1, agreed.size + said.size - shared);
-  return overlap >= 0.75 && isNegated(statement) !== isNegated(point);
+function readStatement(text: string) {
+  return {
+    text,
+    content: new Set(text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []),
+    isNegated: (text.match(negation)?.length ?? 0) % 2 === 1,
+  };
+}
+
+function areOpposed(one: Statement, other: Statement): boolean {
+  if (one.isNegated === other.isNegated) return false;
+  const shared = [...one.content].filter((word) => other.content.has(word)).length;
+  return shared / Math.max(1, one.content.size + other.content.size - shared) >= 0.75;
 }
