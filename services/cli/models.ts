@@ -65,7 +65,7 @@ const sync: SettingsCommand = {
     },
   },
   async runOnSettings(call) {
-    const { modelsFile, openrouterUrl } = call.env;
+    const { modelsFile, providerUrls } = call.env;
     const writes = call.options['write'] === true;
     if (writes && modelsFile === null)
       throw new SettingsError(['MODELS_FILE must name the file to write, such as models.json']);
@@ -75,7 +75,7 @@ const sync: SettingsCommand = {
     const catalogue = loadCatalogue(
       modelsFile !== null && existsSync(modelsFile) ? modelsFile : null,
     );
-    const found = differences(catalogue, await readOpenRouterList(openrouterUrl ?? ownUrl), {
+    const found = differences(catalogue, await readOpenRouterList(providerUrls['openrouter'] ?? ownUrl), {
       now,
       since,
     });

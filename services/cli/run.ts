@@ -11,6 +11,7 @@ import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { simulatedNotice, simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
 import { parseInput } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
@@ -40,6 +41,9 @@ const ask: CliCommand = {
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
     const runId = await begin(database, person, request);
+    const begun = await database.readRun(runId);
+    const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
+    if (notice !== null) say(notice);
     const ended = await watch(database, runId);
     if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
     else print(runMarkdown(ended));

@@ -18,8 +18,8 @@ export type RegistrySettings = {
   /** By provider name; null or absent means that there is no key. */
   providerKeys: Readonly<Record<string, string | null>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
-  /** Another address for OpenRouter's, such as a gateway's; null is its own. */
-  openrouterUrl: string | null;
+  /** By provider name, another address than its own, such as a gateway's. */
+  providerUrls: Readonly<Record<string, string>>;
   openrouterDataCollection: 'deny' | 'allow';
   /** Null when no Ollama is to be used. */
   ollamaUrl: string | null;
@@ -266,12 +266,10 @@ export function connectionOf(
       : { apiKey: apiKey ?? '', baseUrl: settings.ollamaUrl };
   }
   if (apiKey === null) return null;
-  if (name !== 'openrouter') return { apiKey, baseUrl: null };
-  return {
-    apiKey,
-    baseUrl: settings.openrouterUrl,
-    dataCollection: settings.openrouterDataCollection,
-  };
+  const baseUrl = settings.providerUrls[name] ?? null;
+  return name === 'openrouter'
+    ? { apiKey, baseUrl, dataCollection: settings.openrouterDataCollection }
+    : { apiKey, baseUrl };
 }
 
 function simulatedProviders(sandboxUrl: string | null): ReadonlyMap<string, Provider> {

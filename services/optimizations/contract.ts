@@ -662,6 +662,18 @@ export const Optimization = v.object({
   context: v.string(),
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
+  stand_in: v.pipe(
+    v.nullable(
+      v.object({
+        title: v.string(),
+        question: v.object({ challenge: v.string(), context: v.string() }),
+        exact: v.pipe(v.boolean(), v.description('It is the very question that was asked')),
+      }),
+    ),
+    v.description(
+      'The prepared case that simulated seats answer from, with the question that its figures belong to; null when no seat is simulated',
+    ),
+  ),
   models: v.array(SeatProgress),
   metadata: v.object({
     models: v.pipe(

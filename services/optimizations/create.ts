@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
@@ -10,6 +10,8 @@ import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
+import { simulatedRunSeed } from '#services/platform/seeded.ts';
+import { nearestCase } from '#services/sandbox/models/cases.ts';
 import type {
   CreateOptimizationRequest,
   Estimate,
@@ -143,9 +145,10 @@ export async function createCommand(
         verdict: seating.verdict,
       },
       seed: seats.every((one) => one.simulated)
-        ? sandboxRunSeed(sandboxSeed, request)
+        ? simulatedRunSeed(sandboxSeed, challenge, strategy.id)
         : randomBytes(16).toString('hex'),
       ...(request.retry_of === undefined ? {} : { retryOf: request.retry_of }),
+      ...(seats.some((seat) => seat.simulated) ? { preparedCase: caseFor(request) } : {}),
       createdAt,
       sealed: {
         title: await seal('title', titleOf(challenge)),
@@ -156,6 +159,10 @@ export async function createCommand(
       },
     },
   };
+}
+
+function caseFor({ challenge_type: type, challenge, context }: CreateOptimizationRequest): string {
+  return nearestCase({ type, challenge, context }).case.case;
 }
 
 /** The first sentence, at most 80 characters. */
@@ -246,12 +253,4 @@ function isStale({ staleModels }: Catalogue, seating: Seating, at: string): bool
 function councilModel({ offer, effort }: Placed): CouncilModel {
   const { model, name, provider, remoteId, structuredOutput, efforts, simulated } = offer;
   return { model, name, provider, remoteId, structuredOutput, effort, efforts, simulated };
-}
-
-/** Simulated runs are reproducible: the same question and strategy draw the same seed. */
-function sandboxRunSeed(sandboxSeed: string, request: CreateOptimizationRequest): string {
-  return createHmac('sha256', sandboxSeed)
-    .update(JSON.stringify([request.challenge, request.strategy]))
-    .digest('hex')
-    .slice(0, 32);
 }

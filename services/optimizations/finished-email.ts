@@ -1,4 +1,6 @@
 import { statusOf } from './reading/describe.ts';
+import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
+import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
@@ -9,9 +11,7 @@ export type FinishedRun = {
   status: 'completed' | 'failed' | 'cancelled';
   charged: number;
   returned: number;
-  /** How many of its models were simulated. */
-  seats: number;
-  simulatedSeats: number;
+  simulated: SimulatedPart;
 };
 
 /** Null while the run continues, and once it was deleted or its texts were erased. */
@@ -26,8 +26,7 @@ export function finishedRun(view: RunView): FinishedRun | null {
     status,
     charged: captured - refunded,
     returned: refunded,
-    seats: view.seats.length,
-    simulatedSeats: view.seats.filter((seat) => seat.simulated).length,
+    simulated: simulatedPartOf(view),
   };
 }
 
@@ -35,7 +34,7 @@ export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent
   const { subject, sentence, label } = words[run.status];
   return {
     subject: `${subject}: ${run.title}`,
-    paragraphs: [`“${run.title}” ${sentence}`, creditSentence(run), ...simulatedSentence(run)],
+    paragraphs: [`“${run.title}” ${sentence}`, creditSentence(run), ...simulatedSentences(run)],
     action: { label, url: `${publicUrl}/optimizations/${run.runId}` },
     closing: [
       'You get this mail because your profile asks for one when an optimization has ended. You can switch it off there.',
@@ -68,14 +67,12 @@ function creditSentence({ charged, returned }: FinishedRun): string {
   return `${charged.toLocaleString('en-US')} of ${were(charged + returned)} charged, and ${returned.toLocaleString('en-US')} came back.`;
 }
 
-/** A simulated run is marked wherever it is shown. */
-function simulatedSentence({ seats, simulatedSeats }: FinishedRun): string[] {
-  if (simulatedSeats === 0) return [];
-  return simulatedSeats === seats
-    ? ['Simulated models: example answers, no provider was called.']
-    : [
-        `Simulated models (${simulatedSeats} of ${seats}): example answers, no provider was called for them.`,
-      ];
+function simulatedSentences({ simulated }: FinishedRun): string[] {
+  const question = questionOfCase(simulated);
+  return [
+    simulatedNotice(simulated) ?? '',
+    question === null ? '' : `The question of the case: “${question}”`,
+  ].filter((sentence) => sentence !== '');
 }
 
 function were(credits: number): string {

@@ -12,7 +12,7 @@ import type { CallDependencies } from './call-task.ts';
 import { actor, isoNow, issue, settleRun, startRun } from './commands.ts';
 import { finishedEmail, finishedRun } from './finished-email.ts';
 import type { ReadState } from './reading/read-run.ts';
-import { titleAlone } from './reading/view.ts';
+import { titleAndQuestion } from './reading/view.ts';
 import { deadlineLength, forgottenFrom, isLate } from './run/deadlines.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
 
@@ -79,7 +79,7 @@ async function startHeldRun(dependencies: OptimizationDependencies, runId: strin
  * Nothing is sent about an erased run.
  */
 async function notifyRun(dependencies: OptimizationDependencies, runId: string): Promise<void> {
-  const run = await dependencies.readRun(runId, () => titleAlone);
+  const run = await dependencies.readRun(runId, () => titleAndQuestion);
   const finished = run ? finishedRun(run.view) : null;
   if (!run || finished === null || !('userId' in run.state)) return;
   const { userId } = run.state;

@@ -58,6 +58,17 @@ export function dataDelimiter(seed: string, slot: string, attempt: number): stri
   return digest(seed, ['delimiter', slot, attempt]).toString('hex').slice(0, 16);
 }
 
+/**
+ * The seed of a run whose seats are all simulated: the same question and strategy draw the same one,
+ * so such runs are reproducible.
+ */
+export function simulatedRunSeed(sandboxSeed: string, challenge: string, strategy: string): string {
+  return createHmac('sha256', sandboxSeed)
+    .update(JSON.stringify([challenge, strategy]))
+    .digest('hex')
+    .slice(0, 32);
+}
+
 function firstFreeLabel(
   seed: string,
   reader: string,

@@ -9,7 +9,7 @@ import { startMailCatcher } from './mail/mail-catcher.ts';
 import { createMailbox } from './mail/mailbox.ts';
 import { mailboxPages } from './mail/mailbox-pages.ts';
 import { startProviderSandbox } from './models/provider-sandbox.ts';
-import { respond } from './models/responder/respond.ts';
+import { createSimulator } from './models/simulator/respond.ts';
 import { deliverTo } from './stripe/deliver.ts';
 import { startFakeStripe } from './stripe/fake-stripe.ts';
 import type { ListeningFakeStripe } from './stripe/fake-stripe.ts';
@@ -36,10 +36,11 @@ await runProcess('sandbox', async ({ env, log, resources }) => {
   const pages = new Hono().route('/', mailboxPages(mailbox, env.productName));
   if (stripe !== null) pages.route('/', stripePages(stripe, env.productName));
   const showPages = getRequestListener(pages.fetch);
+  const catalogue = loadCatalogue(env.modelsFile);
   const providers = await startProviderSandbox({
-    respond,
+    respond: createSimulator(catalogue.strategies),
     seed: env.sandboxSeed,
-    catalogue: loadCatalogue(env.modelsFile),
+    catalogue,
     personas: env.sandboxPersonas,
     profile: env.sandboxProfile,
     pages: (request, response) => void showPages(request, response),

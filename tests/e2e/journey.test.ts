@@ -75,7 +75,7 @@ describe('the main job', () => {
       .getByRole('heading', { level: 1, name: /Should I sell yearly plans only/ })
       .waitFor();
     await page
-      .getByText(/Simulated models/)
+      .getByText(/^Simulated\. A prepared case/)
       .first()
       .waitFor();
     await page.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });

@@ -24,7 +24,7 @@ const settings: RegistrySettings = {
   mode: 'production',
   providerKeys: {},
   compatibleEndpoints: [],
-  openrouterUrl: null,
+  providerUrls: {},
   openrouterDataCollection: 'deny',
   ollamaUrl: null,
   ollamaMaxContext: 16_384,
@@ -105,7 +105,7 @@ describe('the check of keys, ids and answers', () => {
     const given: RegistrySettings = {
       ...settings,
       providerKeys: { openrouter: key },
-      openrouterUrl: at('openrouter'),
+      providerUrls: { openrouter: at('openrouter') },
       ollamaUrl: at('ollama'),
       compatibleEndpoints: [
         {
@@ -155,7 +155,7 @@ describe('the check of keys, ids and answers', () => {
     const given: RegistrySettings = {
       ...settings,
       providerKeys: { openrouter: key },
-      openrouterUrl: baseUrl,
+      providerUrls: { openrouter: baseUrl },
       ollamaUrl: 'http://127.0.0.1:1',
       compatibleEndpoints: [
         { name: 'mine', baseUrl, key: null, models: [{ remoteId: 'm', model: 'm' }] },

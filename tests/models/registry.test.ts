@@ -15,7 +15,7 @@ const settings: RegistrySettings = {
   mode: 'local',
   providerKeys: {},
   compatibleEndpoints: [],
-  openrouterUrl: null,
+  providerUrls: {},
   openrouterDataCollection: 'deny',
   ollamaUrl: null,
   ollamaMaxContext: 16_384,

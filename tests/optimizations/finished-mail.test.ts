@@ -139,9 +139,13 @@ describe('the email about a run', () => {
     status: 'completed',
     charged: 14,
     returned: 0,
-    seats: 7,
-    simulatedSeats: 0,
+    simulated: { seats: 7, simulatedSeats: 0, standIn: null },
   } as const;
+  const standIn = {
+    title: 'Should I raise my prices?',
+    question: { challenge: 'From $240 to $290?', context: '34 customers.' },
+    exact: false,
+  };
   const words = (more: Partial<Parameters<typeof finishedEmail>[0]>) =>
     finishedEmail({ ...run, ...more }, 'https://example.com');
 
@@ -170,10 +174,30 @@ describe('the email about a run', () => {
   );
 
   test.each([
-    [0, []],
-    [7, ['Simulated models: example answers, no provider was called.']],
-    [2, ['Simulated models (2 of 7): example answers, no provider was called for them.']],
-  ])('the email about a run marks %i simulated models', (simulatedSeats, marks) => {
-    expect(words({ simulatedSeats }).paragraphs.slice(2)).toEqual(marks);
-  });
+    [{ seats: 7, simulatedSeats: 0, standIn: null }, []],
+    [
+      { seats: 7, simulatedSeats: 7, standIn },
+      [
+        "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
+        'The question of the case: “From $240 to $290? 34 customers.”',
+      ],
+    ],
+    [
+      { seats: 7, simulatedSeats: 7, standIn: { ...standIn, exact: true } },
+      ['Simulated. A prepared case answers this question.'],
+    ],
+    [
+      { seats: 7, simulatedSeats: 2, standIn: { ...standIn, exact: true } },
+      ['Simulated (2 of 7 models). A prepared case answers this question.'],
+    ],
+    [
+      { seats: 7, simulatedSeats: 7, standIn: null },
+      ['Simulated. Example answers, no provider was called for them.'],
+    ],
+  ])(
+    'the email about a run marks what is simulated, and whose question it answers: %j',
+    (simulated, marks) => {
+      expect(words({ simulated }).paragraphs.slice(2)).toEqual(marks);
+    },
+  );
 });

@@ -65,7 +65,7 @@ describe('the sandbox process', () => {
         mode: 'local',
         providerKeys: {},
         compatibleEndpoints: [],
-        openrouterUrl: null,
+        providerUrls: {},
         openrouterDataCollection: 'deny',
         ollamaUrl: null,
         ollamaMaxContext: 16_384,

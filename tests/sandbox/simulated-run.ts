@@ -23,34 +23,24 @@ import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import type { CheckedLedger, CheckedReview } from '#services/optimizations/prompts/reply-checks.ts';
 import type { Checked, Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { computeScores } from '#services/optimizations/council/council.ts';
-import type { Ballot, Scores } from '#services/optimizations/run/events.ts';
-import { reviewOffsets } from '#services/optimizations/council/assignments.ts';
-import { labelsFor } from '#services/platform/seeded.ts';
-import { respond } from '#services/sandbox/models/responder/respond.ts';
+import type { Ballot, Scores, Seat } from '#services/optimizations/run/events.ts';
+import { reviewAssignments, reviewOffsets } from '#services/optimizations/council/assignments.ts';
+import { dataDelimiter, labelsFor, simulatedRunSeed } from '#services/platform/seeded.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
+import type { Respond } from '#services/sandbox/models/personas.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 
 /**
- * A run without its state machine: our prompts, the sandbox's answers, our checks and our figures.
+ * A run without its state machine: our prompts, the simulator's answers, our checks and our figures,
+ * with the codes that a run of the strategy would draw.
  */
-export type Panel = readonly {
-  seat: string;
-  role: 'strategic' | 'risk' | 'implementation';
-  model: string;
-}[];
-
-export const balancedPanel: Panel = [
-  { seat: 'S1', role: 'strategic', model: 'gpt-6.1-terra' },
-  { seat: 'S2', role: 'strategic', model: 'claude-sonnet-5-5' },
-  { seat: 'S3', role: 'strategic', model: 'gemini-4-hydrogen' },
-  { seat: 'R1', role: 'risk', model: 'mistral-medium-2604' },
-  { seat: 'R2', role: 'risk', model: 'claude-haiku-5-5' },
-  { seat: 'I1', role: 'implementation', model: 'gemini-3.8-flash' },
-  { seat: 'I2', role: 'implementation', model: 'gpt-6-luna' },
-];
-
 export type SimulatedRun = {
+  seats: readonly Seat[];
   opinions: Opinion[];
   texts: string[];
   ledger: CheckedLedger;
+  /** Seat → its review. */
   reviews: CheckedReview[];
   claims: TalliedClaim[];
   consensusIds: string[];
@@ -63,82 +53,108 @@ export type SimulatedRun = {
   contradicts: boolean;
 };
 
-const delimiter = '0123456789abcdef';
+export type Options = {
+  seed?: string;
+  strategy?: StrategyId;
+  /** All seats get this model, and the run a seed of its own. */
+  copiesOf?: string;
+  /** Draws the labels and the order of what is shown. */
+  labelSeed?: string;
+  respond?: Respond;
+};
+
+const { strategyOf, strategies } = loadCatalogue(null);
 
 export function simulate(
   asked: Challenge,
-  {
-    seed = 'sandbox',
-    labelSeed = 'labels',
-    panel = balancedPanel,
-  }: { seed?: string; labelSeed?: string; panel?: Panel } = {},
+  { seed = 'sandbox', strategy = 'balanced', copiesOf, ...options }: Options = {},
 ): SimulatedRun {
-  const ask = (model: string, prompt: StagePrompt) =>
-    respond({
+  const definition = strategyOf(strategy);
+  if (definition === null) throw new Error(`No strategy ${strategy}`);
+  const { panel, reviewsPerSeat, extractors, synthesizers, verifiers } = definition;
+  const answer = options.respond ?? createSimulator(strategies);
+  const runSeed =
+    copiesOf === undefined ? simulatedRunSeed(seed, asked.challenge, strategy) : `random ${seed}`;
+  const labelSeed = options.labelSeed ?? runSeed;
+  const ask = (slot: string, model: string, prompt: (delimiter: string) => StagePrompt) => {
+    const { system, prompt: text, schema } = prompt(dataDelimiter(runSeed, slot, 1));
+    return answer({
       provider: 'any',
-      model,
-      system: prompt.system,
-      prompt: prompt.prompt,
-      schemaName: prompt.schema?.name ?? null,
+      model: copiesOf ?? model,
+      system,
+      prompt: text,
+      schemaName: schema?.name ?? null,
       seed,
     }).text;
+  };
+  const seats: Seat[] = panel.map((seat) => ({
+    ...seat,
+    provider: familyOf(seat.model),
+    family: familyOf(seat.model),
+    simulated: true,
+  }));
+  const order = seats.map((each) => each.seat);
 
-  const opinions = panel.map(({ model, role }) =>
-    must(parseReply('opinion', ask(model, opinionPrompt(asked, role, { delimiter })))),
+  const opinions = seats.map(({ seat, model, role }) =>
+    must(
+      parseReply(
+        'opinion',
+        ask(`opinion.${seat}`, model, (delimiter) => opinionPrompt(asked, role, { delimiter })),
+      ),
+    ),
   );
-  const texts = opinions.map((opinion) => scrubOf(panel)(opinionText(opinion)));
-  const textOf = (seat: string) => texts[panel.findIndex((each) => each.seat === seat)] ?? '';
+  const texts = opinions.map((opinion) => scrubOf(seats)(opinionText(opinion)));
+  const textOf = (seat: string) => texts[order.indexOf(seat)] ?? '';
 
-  const shownAll = labelled(
-    labelSeed,
-    'ledger',
-    panel.map(({ seat }) => seat),
-    textOf,
-  );
+  const shownAll = labelled(labelSeed, 'ledger', order, textOf);
   const ledger = must(
     checkLedger(
       must(
         parseReply(
           'claim_ledger',
-          ask('gpt-5.6-luna', ledgerPrompt(asked, shownAll, { delimiter })),
+          ask('claims.1', extractors[0].model, (delimiter) =>
+            ledgerPrompt(asked, shownAll, { delimiter }),
+          ),
         ),
       ),
-      shownAll.map((answer, index) => ({ ...answer, claims: opinions[index]?.claims ?? [] })),
+      shownAll.map((each, index) => ({ ...each, claims: opinions[index]?.claims ?? [] })),
     ),
   );
 
-  const reviews = panel.map(({ seat, model }) => {
-    const others = panel.map((each) => each.seat).filter((each) => each !== seat);
-    const answers = labelled(labelSeed, seat, others, textOf);
-    const prompt = reviewPrompt(
-      asked,
-      { answers, claims: ledger.claims, options: ledger.options },
-      { delimiter, seed: labelSeed, reviewer: seat },
-    );
+  const offsets = reviewOffsets(order.length, reviewsPerSeat);
+  const assigned = reviewAssignments(order, offsets);
+  const reviews = seats.map(({ seat, model }) => {
+    const answers = labelled(labelSeed, seat, assigned[seat] ?? [], textOf);
     return must(
-      checkReview(must(parseReply('review', ask(model, prompt))), {
-        labels: answers.map(({ label }) => label),
-        claimIds: ledger.claims.map(({ id }) => id),
-        optionIds: ledger.options.map(({ id }) => id),
-      }),
+      checkReview(
+        must(
+          parseReply(
+            'review',
+            ask(`review.${seat}`, model, (delimiter) =>
+              reviewPrompt(
+                asked,
+                { answers, claims: ledger.claims, options: ledger.options },
+                { delimiter, seed: labelSeed, reviewer: seat },
+              ),
+            ),
+          ),
+        ),
+        {
+          labels: answers.map(({ label }) => label),
+          claimIds: ledger.claims.map(({ id }) => id),
+          optionIds: ledger.options.map(({ id }) => id),
+        },
+      ),
     );
   });
 
-  const seats = panel.map((seat) => ({
-    ...seat,
-    provider: familyOf(seat.model),
-    family: familyOf(seat.model),
-    effort: null,
-    simulated: true,
-  }));
-  const order = panel.map(({ seat }) => seat);
   const ballots = Object.fromEntries(
-    panel.map(({ seat }, index): [string, Ballot] => [
+    order.map((seat, index): [string, Ballot] => [
       seat,
-      ballotOf(reviews[index], seatsByLabel(labelSeed, seat, order)),
+      ballotOf(reviews[index], seatsByLabel(labelSeed, seat, assigned[seat] ?? [])),
     ]),
   );
-  const seatOf = seatsByLabel(labelSeed, 'ledger', order, true);
+  const seatOf = seatsByLabel(labelSeed, 'ledger', order);
   const named = (labels: readonly string[]) => labels.map((label) => seatOf.get(label) ?? '');
   const scores = computeScores({
     seed: labelSeed,
@@ -156,7 +172,7 @@ export function simulate(
       options: ledger.options.map(({ id, labels }) => ({ id, seats: named(labels) })),
     },
     opinions: Object.fromEntries(
-      panel.map(({ seat }, index) => [
+      order.map((seat, index) => [
         seat,
         {
           confidence: opinions[index]?.stated_confidence ?? 0,
@@ -164,7 +180,7 @@ export function simulate(
         },
       ]),
     ),
-    reviewOrder: { order, offsets: reviewOffsets(order.length, order.length - 1) },
+    reviewOrder: { order, offsets },
     minFamilies: 3,
     process: [],
   });
@@ -180,50 +196,48 @@ export function simulate(
   const contestedIds = scores.disagreements
     .map(({ about }) => about)
     .filter((about) => about !== 'decision');
-  const prompt = draftPrompt(
-    asked,
-    {
-      claims,
-      options: ledger.options.map((option) => ({
-        ...option,
-        votes: scores.decision.votes[option.id]?.length ?? 0,
-      })),
-      topAnswers: shownAll.slice(0, 3),
-      consensusIds,
-      disagreements: contestedIds.map((claimId) => ({ claimId, for: '', against: '' })),
-      minority: null,
-      complaints: [],
-      lastDraft: null,
-    },
-    { delimiter },
-  );
-  const draft = must(parseReply('draft', ask('claude-sonnet-5-5', prompt)));
+  const prompt = (delimiter: string) =>
+    draftPrompt(
+      asked,
+      {
+        claims,
+        options: ledger.options.map((option) => ({
+          ...option,
+          votes: scores.decision.votes[option.id]?.length ?? 0,
+        })),
+        topAnswers: shownAll.slice(0, 3),
+        consensusIds,
+        disagreements: contestedIds.map((claimId) => ({ claimId, for: '', against: '' })),
+        minority: null,
+        complaints: [],
+        lastDraft: null,
+      },
+      { delimiter },
+    );
+  const draft = must(parseReply('draft', ask('draft.1', synthesizers[0].model, prompt)));
   const checks = checkDraft(draft, {
     claimIds: claims.map(({ id }) => id),
     optionIds: ledger.options.map(({ id }) => id),
     consensusIds,
     disagreementIds: contestedIds,
     minorityIds: [],
-    corpus: [
-      asked.challenge,
-      asked.context,
-      ...asked.objectives,
-      ...asked.constraints,
-      ...texts,
-      ...claims.map(({ text }) => text),
-    ],
+    // Nothing of the question: so the numbers hold for any.
+    corpus: [...claims.map(({ text }) => text), ...ledger.options.map(({ text }) => text)],
   });
   const consensus = claims.filter(({ id }) => consensusIds.includes(id));
   const { contradicts } = checkVerification(
     must(
       parseReply(
         'verification',
-        ask('gpt-6.1-terra', verificationPrompt(draft, consensus, { delimiter })),
+        ask('verify.1.1', verifiers[0][0].model, (delimiter) =>
+          verificationPrompt(draft, consensus, { delimiter }),
+        ),
       ),
     ),
     consensusIds,
   );
   return {
+    seats,
     opinions,
     texts,
     ledger,
@@ -255,91 +269,6 @@ export function challenge(text: string, more: Partial<Challenge> = {}): Challeng
   };
 }
 
-/** Twenty different questions of the eight types. */
-export const questions: readonly Challenge[] = [
-  challenge(
-    'Should I raise the price of my $29 watercolor course to $79 or add a monthly membership?',
-    {
-      context: 'I have 1,400 past students and about 12% buy again.',
-      objectives: ['Reach $6,000 a month by summer'],
-      constraints: ['No paid ads', 'No more than 15 hours a week'],
-    },
-  ),
-  challenge(
-    'I run a small bakery in Lyon and I am overwhelmed. Should I hire a part-time baker or buy a bigger oven?',
-    {
-      type: 'hiring',
-      constraints: ['Budget of €8,000'],
-    },
-  ),
-  challenge('How do I get more bookings for my yoga studio without paid ads?', {
-    type: 'marketing',
-    context: 'We have 60 members and 4 teachers.',
-    objectives: ['Fill the weekday morning classes'],
-  }),
-  challenge('Should I sell my Notion templates on Gumroad or Etsy?', { type: 'sales' }),
-  challenge(
-    'Is it worth quitting my day job to go full-time on my newsletter with 4,200 subscribers and $1,800 a month?',
-    {
-      type: 'finance',
-    },
-  ),
-  challenge(
-    'Our agency has 12 clients. Should we niche down to dentists, stay general, or build a SaaS product?',
-  ),
-  challenge(
-    'We are torn between hiring a virtual assistant and automating our invoicing with software.',
-    {
-      type: 'operations',
-    },
-  ),
-  challenge('My sales have been flat for 6 months. What should I change first?', {
-    type: 'sales',
-    objectives: ['Win back former customers'],
-  }),
-  challenge('What should I charge for my career coaching?', { type: 'product' }),
-  challenge('Should I open a second shop in Ghent?', { constraints: ['No bank loan'] }),
-  challenge('Should my online store start running Google ads or invest in SEO?', {
-    type: 'marketing',
-  }),
-  challenge(
-    'I want to decide whether to take a loan of €20,000 for a new van or keep renting one.',
-    {
-      type: 'finance',
-    },
-  ),
-  challenge('How can I reduce churn in my habit tracking app?', {
-    type: 'product',
-    context: 'About 9% of 800 users cancel each month.',
-  }),
-  challenge('Do I switch from hourly billing to a monthly retainer?', { type: 'finance' }),
-  challenge('What is the best way to find my first 10 customers for an AI bookkeeping tool?', {
-    type: 'sales',
-  }),
-  challenge(
-    'I am a freelance photographer. Should I discount my wedding packages for the winter season?',
-    {
-      type: 'marketing',
-    },
-  ),
-  challenge(
-    'Should I fire my biggest client, who makes up 45% of my revenue but causes most of my stress?',
-    {
-      type: 'other',
-    },
-  ),
-  challenge('How do I deliver custom furniture orders on time without working weekends?', {
-    type: 'operations',
-  }),
-  challenge('Should I bring in a co-founder for my language school or stay solo?', {
-    type: 'hiring',
-  }),
-  challenge('Should I accept a wholesale contract from a supermarket chain for my hot sauce?', {
-    type: 'other',
-    context: 'They want 2,000 bottles a month at half of my retail price.',
-  }),
-];
-
 function ballotOf(review: CheckedReview | undefined, seatOf: ReadonlyMap<string, string>): Ballot {
   if (review === undefined) throw new Error('A review is missing.');
   const seat = (label: string) => seatOf.get(label) ?? '';
@@ -359,13 +288,7 @@ function ballotOf(review: CheckedReview | undefined, seatOf: ReadonlyMap<string,
   };
 }
 
-function seatsByLabel(
-  seed: string,
-  reader: string,
-  order: readonly string[],
-  withReader = false,
-): Map<string, string> {
-  const shown = order.filter((seat) => withReader || seat !== reader);
+function seatsByLabel(seed: string, reader: string, shown: readonly string[]): Map<string, string> {
   return new Map(
     Object.entries(labelsFor(seed, reader, shown)).map(([seat, label]) => [label, seat]),
   );

@@ -9,12 +9,12 @@ import { erasureTasks } from '#services/identity/erasure/erasure.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
-import type { Persona } from '#services/platform/process/env.ts';
+import type { EnvSource, Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
-import { respond } from '#services/sandbox/models/responder/respond.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { erasureOf } from '#services/core.ts';
 import { createTestApp } from './app.ts';
 import type { Person, TestApp } from './app.ts';
@@ -35,19 +35,25 @@ export async function createTestCouncil(
     seed?: string;
     /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
+    /** Settings that need the sandbox's address, which otherwise plays every vendor. */
+    env?: (sandboxUrl: string) => EnvSource;
   } = {},
 ): Promise<TestCouncil> {
+  const catalogue = loadCatalogue(null);
+  const respond = options.respond ?? createSimulator(catalogue.strategies);
   const openSandbox = async (port: number) =>
     startProviderSandbox({
-      respond: options.respond ?? respond,
+      respond,
       seed: options.seed ?? 'test',
-      catalogue: loadCatalogue(null),
+      catalogue,
       personas: options.personas ?? {},
       profile: 'instant',
       port,
     });
   let sandbox = await openSandbox(0);
-  const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url } });
+  const app = await createTestApp({
+    env: { SANDBOX_URL: sandbox.url, ...options.env?.(sandbox.url) },
+  });
   const { core } = app;
   const log = createLog({
     level: 'warn',

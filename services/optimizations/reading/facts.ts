@@ -2,9 +2,9 @@ import type { StreamFacts } from '#services/live/hub.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
-import { occurredAt, openTexts, runEventOf } from './read-run.ts';
+import { occurredAt, openTexts, patchWithCase, runEventOf } from './read-run.ts';
 import { erased } from './describe.ts';
-import { fieldsOfView, patchOf } from './view.ts';
+import { fieldsOfView } from './view.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
@@ -22,7 +22,10 @@ export async function runFacts(sealer: Sealer, recorded: RecordedEvent): Promise
     general: row ? { entity: { kind: 'run_row', id: runId }, patch: row } : null,
     watched: {
       id: runId,
-      fact: { entity: { kind: 'run', id: runId }, patch: patchOf(runId, event, texts, at) },
+      fact: {
+        entity: { kind: 'run', id: runId },
+        patch: patchWithCase(runId, { event, texts, at }),
+      },
     },
   };
 }

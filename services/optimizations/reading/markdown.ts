@@ -1,6 +1,7 @@
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { draftMarkdown, escapeMarkdown } from '#services/optimizations/prompts/draft.ts';
 import { claimText, opinionOf } from './describe.ts';
+import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
 
 /**
  * A run's result as Markdown, for the clipboard, a file and the command line. Everything that a person
@@ -12,7 +13,7 @@ export function runMarkdown(run: Optimization): string {
   const parts = [
     `# ${escapeMarkdown(run.title)}`,
     isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
-    simulatedSentence(run),
+    simulatedLines(run),
     run.result ? recommendation(run, run.result) : ending(run),
     ...(bias ? [agreement(bias), ...findings(bias)] : []),
     ...answers(run),
@@ -28,11 +29,17 @@ function isWholeQuestion({ title, challenge }: Optimization): boolean {
   return title.trim() === challenge.trim();
 }
 
-function simulatedSentence(run: Optimization): string {
-  if (!run.simulated) return '';
-  return run.simulated_seats === run.models.length
-    ? '> Simulated models: example answers, no provider was called.'
-    : `> Simulated models (${run.simulated_seats} of ${run.models.length}): example answers, no provider was called for them.`;
+/** Sentences from the case are ours, but escaped all the same: `*` in them is no emphasis. */
+function simulatedLines(run: Optimization): string {
+  const part = simulatedPartOf(run.council);
+  const notice = simulatedNotice(part);
+  const question = questionOfCase(part);
+  return [
+    notice === null ? '' : `> ${escapeMarkdown(notice)}`,
+    question === null ? '' : `> The question of the case: ${escapeMarkdown(question)}`,
+  ]
+    .filter((line) => line !== '')
+    .join('\n>\n');
 }
 
 const statusWords: Readonly<Record<Optimization['status'], string>> = {

@@ -7,8 +7,9 @@ import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
+import { standInFor } from '#services/sandbox/models/cases.ts';
 import { applyPatch, beginView, fieldsOfView, patchOf, withStreamed } from './view.ts';
-import type { EventTexts, FieldsOf, RunView } from './view.ts';
+import type { EventTexts, FieldsOf, RunPatch, RunView } from './view.ts';
 
 /**
  * One run with its texts opened: the decider's state, the view that people see, and the texts that
@@ -77,11 +78,25 @@ export function foldRun(runId: string, events: readonly ReadRunEvent[]): OpenRun
     runId,
     version: first.position,
     state: evolve(initialState(), first.event),
-    view: beginView(patchOf(runId, first.event, first.texts, first.at)),
+    view: beginView(patchWithCase(runId, first)),
     shown: {},
     labels: {},
   };
   return rest.reduce(nextRun, begun);
+}
+
+/**
+ * The patch of an event. The first one says which prepared case answers; only the server has the
+ * cases, so `patchOf` alone, which the browser shares, cannot say it.
+ */
+export function patchWithCase(
+  runId: string,
+  { event, texts, at }: Omit<ReadRunEvent, 'position'>,
+): RunPatch {
+  const patch = patchOf(runId, event, texts, at);
+  if (event.type !== 'OptimizationCreated' || event.data.preparedCase === undefined) return patch;
+  const { challenge = null, context = null } = texts;
+  return { ...patch, standIn: standInFor(event.data.preparedCase, { challenge, context }) };
 }
 
 function nextRun(run: OpenRun, { event, position, at, texts }: ReadRunEvent): OpenRun {

@@ -1,3 +1,4 @@
+import type { StandIn } from '#services/sandbox/models/cases.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
@@ -95,6 +96,8 @@ export type RunView = {
   price: number;
   priceUntil: string;
   retryOf: string | null;
+  /** The prepared case of the simulated seats; null without one. */
+  standIn: StandIn | null;
   createdAt: string;
   startedAt: string | null;
   endedAt: string | null;
@@ -161,6 +164,9 @@ export const fieldsOfView: FieldsOf = (event) => {
 
 export const titleAlone: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => field === 'title');
+
+export const titleAndQuestion: FieldsOf = (event) =>
+  fieldsOfView(event).filter((field) => ['title', 'challenge', 'context'].includes(field));
 
 export const questionFields = ['challenge', 'context', 'objectives', 'constraints'] as const;
 
@@ -370,6 +376,7 @@ const emptyView: RunView = {
   price: 0,
   priceUntil: '',
   retryOf: null,
+  standIn: null,
   createdAt: '',
   startedAt: null,
   endedAt: null,

@@ -324,6 +324,8 @@ export type OptimizationEvent =
         /** 32 hex characters; everything random in the run is derived from it. */
         seed: string;
         retryOf?: string;
+        /** The prepared case that simulated seats answer from; absent when no seat is simulated. */
+        preparedCase?: string;
         createdAt: string;
         sealed: {
           title: string;

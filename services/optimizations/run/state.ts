@@ -31,7 +31,7 @@ export type CallState = {
 /** What the first event fixes for good. */
 type Fixed = Omit<
   Extract<OptimizationEvent, { type: 'OptimizationCreated' }>['data'],
-  'retryOf' | 'seating' | 'createdAt' | 'sealed'
+  'retryOf' | 'seating' | 'preparedCase' | 'createdAt' | 'sealed'
 >;
 
 type Created = Fixed & {

@@ -21,7 +21,7 @@ export type CompatibleEndpoint = {
   models: readonly { remoteId: string; model: string }[];
 };
 
-export const personas = [
+const personas = [
   'slow',
   '429-then-ok',
   '500',
@@ -31,9 +31,12 @@ export const personas = [
   'injection',
   'dead',
   'hang',
+  'silent',
+  'sloppy',
 ] as const;
 
-export type Persona = (typeof personas)[number];
+/** `outage:12`: from the first call of its model, all providers are unreachable for 12 seconds. */
+export type Persona = (typeof personas)[number] | `outage:${number}`;
 
 /** `off`, or at most `limit` calls in `windowSeconds`. */
 export type RateLimitRule = 'off' | { limit: number; windowSeconds: number };
@@ -65,8 +68,8 @@ export type Env = {
   compatibleEndpoints: readonly CompatibleEndpoint[];
   /** Whether a model may stand in for one that a strategy wants and nothing serves. */
   substituteModels: boolean;
-  /** Null is OpenRouter's own address. */
-  openrouterUrl: string | null;
+  /** Provider → another address than its own, such as a gateway's. */
+  providerUrls: Readonly<Record<string, string>>;
   /** Whether makers that keep or train on what they are sent may answer by OpenRouter. */
   openrouterDataCollection: 'deny' | 'allow';
   /** Null means that no local Ollama is used. */
@@ -163,7 +166,7 @@ export function readEnv(source: EnvSource): Env {
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
     substituteModels: values.SUBSTITUTE_MODELS,
-    openrouterUrl: values.OPENROUTER_URL ?? null,
+    providerUrls: providerUrls(values),
     openrouterDataCollection: values.OPENROUTER_DATA_COLLECTION,
     ollamaUrl: values.OLLAMA_URL ?? null,
     ollamaMaxContext: values.OLLAMA_MAX_CONTEXT,
@@ -313,9 +316,16 @@ const compatibleEndpoints = v.pipe(
   }),
 );
 
+const persona = v.custom<Persona>(
+  (text) =>
+    personas.some((each) => each === text) ||
+    (typeof text === 'string' && /^outage:\d{1,4}$/.test(text)),
+  `must be one of ${personas.join(', ')}, outage:<seconds>`,
+);
+
 const sandboxPersonas = v.pipe(
-  pairs('=', 'must be model-id=persona with commas'),
-  v.record(v.string(), oneOf(personas)),
+  pairs('=', 'must be model-id=persona with commas; *=persona means all models'),
+  v.record(v.string(), persona),
 );
 
 const monthlyLimits = v.pipe(
@@ -372,6 +382,10 @@ const envSchema = v.object({
   MODELS_FILE: v.optional(v.string()),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   SUBSTITUTE_MODELS: boolean(true),
+  OPENAI_URL: v.optional(webUrl('https://api.openai.com/v1')),
+  ANTHROPIC_URL: v.optional(webUrl('https://api.anthropic.com')),
+  GOOGLE_URL: v.optional(webUrl('https://generativelanguage.googleapis.com')),
+  MISTRAL_URL: v.optional(webUrl('https://api.mistral.ai')),
   OPENROUTER_URL: v.optional(webUrl('https://openrouter.ai/api/v1')),
   OPENROUTER_DATA_COLLECTION: v.optional(oneOf(['deny', 'allow']), 'deny'),
   OLLAMA_URL: v.optional(webUrl('http://127.0.0.1:11434')),
@@ -517,6 +531,19 @@ function providerKeys(variables: Readonly<Record<string, string>>): Record<strin
     return provider === undefined ? [] : [[provider.toLowerCase(), value] as const];
   });
   return Object.fromEntries(keys);
+}
+
+function providerUrls(values: Values): Record<string, string> {
+  const urls = {
+    openai: values.OPENAI_URL,
+    anthropic: values.ANTHROPIC_URL,
+    google: values.GOOGLE_URL,
+    mistral: values.MISTRAL_URL,
+    openrouter: values.OPENROUTER_URL,
+  };
+  return Object.fromEntries(
+    Object.entries(urls).flatMap(([name, url]) => (url === undefined ? [] : [[name, url]])),
+  );
 }
 
 function keyLines(variables: Readonly<Record<string, string>>): string[] {

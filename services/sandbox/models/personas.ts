@@ -27,9 +27,13 @@ export type TurnSettings = {
   seed: string;
   /** What the vendors serve. */
   catalogue: Pick<Catalogue, 'modelOf'>;
-  /** Model id → persona. */
+  /** Model id → persona; `*` stands for every model that has none of its own. */
   personas: Readonly<Record<string, Persona>>;
 };
+
+export function personaOf({ personas }: Pick<TurnSettings, 'personas'>, model: string) {
+  return personas[model] ?? personas['*'] ?? null;
+}
 
 /** Counts the calls of one prompt to one model; remembers the last 10,000 prompts. */
 export type CallCounter = (call: WireCall) => number;
@@ -50,9 +54,13 @@ export function callCounter(): CallCounter {
  * @param count how often this prompt has been sent to this model, this call included
  */
 export function turnOf(call: WireCall, count: number, settings: TurnSettings): Turn {
-  const persona = settings.personas[call.model] ?? null;
+  const persona = personaOf(settings, call.model);
   const refused = refusedRequest(call, persona, count, settings.catalogue);
   if (refused !== null) return refused;
+  if (persona === 'hang' || persona === 'silent')
+    return { kind: persona, usage: usageOf(call, '', 0) };
+  if (persona === 'refusal')
+    return { kind: persona, text: refusalText, usage: usageOf(call, refusalText, 0) };
   const answer = settings.respond({
     provider: call.provider,
     model: call.model,
@@ -62,16 +70,13 @@ export function turnOf(call: WireCall, count: number, settings: TurnSettings): T
     seed: settings.seed,
   });
   const thinking = Math.round(answer.thinkingTokens * effortFactor(call.effort));
-  const usage = usageOf(call, answer.text, thinking);
   switch (persona) {
-    case 'hang':
-      return { kind: 'hang', usage };
-    case 'refusal':
-      return { kind: 'refusal', text: refusalText, usage: usageOf(call, refusalText, 0) };
     case 'truncated':
       return truncated(call, answer.text.slice(0, Math.ceil(answer.text.length * 0.6)), thinking);
     case 'malformed':
       return replied(call, malformed(answer.text), thinking);
+    case 'sloppy':
+      return replied(call, sloppy(answer.text, call.schemaName, count), thinking);
     case 'injection':
       return replied(call, withInjection(answer.text, call.schemaName), thinking);
     default:
@@ -155,6 +160,25 @@ const refusalText = 'I cannot help with this request.';
 /** Prose in front and the last brace missing: what a model does that forgets its format. */
 function malformed(text: string): string {
   return `Here is my answer:\n${text.slice(0, -1)}`;
+}
+
+/**
+ * What a small local model does to JSON: a code fence, trailing commas, quotes in its own words, and
+ * at the first try at a review a missing field.
+ */
+function sloppy(text: string, schemaName: string | null, count: number): string {
+  if (schemaName === null) return text;
+  const reply = JSON.parse(text) as Record<string, unknown>;
+  if (schemaName === 'review' && count === 1) delete reply['injection_suspected'];
+  let quotes = 0;
+  const reworded = (key: string, value: unknown): unknown => {
+    if (key !== 'quote' || typeof value !== 'string') return value;
+    quotes += 1;
+    return quotes % 3 === 0 ? `They say that ${value.toLowerCase()}` : value;
+  };
+  // A line break stands between the parts of JSON only, never within a text.
+  const loose = JSON.stringify(reply, reworded, 2).replace(/(?<![[{])\n(?= *[\]}])/g, ',\n');
+  return `\`\`\`json\n${loose}\n\`\`\``;
 }
 
 const injectionText =

@@ -14,8 +14,8 @@ import { openaiResponses } from './openai-responses.ts';
 import { openrouterChat } from './openrouter.ts';
 import { paceOf, piecesOf } from './pace.ts';
 import type { Pace, Profile } from './pace.ts';
-import { callCounter, turnOf } from './personas.ts';
-import type { TurnSettings } from './personas.ts';
+import { callCounter, personaOf, turnOf } from './personas.ts';
+import type { CallCounter, TurnSettings } from './personas.ts';
 import { idOf, questionOf } from './wire.ts';
 import type { StreamedTurn, WireCall, WireFailure, WireFormat, WireStream } from './wire.ts';
 
@@ -57,9 +57,9 @@ export const refusedKey = 'invalid';
 export async function startProviderSandbox(
   settings: ProviderSandboxSettings,
 ): Promise<ProviderSandbox> {
-  const count = callCounter();
+  const memory: Memory = { count: callCounter(), outageEndsMs: null };
   const server = createServer((request, response) => {
-    answer(request, response, settings, count).catch((error: unknown) => {
+    answer(request, response, settings, memory).catch((error: unknown) => {
       // The caller of an unreadable request is gone; the next request must still be answered.
       response.destroy(error instanceof Error ? error : undefined);
     });
@@ -79,15 +79,25 @@ export async function startProviderSandbox(
   };
 }
 
+type Memory = {
+  count: CallCounter;
+  /** On the clock of `performance`; null until an outage has begun. */
+  outageEndsMs: number | null;
+};
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   settings: ProviderSandboxSettings,
-  count: (call: WireCall) => number,
+  memory: Memory,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
   if (settings.pages && url.pathname.startsWith('/dev/')) {
     settings.pages(request, response);
+    return;
+  }
+  if (isUnreachable(memory)) {
+    response.destroy();
     return;
   }
   const found = formatOf(url.pathname);
@@ -107,8 +117,16 @@ async function answer(
     sendFailure(response, format, call);
     return;
   }
-  const calls = count(call);
   const asked = asListed(call, settings.catalogue);
+  const persona = personaOf(settings, asked.model);
+  if (persona?.startsWith('outage:') === true) {
+    memory.outageEndsMs ??= performance.now() + Number(persona.slice('outage:'.length)) * 1000;
+    if (isUnreachable(memory)) {
+      response.destroy();
+      return;
+    }
+  }
+  const calls = memory.count(call);
   const turn = turnOf(asked, calls, settings);
   if (turn.kind === 'failure') {
     sendFailure(response, format, turn);
@@ -118,7 +136,7 @@ async function answer(
     id: idOf(settings.seed, call.model, questionOf(call), calls),
     createdAtSeconds: Math.floor(Date.now() / 1000),
   };
-  const pace = paceOf(asked, settings.personas[asked.model] ?? null, settings.profile);
+  const pace = paceOf(asked, persona, settings.profile);
   await stream(response, { wire: format.begin(call, turn, ids), turn, pace, format });
 }
 
@@ -149,6 +167,10 @@ function asListed(call: WireCall, { models }: ProviderSandboxSettings['catalogue
   const entry = models.find(({ remoteIds }) => remoteIds['openrouter'] === call.model);
   if (entry === undefined) return call;
   return { ...call, model: entry.id, provider: entry.provider ?? 'compatible' };
+}
+
+function isUnreachable({ outageEndsMs }: Memory): boolean {
+  return outageEndsMs !== null && performance.now() < outageEndsMs;
 }
 
 function formatOf(pathname: string): { format: WireFormat; match: RegExpExecArray } | null {
@@ -207,6 +229,7 @@ async function stream(
     if (frames.length > 0 && !gone.signal.aborted) response.write(frames.join(''));
   };
   try {
+    if (turn.kind === 'silent') return;
     write(wire.open());
     if (turn.kind === 'hang') return;
     const pieces = turn.kind === 'reply' ? piecesOf(turn.text, pace.pieces) : [];

@@ -37,7 +37,9 @@ export type WireFailure = {
 export type Turn =
   | { kind: 'reply'; text: string; finish: 'stop' | 'length'; usage: WireUsage }
   | { kind: 'refusal'; text: string; usage: WireUsage }
+  /** Streams that never end: one opens, the other has not a byte. */
   | { kind: 'hang'; usage: WireUsage }
+  | { kind: 'silent'; usage: WireUsage }
   | WireFailure;
 
 /** A turn that opens a stream. */

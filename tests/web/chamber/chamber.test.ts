@@ -101,7 +101,7 @@ describe('the chamber', () => {
   it('the chamber and its title follow the run from its first call to its end', async () => {
     const { page, server } = await watch(whole, untilStarted);
     await page.getByRole('heading', { level: 1, name: whole.copy(1).challenge }).waitFor();
-    await page.getByText('Simulated models: example answers, no provider was called').waitFor();
+    await page.getByText('Simulated. Example answers, no provider was called for them.').waitFor();
     await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
     server.publish(untilReviews);
     await page.getByText('7 of 7').waitFor();
@@ -368,7 +368,7 @@ describe('the result', () => {
         "Each model's answer",
         'Cost, time and tokens',
       ]);
-    await page.getByText('Simulated models: example answers, no provider was called').waitFor();
+    await page.getByText('Simulated. Example answers, no provider was called for them.').waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);

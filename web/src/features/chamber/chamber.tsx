@@ -105,7 +105,7 @@ function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'
         <span aria-hidden="true">·</span>
         <span>{creditsInWords(view.price)}</span>
       </p>
-      <SimulatedMark seats={view.seats} />
+      <SimulatedMark seats={view.seats} standIn={view.standIn} />
       <RunPanelNote view={view} />
     </header>
   );

@@ -41,7 +41,7 @@ export function StrategyChoice(props: Props): ReactNode {
           name="allow_simulated"
           checked={allowSimulated}
           onChange={(event) => onAllowSimulated(event.currentTarget.checked)}
-          hint="Their answers are invented by this installation and marked as simulated."
+          hint="Their answers come from a prepared case and are marked as simulated."
         />
       ) : null}
       {asTable ? <StrategyTable {...props} /> : <StrategyCards {...props} />}

@@ -109,7 +109,7 @@ function Head({ runId, renderActions }: { runId: string; renderActions: Actions 
         <span aria-hidden="true">·</span>
         <RelativeTime at={view.createdAt} />
       </p>
-      <SimulatedMark seats={view.seats} />
+      <SimulatedMark seats={view.seats} standIn={view.standIn} />
       <RunPanelNote view={view} />
       <div className="print:hidden">
         {renderActions({ id: runId, title: view.title ?? erased, status })}

@@ -80,7 +80,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
         other={(mark) => mark.answer}
         otherTitle="Answer"
       />
-      {critique === null ? null : (
+      {critique === null || critique === '' ? null : (
         <section className="space-y-1">
           <h3 className="text-lg font-semibold">Its review in words</h3>
           <p className="max-w-prose">{critique}</p>

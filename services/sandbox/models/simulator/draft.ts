@@ -1,0 +1,194 @@
+import type { CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
+import { optionsOf } from '#services/sandbox/models/cases.ts';
+import type { Material } from './material.ts';
+import { flawedBy } from './review.ts';
+import type { Plan } from './plan.ts';
+
+type Cited = { text: string; claim_ids: string[] };
+
+/** The writer's reply, in the shape of `draft`. */
+export type DraftReply = {
+  decision: string;
+  option_id: string;
+  sections: { heading: string; blocks: Cited[] }[];
+  next_steps: Cited[];
+  dissent: { claim_id: string; text: string }[];
+  uncertainties: string[];
+};
+
+/** What a verifier replies, in the shape of `verification`. */
+export type VerificationReply = {
+  contradicts_consensus: boolean;
+  contradictions: { claim_id: string; explanation: string }[];
+};
+
+/** The few words of the page itself. */
+const words = {
+  en: {
+    flaw: 'The strongest objection, and the answer',
+    agreed: 'Also agreed',
+    said: 'What was said for and against it',
+    measure: 'Measure:',
+    stop: 'Stop if:',
+  },
+  de: {
+    flaw: 'Der stärkste Einwand und die Antwort',
+    agreed: 'Außerdem besteht Einigkeit',
+    said: 'Was dafür und dagegen spricht',
+    measure: 'Messgröße:',
+    stop: 'Abbruch, wenn:',
+  },
+};
+
+/**
+ * The draft of the option with most votes, as far as the council's claims carry it: a statement stays
+ * when all of its claims were made and one of them is not contested.
+ */
+export function writeDraft(plan: Plan, material: Material): DraftReply {
+  const { prepared } = plan;
+  const ledger = ledgerOf(prepared, material);
+  const say = words[prepared.language];
+  const options = material.rows('options').map(([id = '', votes = '', ...text]) => ({
+    id,
+    votes: Number(votes.replace('votes ', '')),
+    option: optionsOf(prepared).find(({ label }) => label === text.join(' | ')) ?? null,
+    label: text.join(' | '),
+  }));
+  const [winner] = options.toSorted((one, other) => other.votes - one.votes);
+  const option = winner?.option ?? null;
+  const argued = [
+    ...objection(plan, option, ledger, say.flaw),
+    ...(option === null ? [] : sectionsOf(option, ledger)),
+  ];
+  const steps = (option?.draft.next_steps ?? []).filter(ledger.isMade);
+  const used = new Set(
+    [...argued.flatMap(({ blocks }) => blocks), ...steps.map(ledger.cited)].flatMap(
+      ({ claim_ids }) => claim_ids,
+    ),
+  );
+  // An option that no case knows, of a real model, is argued with what was said.
+  const due = option === null ? ledger.claims.map(({ id }) => id) : ledger.consensus;
+  const agreed = ledger.claims
+    .filter(({ id }) => due.includes(id) && !used.has(id))
+    .map(({ id, text }) => ({ text, claim_ids: [id] }));
+  const rest = { heading: option === null ? say.said : say.agreed, blocks: agreed.slice(0, 12) };
+  return {
+    decision: option?.draft.decision ?? winner?.label ?? '',
+    option_id: winner?.id ?? '',
+    sections: agreed.length === 0 ? argued : [...argued, rest],
+    next_steps: steps.map((step) => ({
+      ...ledger.cited(step),
+      text: `${step.action} ${say.measure} ${step.measure} ${say.stop} ${step.stop_if}`,
+    })),
+    dissent: dissentOf(
+      ledger,
+      options.flatMap(({ option: losing }) => (losing && losing !== option ? [losing] : [])),
+    ),
+    uncertainties: option?.draft.uncertainties ?? [],
+  };
+}
+
+/** What two reviewers hold against the winner, and the answer. */
+function objection(
+  plan: Plan,
+  option: CaseOption | null,
+  ledger: Ledger,
+  heading: string,
+): DraftReply['sections'] {
+  if (option === null || !ledger.isMade(option.fatal_flaw)) return [];
+  if (plan.seats.filter((seat) => flawedBy(plan, seat) === option).length < 2) return [];
+  const { text, answer, claim_ids } = option.fatal_flaw;
+  return [
+    { heading, blocks: [text, answer].map((each) => ledger.cited({ text: each, claim_ids })) },
+  ];
+}
+
+function sectionsOf({ draft }: CaseOption, ledger: Ledger): DraftReply['sections'] {
+  const isCarried = ({ claim_ids }: OfCase) =>
+    !claim_ids.every((id) => ledger.contested.includes(ledger.idOf(id) ?? ''));
+  const made = draft.sections.flatMap(({ blocks }) => blocks).filter(ledger.isMade);
+  // Where everything is contested, the argument stands as it is.
+  const kept = new Set(made.some(isCarried) ? made.filter(isCarried) : made);
+  return draft.sections
+    .map(({ heading, blocks }) => ({
+      heading,
+      blocks: blocks.filter((block) => kept.has(block)).map((block) => ledger.cited(block)),
+    }))
+    .filter(({ blocks }) => blocks.length > 0);
+}
+
+/** Cites claims by their ids in the case. */
+type OfCase = { claim_ids: readonly string[] };
+type Ledger = ReturnType<typeof ledgerOf>;
+
+function ledgerOf(prepared: PreparedCase, material: Material) {
+  const claims = material.rows('claims').map(([id = '', _importance, _votes, ...text]) => ({
+    id,
+    text: text.join(' | '),
+    claim: prepared.claims.find((each) => each.text === text.join(' | ')) ?? null,
+  }));
+  const byCaseId = new Map(claims.map(({ id, claim }) => [claim?.id, id]));
+  /** The ledger's id of a claim of the case; null when nobody made it. */
+  const idOf = (caseId: string) => byCaseId.get(caseId) ?? null;
+  return {
+    claims,
+    idOf,
+    isMade: ({ claim_ids }: OfCase) => claim_ids.every((id) => idOf(id) !== null),
+    cited: ({ text = '', claim_ids }: OfCase & { text?: string }): Cited => ({
+      text,
+      claim_ids: claim_ids.flatMap((id) => idOf(id) ?? []),
+    }),
+    consensus: material.rows('consensus').flat(),
+    contested: material.rows('disagreements').map(([id = '']) => id),
+  };
+}
+
+/** Both sides of each contested claim, and the view of each option that lost. */
+function dissentOf(ledger: Ledger, losing: ReturnType<typeof optionsOf>): DraftReply['dissent'] {
+  const views = losing.flatMap(({ minority }) => {
+    const id = ledger.idOf(minority.claim_id);
+    return id === null ? [] : [{ id, text: minority.text }];
+  });
+  const about = new Set([...ledger.contested, ...views.map(({ id }) => id)]);
+  return ledger.claims.flatMap(({ id, text, claim }) => {
+    if (!about.has(id)) return [];
+    const sides = claim === null ? [text] : [claim.dispute, claim.settles];
+    const parts = [
+      ...(ledger.contested.includes(id) ? sides : []),
+      ...views.filter((view) => view.id === id).map((view) => view.text),
+    ];
+    return [{ claim_id: id, text: parts.join(' ') }];
+  });
+}
+
+/** Finds statements that say nearly the same as a point, but one with and one without a "not". */
+export function writeVerification(material: Material): VerificationReply {
+  const [argued = ''] = material.block('draft').split(/^Dissent:$/m);
+  const statements = (argued.match(/[^.!?\n]+[.!?]?/g) ?? []).map(readStatement);
+  const contradictions = material.rows('consensus').flatMap(([id = '', ...text]) => {
+    const point = readStatement(text.join(' | '));
+    const opposed = statements.find((statement) => areOpposed(statement, point));
+    if (opposed === undefined) return [];
+    const explanation = `The draft says "${opposed.text.trim()}", which denies this point.`;
+    return [{ claim_id: id, explanation }];
+  });
+  return { contradicts_consensus: contradictions.length > 0, contradictions };
+}
+
+type Statement = ReturnType<typeof readStatement>;
+
+const negation = /\b(?:not|never|no|nobody|nothing|cannot|hardly|without)\b|n['\u2019]t\b/gi;
+
+function readStatement(text: string) {
+  return {
+    text,
+    content: new Set(text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []),
+    isNegated: (text.match(negation)?.length ?? 0) % 2 === 1,
+  };
+}
+
+function areOpposed(one: Statement, other: Statement): boolean {
+  if (one.isNegated === other.isNegated) return false;
+  const shared = [...one.content].filter((word) => other.content.has(word)).length;
+  return shared / Math.max(1, one.content.size + other.content.size - shared) >= 0.75;
+}
