@@ -97,7 +97,10 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
         const provider = await changed(each, (events) => events.replace(pattern, `$1${input}`));
         const reply = await replyOf(each, provider);
         expect([name, reply?.text ?? 'Lease it.']).toEqual([name, 'Lease it.']);
-        expect([name, reply === null ? [] : faultsOf(reply.usage, answers.model)]).toEqual([name, []]);
+        expect([name, reply === null ? [] : faultsOf(reply.usage, answers.model)]).toEqual([
+          name,
+          [],
+        ]);
       }
   });
 
