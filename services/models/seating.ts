@@ -38,7 +38,7 @@ export type SeatingSettings = {
 };
 
 /** `extractors`, `synthesizers` and `verifiers` have the strategy's shapes. All are empty when nothing can sit. */
-export type Seating = PricedCouncil<Placed> & {
+export type Seating = Omit<PricedCouncil<Placed>, 'seats'> & {
   /** In the strategy's order. */
   seats: readonly SeatedModel[];
   /** Every seat and role whose model is not the wanted one. */
