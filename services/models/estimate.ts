@@ -47,7 +47,7 @@ export function estimateOf(council: PricedCouncil, challengeCharacters: number):
   const known = likely.filter((cost) => cost !== null);
   return everyModel(council).some(({ offer }) => offer.price === null)
     ? null
-    : Math.round(known.reduce((sum, cost) => sum + cost, 0));
+    : known.reduce((sum, cost) => sum + cost, 0);
 }
 
 /** Every model that a run may call, once for each of its places. */
@@ -60,11 +60,11 @@ export function everyModel<Model extends PricedModel>(council: PricedCouncil<Mod
   ];
 }
 
-/** US dollars per million tokens are micro-dollars per token. */
+/** US dollars per million tokens are micro-dollars per token. Whole, so that no order of calls decides a digit. */
 function callMicros({ offer, effort }: PricedModel, { input, output }: CallTokens): number | null {
   if (offer.price === null) return null;
   const { inputPerMTok, outputPerMTok } = offer.price;
-  return input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok;
+  return Math.round(input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok);
 }
 
 /** The wanted panel at the catalogue's prices; null when a model of it has no price at that time. */
