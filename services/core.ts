@@ -20,7 +20,7 @@ import {
   refundsEmail,
   refundUnused,
 } from './payments/leave-payments.ts';
-import { cheapestCreditUsd } from './payments/catalogue.ts';
+import { cheapestCredit } from './payments/catalogue.ts';
 import { createStripeProvider } from './payments/stripe/adapter.ts';
 import { unavailableProvider } from './payments/unavailable.ts';
 import { createAudit } from './platform/audit.ts';
@@ -99,7 +99,7 @@ export async function openCore(
     catalogue,
     isLocal: env.mode === 'local',
     substituteModels: env.substituteModels,
-    creditUsd: cheapestCreditUsd,
+    creditUsd: cheapestCredit,
     registry,
     readStream: read,
     readRun,

@@ -1,17 +1,175 @@
 import { existsSync } from 'node:fs';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import { writeChanges } from '#services/models/catalogue/operator-file.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import { checkModels } from '#services/models/catalogue/check.ts';
 import type { CheckedProvider, Fault } from '#services/models/catalogue/check.ts';
 import { connectedProviders } from '#services/models/catalogue/connected.ts';
+import type { ModelEntry } from '#services/models/catalogue/model-entry.ts';
+import { writeChanges } from '#services/models/catalogue/operator-file.ts';
 import { readOpenRouterList } from '#services/models/catalogue/openrouter-list.ts';
 import { differences } from '#services/models/catalogue/sync.ts';
+import { everyModel } from '#services/models/estimate.ts';
+import type { Offer } from '#services/models/offer.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
 import { openrouterUrl as ownUrl } from '#services/models/providers/openrouter.ts';
 import { modelRegistry } from '#services/models/registry.ts';
+import type { ModelRegistry } from '#services/models/registry.ts';
+import type { Seating } from '#services/models/seating.ts';
+import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
 import { modelsOf } from '#services/models/strategies.ts';
+import type { Strategy } from '#services/models/strategies.ts';
+import { panelsOf } from '#services/optimizations/panel.ts';
+import { cheapestCredit } from '#services/payments/catalogue.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
+import type { Env } from '#services/platform/process/env.ts';
 import { printResult, say, table, text, UsageError } from './command.ts';
 import type { SettingsCommand } from './command.ts';
+
+// ── list ────────────────────────────────────────────────────────────────────────────────────────
+
+const list: SettingsCommand = {
+  noun: 'models',
+  verb: 'list',
+  arguments: '[<strategy>]',
+  summary: 'Who would sit where with the present keys, and why not the wanted model.',
+  options: {},
+  async runOnSettings(call) {
+    const { env } = call;
+    const catalogue = loadCatalogue(env.modelsFile);
+    // Only a worker needs the sandbox's address.
+    const standIn = env.mode === 'local' ? 'http://127.0.0.1:1' : null;
+    const settings = { ...env, sandboxUrl: env.sandboxUrl ?? standIn };
+    const registry = modelRegistry(settings, catalogue);
+    const offers = await registry.offers();
+    const seatingOf = await seatings(env, catalogue, registry);
+    const named = call.positionals[0];
+    if (named !== undefined) {
+      const strategy = catalogue.strategies.find(({ id }) => id === named);
+      if (!strategy)
+        throw new UsageError(
+          `There is no such strategy; there are ${catalogue.strategies.map(({ id }) => id).join(', ')}`,
+        );
+      const seating = seatingOf(strategy);
+      printResult(call, documentOf(strategy, seating), seatLines(seating));
+      return seating.unavailable === null ? 0 : 1;
+    }
+    const seated = catalogue.strategies.map((strategy) => ({
+      strategy,
+      seating: seatingOf(strategy),
+    }));
+    printResult(
+      call,
+      {
+        models: offers,
+        strategies: seated.map(({ strategy, seating }) => documentOf(strategy, seating)),
+      },
+      [
+        ...table([
+          ...offers.map((offer) => offerRow(catalogue, offer)),
+          ...missingRows(catalogue, offers),
+        ]),
+        '',
+        ...table(seated.map(({ strategy, seating }) => [strategy.id, stateOf(seating)])),
+      ],
+    );
+    return 0;
+  },
+};
+
+/** Of a question of the usual length. */
+async function seatings(
+  { mode, substituteModels }: Env,
+  catalogue: Catalogue,
+  registry: ModelRegistry,
+): Promise<(strategy: Strategy) => Seating> {
+  const panelOf = await panelsOf({
+    catalogue,
+    registry,
+    isLocal: mode === 'local',
+    substituteModels,
+    creditUsd: cheapestCredit,
+  });
+  return (strategy) => panelOf({ strategy, challengeCharacters: 2000, allowSimulated: false });
+}
+
+function documentOf({ id }: Strategy, seating: Seating): object {
+  return { strategy: id, ...seating, card: cardSentence(seating) };
+}
+
+function stateOf(seating: Seating): string {
+  if (seating.unavailable !== null) return `not available: ${seating.unavailable.reason}`;
+  const { seats } = seating;
+  const simulated = seats.filter(({ offer }) => offer.simulated).length;
+  return [
+    simulated === 0 ? cardSentence(seating) : `${simulated} of ${seats.length} seats simulated`,
+    independenceSentence(seating),
+  ]
+    .filter((sentence) => sentence !== null)
+    .join('. ');
+}
+
+function seatLines(seating: Seating): string[] {
+  const reasonOf = (code: string) =>
+    seating.substitutions.find(({ seat: changed }) => changed === code)?.reason ?? '';
+  const codes = new Set(seating.seats.map(({ seat: code }) => code));
+  return [
+    stateOf(seating),
+    ...table(
+      seating.seats.map(({ seat: code, role, offer }) => [
+        code,
+        role,
+        offer.name,
+        placeOf(offer),
+        reasonOf(code),
+      ]),
+    ),
+    ...seating.substitutions
+      .filter(({ seat: code }) => !codes.has(code))
+      .map(({ seat: code, reason }) => `${code}: ${reason}`),
+    ...seating.independence,
+  ];
+}
+
+function offerRow({ modelOf }: Catalogue, offer: Offer): string[] {
+  const { model, name, family, tier, price, simulated } = offer;
+  const entry = simulated ? modelOf(model) : null;
+  const needs = entry === null ? '' : needsOf(entry);
+  return [model, name, family, tier, placeOf(offer), priceText(price), needs];
+}
+
+function placeOf({ provider, remoteId, simulated, model }: Offer): string {
+  if (simulated) return 'simulated';
+  return remoteId === model ? provider : `${provider} as ${remoteId}`;
+}
+
+function priceText(price: Offer['price']): string {
+  return price === null ? 'price unknown' : `$${price.inputPerMTok} / $${price.outputPerMTok}`;
+}
+
+/** The models of the catalogue that nothing offers, with the variable that would. */
+function missingRows(catalogue: Catalogue, offers: readonly Offer[]): string[][] {
+  const offered = new Set(offers.map(({ model }) => model));
+  return catalogue.models
+    .filter(({ id }) => !offered.has(id))
+    .map((entry) => [
+      entry.id,
+      entry.displayName,
+      entry.family,
+      entry.tier,
+      'not available',
+      '',
+      needsOf(entry),
+    ]);
+}
+
+function needsOf({ provider, remoteIds }: ModelEntry): string {
+  const variables = providerDefinitions
+    .filter(({ name }) => name === provider || name in remoteIds)
+    .map(({ keyVariable }) => keyVariable);
+  return `needs ${variables.length === 0 ? 'an endpoint' : variables.join(' or ')}`;
+}
+
+// ── check ───────────────────────────────────────────────────────────────────────────────────────
 
 const check: SettingsCommand = {
   noun: 'models',
@@ -20,15 +178,23 @@ const check: SettingsCommand = {
   summary: 'Checks keys, ids, one small answer of each seated model, prices and retirements.',
   options: {},
   async runOnSettings(call) {
-    const settings = { ...call.env, sandboxUrl: null };
-    const catalogue = loadCatalogue(settings.modelsFile);
+    const { env } = call;
+    const settings = { ...env, sandboxUrl: null };
+    const catalogue = loadCatalogue(env.modelsFile);
     const registry = modelRegistry(settings, catalogue);
     const connected = connectedProviders(settings, registry);
+    const offers = await registry.offers();
+    const seatingOf = await seatings(env, catalogue, registry);
     const { providers, faults } = await checkModels({
       catalogue,
       connected,
-      offers: await registry.offers(),
-      seated: new Set(catalogue.strategies.flatMap(modelsOf)),
+      offers,
+      seated: new Set(
+        catalogue.strategies.flatMap((strategy) =>
+          everyModel(seatingOf(strategy)).map(({ offer }) => offer.model),
+        ),
+      ),
+      wanted: new Set(catalogue.strategies.flatMap(modelsOf)),
       now: Date.now(),
     });
     printResult(call, { providers, faults }, [
@@ -52,6 +218,8 @@ function lineOf({ about, problem, remedy }: Fault): string {
   return `${about}: ${problem}; ${remedy}`;
 }
 
+// ── sync ────────────────────────────────────────────────────────────────────────────────────────
+
 const sync: SettingsCommand = {
   noun: 'models',
   verb: 'sync',
@@ -72,13 +240,10 @@ const sync: SettingsCommand = {
     const now = Date.now();
     const since = sinceOf(text(call, 'since'), now);
     // The file to write may not exist yet.
-    const catalogue = loadCatalogue(
-      modelsFile !== null && existsSync(modelsFile) ? modelsFile : null,
-    );
-    const found = differences(catalogue, await readOpenRouterList(providerUrls['openrouter'] ?? ownUrl), {
-      now,
-      since,
-    });
+    const isThere = modelsFile !== null && existsSync(modelsFile);
+    const catalogue = loadCatalogue(isThere ? modelsFile : null);
+    const listed = await readOpenRouterList(providerUrls['openrouter'] ?? ownUrl);
+    const found = differences(catalogue, listed, { now, since });
     const changes = found.flatMap(({ model, change }) => (change ? [{ model, change }] : []));
     if (writes && modelsFile !== null && changes.length > 0) writeChanges(modelsFile, changes);
     printResult(call, found, table(found.map(({ kind, model, what }) => [kind, model, what])));
@@ -102,4 +267,4 @@ function sinceOf(given: string | undefined, now: number): number {
 
 const newDays = 90;
 
-export const modelCommands: readonly SettingsCommand[] = [check, sync];
+export const modelCommands: readonly SettingsCommand[] = [list, check, sync];

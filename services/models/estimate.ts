@@ -1,9 +1,7 @@
-import type { Catalogue } from './catalogue.ts';
 import type { Effort } from './model.ts';
 import type { Offer } from './offer.ts';
 import { thinkingTokens, usualCalls } from './seating/tokens.ts';
 import type { CallTokens } from './seating/tokens.ts';
-import type { ModelUse, Strategy } from './strategies.ts';
 
 /**
  * What the models of a run are likely to cost, before it runs: the usual tokens of each call at the
@@ -47,7 +45,7 @@ export function estimateOf(council: PricedCouncil, challengeCharacters: number):
   const known = likely.filter((cost) => cost !== null);
   return everyModel(council).some(({ offer }) => offer.price === null)
     ? null
-    : Math.round(known.reduce((sum, cost) => sum + cost, 0));
+    : known.reduce((sum, cost) => sum + cost, 0);
 }
 
 /** Every model that a run may call, once for each of its places. */
@@ -60,32 +58,9 @@ export function everyModel<Model extends PricedModel>(council: PricedCouncil<Mod
   ];
 }
 
-/** US dollars per million tokens are micro-dollars per token. */
+/** US dollars per million tokens are micro-dollars per token. Whole, so that no order of calls decides a digit. */
 function callMicros({ offer, effort }: PricedModel, { input, output }: CallTokens): number | null {
   if (offer.price === null) return null;
   const { inputPerMTok, outputPerMTok } = offer.price;
-  return input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok;
-}
-
-/** The wanted panel at the catalogue's prices; null when a model of it has no price at that time. */
-export function estimateMicros(
-  { priceOf }: Pick<Catalogue, 'priceOf'>,
-  strategy: Strategy,
-  challengeCharacters: number,
-  atIso: string,
-): number | null {
-  const priced = ({ model, effort }: ModelUse) => ({
-    offer: { price: priceOf(model, atIso) },
-    effort,
-  });
-  return estimateOf(
-    {
-      seats: strategy.panel.map(priced),
-      extractors: strategy.extractors.map(priced),
-      synthesizers: strategy.synthesizers.map(priced),
-      verifiers: strategy.verifiers.map((pair) => pair.map(priced)),
-      reviewsPerSeat: strategy.reviewsPerSeat,
-    },
-    challengeCharacters,
-  );
+  return Math.round(input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok);
 }

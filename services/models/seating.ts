@@ -143,15 +143,6 @@ export function seat(
   };
 }
 
-/**
- * The offers of a run: real models alone as soon as there is one, unless the person has allowed
- * simulated ones beside them.
- */
-export function offersOfRun(offers: readonly Offer[], allowSimulated: boolean): readonly Offer[] {
-  const real = offers.filter(({ simulated }) => !simulated);
-  return allowSimulated || real.length === 0 ? offers : real;
-}
-
 /** By id, each model once: for one model the first offer is the one to use. */
 function eachOnce(offered: readonly Offer[]): Offer[] {
   return offered

@@ -64,13 +64,16 @@ export const strategy = v.strictObject({
     synthesisMs: milliseconds,
     runMs: milliseconds,
   }),
+  /** Bounds of production that the operator lifts: seats below their tier, cost against price. */
+  lifted: v.optional(
+    v.strictObject({
+      seats: v.optional(v.boolean(), false),
+      price: v.optional(v.boolean(), false),
+    }),
+    { seats: false, price: false },
+  ),
   /** Parts of the strategy's design that this version leaves out, as a person reads them. */
   notInThisVersion: v.array(v.string()),
-  /**
-   * Bounds of production mode that do not hold: `seats`, at most two of a lower class than designed;
-   * `price`, models that cost at most half of what the run brings.
-   */
-  lifted: v.optional(v.array(v.picklist(['seats', 'price'])), []),
 });
 
 export type Strategy = v.InferOutput<typeof strategy>;

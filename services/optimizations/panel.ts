@@ -47,10 +47,7 @@ export async function panelsOf({
       substitute: substituteModels,
       challengeCharacters,
       packagePrice: creditUsd,
-      lifted: {
-        seats: strategy.lifted.includes('seats'),
-        price: strategy.lifted.includes('price'),
-      },
+      lifted: strategy.lifted,
     });
 }
 

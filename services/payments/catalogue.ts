@@ -80,11 +80,6 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
   },
 ]);
 
-/** USD for a credit where it is cheapest. */
-export const cheapestCreditUsd: number = Math.min(
-  ...packages.map(({ price_usd: usd, credits }) => usd / credits),
-);
-
 export function packageOf(id: string): Package | null {
   return packages.find((one) => one.id === id) ?? null;
 }
@@ -93,3 +88,8 @@ export function packageOf(id: string): Package | null {
 export function packageName(id: string): string {
   return packageOf(id)?.name ?? id;
 }
+
+/** USD for a credit in the package that sells it for least. */
+export const cheapestCredit: number = Math.min(
+  ...packages.map(({ price_usd: price, credits }) => price / credits),
+);

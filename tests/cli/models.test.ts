@@ -70,6 +70,33 @@ test('models check ends with 1 and a line for each fault, also as data', async (
   expect(JSON.parse(document.out)).toMatchObject({ faults: [{ about: 'gpt-6-luna' }] });
 });
 
+test('models list shows a place and a price for each model, and the variables of those without one', async () => {
+  const alone = { OPENAI_API_KEY: 'sk-very-secret' };
+  const { code, out, said } = await run(['list'], alone);
+  expect(code).toBe(0);
+  expect(out + said).not.toContain('very-secret');
+  expect(out).toMatch(/^gpt-6-luna +GPT-6 Luna +openai +small +openai +\$0\.1 \/ \$0\.5$/m);
+  expect(out).toMatch(
+    /^gemini-4-argon .* simulated .* needs GOOGLE_API_KEY or OPENROUTER_API_KEY$/m,
+  );
+  expect(out).toMatch(/^fast +2 of 7 seats as designed, 5 substituted/m);
+  const routed = await run(['list', '--json'], router);
+  const { models } = JSON.parse(routed.out) as { models: { provider: string }[] };
+  expect(models.map(({ provider }) => provider)).toEqual(models.map(() => 'openrouter'));
+});
+
+test('models list of a strategy names each seat with the reason of its substitution', async () => {
+  const { code, out } = await run(['list', 'fast'], { OPENAI_API_KEY: 'sk-very-secret' });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^S1 +strategic +GPT-6\.1 Terra +openai$/m);
+  expect(out).toMatch(/^S2 .* Mistral Medium 3\.5 is not available, so .* takes /m);
+  const fixed = { OPENAI_API_KEY: 'sk-very-secret', SUBSTITUTE_MODELS: 'false' };
+  const refused = await run(['list', 'fast'], fixed);
+  expect(refused.code).toBe(1);
+  expect(refused.out).toMatch(/^not available: This strategy needs .*Mistral Medium 3\.5/);
+  await expect(run(['list', 'slow'], fixed)).rejects.toThrow('There is no such strategy');
+});
+
 test('models sync prints the differences and writes them only with --write', async () => {
   const change = { prices: [{ ...catalogue.modelOf('gpt-6-luna')!.prices[0], outputPerMTok: 9 }] };
   const file = freshlyRead({ 'gpt-6-luna': change });

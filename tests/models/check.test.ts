@@ -71,7 +71,14 @@ type Asked = Parameters<typeof checkModels>[0];
 
 async function linesOf(asked: Partial<Asked> & Pick<Asked, 'connected'>): Promise<string[]> {
   const offers = await offersOf(makers);
-  const { faults } = await checkModels({ catalogue, offers, seated: new Set(), now, ...asked });
+  const { faults } = await checkModels({
+    catalogue,
+    offers,
+    seated: new Set(),
+    wanted: new Set(),
+    now,
+    ...asked,
+  });
   return faults.map(lineOf);
 }
 
@@ -86,6 +93,7 @@ describe('the check of keys, ids and answers', () => {
       connected: makers.map((name) => connectedAt(name)),
       offers: await offersOf(makers),
       seated: new Set(catalogue.models.map(({ id }) => id)),
+      wanted: new Set(),
       now,
     });
     expect(faults).toEqual([]);
@@ -122,10 +130,13 @@ describe('the check of keys, ids and answers', () => {
       catalogue,
       connected: connectedProviders(given, registry),
       offers,
-      seated: new Set(['gpt-6-luna', ...offers.map(({ model }) => model)]),
+      seated: new Set(offers.map(({ model }) => model)),
+      wanted: new Set(),
       now,
     });
-    expect(faults.map(lineOf)).toEqual([]);
+    expect(faults.map(lineOf)).toEqual([
+      'model-of-mine: its price is unknown, and so is its cost; add it to models in MODELS_FILE, with prices and remoteIds.mine',
+    ]);
     const count = (name: string) => offers.filter(({ provider }) => provider === name).length;
     expect(providers).toEqual(
       ['openrouter', 'ollama', 'mine'].map((name) => ({

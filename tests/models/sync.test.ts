@@ -314,6 +314,11 @@ describe("the operator's file", () => {
     expect(loadCatalogue(path).modelOf('gpt-6-luna')?.prices).toEqual([row]);
   });
 
+  it('a folder that cannot be written to is named', () => {
+    const path = join(folder, 'missing', 'models.json');
+    expect(() => writeChanges(path, changes)).toThrow(`${path}: cannot be written (ENOENT)`);
+  });
+
   it('a change that would stop the next start is not written', () => {
     const path = join(folder, 'refused.json');
     const broken = [{ model: 'gpt-7', change: { displayName: 'GPT-7' } }];

@@ -4,7 +4,13 @@ import { numbersNotIn } from '#services/optimizations/prompts/draft.ts';
 import { optionsOf } from '#services/sandbox/models/cases.ts';
 import type { CaseClaim, CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
 
-const scrub = scrubOf(loadCatalogue(null).models.map(({ id, displayName, family }) => ({ model: id, name: displayName, family })));
+const scrub = scrubOf(
+  loadCatalogue(null).models.map(({ id, displayName, family }) => ({
+    model: id,
+    name: displayName,
+    family,
+  })),
+);
 
 /** Every fault of a prepared case, as "where: what". */
 export function faultsOf(prepared: PreparedCase): string[] {

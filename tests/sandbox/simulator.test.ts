@@ -285,7 +285,13 @@ describe('a seed that forces camps', () => {
 
 describe('a call from elsewhere', () => {
   const send = (prompt: Omit<StagePrompt, 'schema'>, schemaName: string | null) =>
-    createSimulator(strategies)({ provider: 'x', model: 'unheard-of', ...prompt, schemaName, seed: 's' });
+    createSimulator(strategies)({
+      provider: 'x',
+      model: 'unheard-of',
+      ...prompt,
+      schemaName,
+      seed: 's',
+    });
 
   it('a call without a schema is answered in prose', () => {
     const { text, thinkingTokens } = send({ system: '', prompt: 'Lease a tractor?' }, null);

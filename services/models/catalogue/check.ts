@@ -20,7 +20,7 @@ export type CheckedProvider = { name: string; listed: number | null; answered: n
  * small structured call, which costs a fraction of a cent; then the prices of the seated models and
  * their retirements. No text of a provider gets into a fault.
  *
- * @param seated ids of the models that a strategy seats
+ * @param seated ids of the models that a strategy seats, and `wanted` those that it was made for
  * @param now milliseconds since the epoch
  */
 export async function checkModels(asked: {
@@ -28,9 +28,10 @@ export async function checkModels(asked: {
   connected: readonly Connected[];
   offers: readonly Offer[];
   seated: ReadonlySet<string>;
+  wanted: ReadonlySet<string>;
   now: number;
 }): Promise<{ providers: CheckedProvider[]; faults: Fault[] }> {
-  const { catalogue, seated, now } = asked;
+  const { catalogue, seated, wanted, now } = asked;
   const real = asked.offers.filter((offer) => !offer.simulated);
   const checked = await Promise.all(
     asked.connected.map(async (connected) => {
@@ -42,7 +43,11 @@ export async function checkModels(asked: {
     providers: checked.map(({ provider }) => provider),
     faults: [
       ...checked.flatMap(({ faults }) => faults),
-      ...[...seated].flatMap((id) => entryFaults(catalogue.modelOf(id), now)),
+      ...[...seated.union(wanted)].flatMap((id) => {
+        const entry = catalogue.modelOf(id);
+        const offer = real.find(({ model }) => model === id);
+        return entry === null ? unlistedFaults(offer) : entryFaults(entry, offer, now);
+      }),
     ],
   };
 }
@@ -224,11 +229,23 @@ function callFault(connected: Connected, offer: Offer, failure: FailureClass): F
 
 const retiresSoonDays = 60;
 
-function entryFaults(entry: ModelEntry | null, now: number): Fault[] {
-  if (entry === null) return [];
+function unlistedFaults(offer: Offer | undefined): Fault[] {
+  if (!offer || offer.price !== null) return [];
+  return [
+    {
+      about: offer.model,
+      problem: 'its price is unknown, and so is its cost',
+      remedy: `add it to models in MODELS_FILE, with prices and remoteIds.${offer.provider}`,
+    },
+  ];
+}
+
+function entryFaults(entry: ModelEntry, offer: Offer | undefined, now: number): Fault[] {
   const { id: about, prices, retiresAt } = entry;
   const row = rowAt(prices, new Date(now).toISOString());
   const faults: Fault[] = [];
+  // A model on this machine costs nothing and is retired by no one else.
+  if (offer?.provider === 'ollama') return faults;
   if (row === null) {
     faults.push({
       about,

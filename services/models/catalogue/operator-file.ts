@@ -1,5 +1,6 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { catalogueWith, readCatalogueFile } from '#services/models/catalogue.ts';
+import { SettingsError } from '#services/platform/process/env.ts';
 import type { ModelEntry } from './model-entry.ts';
 
 /**
@@ -22,6 +23,11 @@ export function writeChanges(
   const merged = { ...file, models: [...models.values()] };
   catalogueWith([{ name, ...merged }]);
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(merged, null, 2)}\n`);
-  renameSync(draft, path);
+  try {
+    writeFileSync(draft, `${JSON.stringify(merged, null, 2)}\n`);
+    renameSync(draft, path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new SettingsError([`${path}: cannot be written (${code})`]);
+  }
 }

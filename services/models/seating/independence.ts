@@ -81,12 +81,13 @@ const comparisons = 3;
 
 /**
  * What the reviews can say: k answers each of n seats compare every pair k(k − 1)/(n − 1) times in the
- * mean, spread as evenly as possible. With at most four answers each no pair reaches three comparisons.
+ * mean, spread as evenly as possible. With at most four answers each, no pair reaches three.
  */
 export function verdictOf(seats: number, reviewsPerSeat: number): Verdict {
   const reviews = Math.min(reviewsPerSeat, seats - 1);
-  if (reviews <= 4) return 'order_only';
-  return (reviews * (reviews - 1)) / (seats - 1) < comparisons ? 'may_stay_open' : 'full';
+  const mean = (reviews * (reviews - 1)) / (seats - 1);
+  if (mean >= comparisons) return 'full';
+  return mean > comparisons - 1 ? 'may_stay_open' : 'order_only';
 }
 
 function makersOf(placed: readonly Placed[]): number {

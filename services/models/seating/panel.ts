@@ -52,10 +52,10 @@ export function seatPanel(
   }
   for (const wish of left()) take(wish, unusedModel(wish, 0, stock, seats), 'same');
   for (const wish of left()) take(wish, unusedModel(wish, -1, stock, seats), 'lower');
-  for (const wish of left()) {
-    const { offer, found } = standIn(wish, stock, seats);
-    take(wish, offer, found);
-  }
+  for (const wish of left())
+    if (!offers.some((offer) => isAtOrBelow(wish, offer)))
+      take(wish, ...aboveWanted(wish, stock, seats));
+  for (const wish of left()) take(wish, ...copyOrLess(wish, stock, seats));
   const panel = wishes.flatMap(({ seat }) => seats.get(seat) ?? []);
   return panel.length === wishes.length ? panel : null;
 }
@@ -72,44 +72,31 @@ function unusedModel(wish: SeatWish, steps: number, stock: Stock, seats: Seats):
   ]);
 }
 
-/** A copy, unless a model that no seat has yet is as good; then what the seat would rather not have. */
-function standIn(
-  wish: SeatWish,
-  stock: Stock,
-  seats: Seats,
-): { offer: Offer | null; found: Found } {
-  const isBelow = (offer: Offer) => tiersAbove(wish.known.tier, offer.tier) <= 0;
-  const copy = leastSeated(
-    seatedModels(seats).filter((offer) => isBelow(offer) && wish.fits(offer)),
-    wish,
-    seats,
-  );
-  const unused = best(unusedOf(wish, stock, seats).filter(isBelow), (offer) => [
-    tierDistance(wish.known.tier, offer.tier),
-    ...spreadOf(offer, wish, seats),
-    ...byUse(offer),
-  ]);
-  if (unused !== null && (copy === null || tiersAbove(copy.tier, unused.tier) >= 0))
-    return { offer: unused, found: 'lower' };
-  if (copy !== null) return { offer: copy, found: 'copy' };
-  const kept = stock.offers.find(({ model }) => model === stock.reserved);
-  if (kept !== undefined && isBelow(kept) && wish.fits(kept))
-    return { offer: kept, found: kept.tier === wish.known.tier ? 'same' : 'lower' };
-  return aboveWanted(wish, stock, seats);
-}
-
 /** Nothing at or below the wanted tier is offered: one tier higher, else the cheapest there is. */
-function aboveWanted(
-  wish: SeatWish,
-  { offers }: Stock,
-  seats: Seats,
-): { offer: Offer | null; found: Found } {
+function aboveWanted(wish: SeatWish, { offers }: Stock, seats: Seats): [Offer | null, Found] {
   const fitting = offers.filter(wish.fits);
   const next = fitting.filter((offer) => tiersAbove(wish.known.tier, offer.tier) === 1);
-  if (next.length > 0) return { offer: leastSeated(next, wish, seats), found: 'higher' };
+  if (next.length > 0) return [leastSeated(next, wish, seats), 'higher'];
   const least = Math.min(...fitting.map(blendedPrice));
   const cheapest = fitting.filter((offer) => blendedPrice(offer) === least);
-  return { offer: leastSeated(cheapest, wish, seats), found: 'cheapest' };
+  return [leastSeated(cheapest, wish, seats), 'cheapest'];
+}
+
+/** A copy, unless an unused model further below is as good; at last the one kept for the extractor. */
+function copyOrLess(wish: SeatWish, stock: Stock, seats: Seats): [Offer | null, Found] {
+  const atOrBelow = (models: readonly Offer[]) =>
+    models.filter((offer) => isAtOrBelow(wish, offer));
+  const copy = leastSeated(atOrBelow(seatedModels(seats)), wish, seats);
+  const unused = leastSeated(atOrBelow(unusedOf(wish, stock, seats)), wish, seats);
+  if (unused !== null && (copy === null || tiersAbove(copy.tier, unused.tier) >= 0))
+    return [unused, 'lower'];
+  if (copy !== null) return [copy, 'copy'];
+  const kept = atOrBelow(stock.offers).find(({ model }) => model === stock.reserved);
+  return [kept ?? null, kept?.tier === wish.known.tier ? 'same' : 'lower'];
+}
+
+function isAtOrBelow({ known, fits }: SeatWish, offer: Offer): boolean {
+  return fits(offer) && tiersAbove(known.tier, offer.tier) <= 0;
 }
 
 /** Of the nearest tier the model with the fewest seats. */

@@ -19,7 +19,7 @@ export function readJson(reply: string): { value: unknown; isRepaired: boolean }
 
 /** From the first brace that opens a member to the one that closes it, else to the last brace. */
 function objectIn(reply: string): string | null {
-  const start = /\{\s*(?:["'“}]|[a-z_]+\s*:)/.exec(reply)?.index;
+  const start = /\{\s*(?:["'“}]|[a-z_]+\s*:|\/[/*])/.exec(reply)?.index;
   if (start === undefined) return null;
   const end = closingBrace(reply, start) ?? reply.lastIndexOf('}');
   return end > start ? reply.slice(start, end + 1) : null;
@@ -42,8 +42,8 @@ function closingBrace(text: string, start: number): number | null {
 }
 
 /**
- * Null when the repair had to close what the reply left open: then its end is missing. So is it for a
- * text that is too long to repair in a moment.
+ * Null when the repair had to close what the reply left open: then its end is missing. Null, too, for
+ * a text that is too long to repair in a moment.
  */
 function repaired(object: string): string | null {
   if (object.length > repairableCharacters) return null;
@@ -55,11 +55,18 @@ function repaired(object: string): string | null {
   }
 }
 
-const repairableCharacters = 200_000;
+/** The package takes time by the square of the length: here less than a second at worst. */
+const repairableCharacters = 30_000;
 
-/** The brackets at the end of a text. */
+/** How many brackets a text closes at its end. */
 function closers(text: string): number {
-  return (/[\]}\s,]*$/.exec(text)?.[0] ?? '').replace(/[\s,]/g, '').length;
+  let count = 0;
+  for (let at = text.length - 1; at >= 0; at -= 1) {
+    const character = text[at] ?? '';
+    if (character === ']' || character === '}') count += 1;
+    else if (!/[\s,]/.test(character)) break;
+  }
+  return count;
 }
 
 function parse(json: string | null): unknown {

@@ -118,6 +118,10 @@ export function endedBy(failure: FailureClass): EndedBy | null {
   }
 }
 
+function isUnusableText(failure: FailureClass): boolean {
+  return failure === 'truncated' || failure === 'malformed';
+}
+
 export function evolve(state: RunState, event: OptimizationEvent): RunState {
   if (event.type === 'OptimizationCreated')
     return { stage: 'draft', ...fixedPart(event.data), hiddenAt: null, renames: 0, restores: 0 };
@@ -159,7 +163,7 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       return priced(
         withCall(state, event.data.slot, {
           ...endedAttempt(state, event.data.slot, by),
-          ...(by === 'unusable' && event.data.usage.source !== 'unknown'
+          ...(isUnusableText(event.data.failure) && event.data.usage.source !== 'unknown'
             ? { answeredUnusable: true }
             : {}),
           ...(event.data.failure === 'truncated' ? { truncated: call.truncated + 1 } : {}),

@@ -63,11 +63,11 @@ export type Env = {
   contactEmail: string | null;
   /** Absolute path of the operator's catalogue of models; null for none. */
   modelsFile: string | null;
+  /** Whether another model may take the seat of one that is not available. */
+  substituteModels: boolean;
   /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
   providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
-  /** Whether a model may stand in for one that a strategy wants and nothing serves. */
-  substituteModels: boolean;
   /** Provider → another address than its own, such as a gateway's. */
   providerUrls: Readonly<Record<string, string>>;
   /** Whether makers that keep or train on what they are sent may answer by OpenRouter. */
@@ -162,10 +162,10 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
+    substituteModels: values.SUBSTITUTE_MODELS,
     modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
-    substituteModels: values.SUBSTITUTE_MODELS,
     providerUrls: providerUrls(values),
     openrouterDataCollection: values.OPENROUTER_DATA_COLLECTION,
     ollamaUrl: values.OLLAMA_URL ?? null,
@@ -380,8 +380,8 @@ const envSchema = v.object({
   ),
   CONTACT_EMAIL: v.optional(email),
   MODELS_FILE: v.optional(v.string()),
-  OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   SUBSTITUTE_MODELS: boolean(true),
+  OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   OPENAI_URL: v.optional(webUrl('https://api.openai.com/v1')),
   ANTHROPIC_URL: v.optional(webUrl('https://api.anthropic.com')),
   GOOGLE_URL: v.optional(webUrl('https://generativelanguage.googleapis.com')),

@@ -49,7 +49,7 @@ export function offersOf({ vendors: keys, openrouter, ollama, endpoint }: Connec
   });
   return [
     ...listed,
-    ...(endpoint ? [offer({ model: 'moonlight-2', family: 'fastbox', price: null })] : []),
+    ...(endpoint ? [offer({ model: 'moonlight-2', family: 'moonlight', price: null })] : []),
     ...localModels.slice(0, ollama),
   ];
 }
@@ -79,7 +79,7 @@ const localModels: readonly Offer[] = (
     ['phi4-mini', 'microsoft'],
     ['deepseek-r1:8b', 'deepseek'],
     ['granite4:3b', 'ibm'],
-    ['olmo2:7b', 'ai2'],
+    ['command-r:7b', 'cohere'],
   ] as const
 ).map(([model, family]) =>
   offer({

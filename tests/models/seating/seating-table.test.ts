@@ -88,4 +88,57 @@ describe('the seating table', () => {
   test('the seating table reads as reviewed', async () => {
     await expect(table()).toMatchFileSnapshot('./seating-table.txt');
   });
+
+  test('the seating table has one OpenRouter key seat all eight strategies as designed, in both modes', () => {
+    const withRouter = rows.filter(({ has }) => has.openrouter);
+    expect(new Set(withRouter.map(({ strategy }) => strategy)).size).toBe(8);
+    for (const { local, production } of withRouter)
+      for (const seating of [local, production])
+        expect(seating).toMatchObject({
+          substitutions: [],
+          copies: [],
+          lowered: [],
+          independence: [],
+          unavailable: null,
+        });
+  });
+
+  test.each(['ultra-economy', 'fast', 'economy', 'balanced'])(
+    'the seating table offers %s in local mode with one key of a vendor, or one local model',
+    (strategy) => {
+      const alone = rows.filter(
+        ({ has, strategy: own }) =>
+          own === strategy &&
+          !has.openrouter &&
+          !has.endpoint &&
+          has.vendors.length + has.ollama === 1,
+      );
+      expect(alone.map(({ has }) => letters(has))).toEqual(['O', 'A', 'G', 'M', 'L1']);
+      for (const { local } of alone) {
+        expect(local.unavailable).toBeNull();
+        expect(local.seats).toHaveLength(7);
+      }
+    },
+  );
+
+  test('the seating table offers a strategy in production exactly within both bounds', () => {
+    const verdicts = rows.map(({ strategy, production: { unavailable, ...seating } }) => {
+      const { credits } = catalogue.strategyOf(strategy)!;
+      const within =
+        seating.seats.length > 0 &&
+        seating.lowered.length <= 2 &&
+        seating.estimate !== null &&
+        seating.estimate <= (credits * settings.packagePrice * 1e6) / 2;
+      return { within, offered: unavailable === null };
+    });
+    expect(verdicts.filter(({ within, offered }) => within !== offered)).toEqual([]);
+    expect(new Set(verdicts.map(({ offered }) => offered)).size).toBe(2);
+  });
+
+  test('the seating table names a model of unknown price in production only where nothing else is connected', () => {
+    const unpriced = rows.filter(({ production }) =>
+      production.unavailable?.reason.includes('The price of moonlight-2 is not known.'),
+    );
+    expect(new Set(unpriced.map(({ has }) => letters(has)))).toEqual(new Set(['E']));
+  });
 });

@@ -487,8 +487,8 @@ describe('families', () => {
 describe('copies of one model', () => {
   /** Seats with the models of the letters, each of the maker that `makers` names for it. */
   const seated = (models: string, makers: Readonly<Record<string, string>> = {}) =>
-    panel(...models.split('').map((letter) => makers[letter] ?? `maker of ${letter}`)).map(
-      (seat, index) => ({ ...seat, model: `model ${models[index]!}` }),
+    panel(...models.split(' ').map((letter) => makers[letter] ?? `maker of ${letter}`)).map(
+      (seat, index) => ({ ...seat, model: `model ${models.split(' ')[index]!}` }),
     );
   const unanimous = (seats: readonly Seat[]) => ({
     ...polarised(seats.length, seats.length),
@@ -497,12 +497,12 @@ describe('copies of one model', () => {
   const oneMaker = { a: 'one', b: 'one', c: 'one', d: 'one', e: 'one', f: 'one', g: 'one' };
 
   test.each<[string, readonly Seat[], boolean]>([
-    ['seven copies of one model', seated('aaaaaaa'), true],
-    ['seven different models of one maker', seated('abcdefg', oneMaker), true],
-    ['three different models', seated('aaabbcc'), true],
+    ['seven copies of one model', seated('a a a a a a a'), true],
+    ['seven different models of one maker', seated('a b c d e f g', oneMaker), true],
+    ['three different models', seated('a a a b b c c'), true],
     [
       'four different models of two makers',
-      seated('aabbccd', { a: 'one', b: 'one', c: 'one' }),
+      seated('a a b b c c d', { a: 'one', b: 'one', c: 'one' }),
       false,
     ],
   ])('%s have a clear winner, or say that copies agree', (_, seats, copies) => {
@@ -519,8 +519,8 @@ describe('copies of one model', () => {
   test('two dissenters contest a claim where one maker holds every seat', () => {
     const disagreements = (seats: readonly Seat[]) =>
       onOneClaim('aaaaadd', 1, seats).disagreements.map(({ about }) => about);
-    expect(disagreements(seated('abcdefg', oneMaker))).toEqual(['c1']);
-    expect(disagreements(seated('abcdeff', { a: 'one', b: 'one' }))).toEqual([]);
+    expect(disagreements(seated('a b c d e f g', oneMaker))).toEqual(['c1']);
+    expect(disagreements(seated('a b c d e f f', { a: 'one', b: 'one' }))).toEqual([]);
   });
 
   test('the sentence before the payment and the metric count copies alike', () => {

@@ -589,16 +589,14 @@ describe('the result of a run', () => {
 });
 
 type Agreement = Scores['agreement'];
-test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | null, RegExp | null]>(
-  [
-    [true, 60, 'clear', 'contested', /^Capped at 60: a third or more contest/],
-    [false, 80, 'clear', null, null],
-    ['contested', 59, 'clear', 'contested', /^Capped at 59: a third or more contest/],
-    ['copies', 79, 'copies', 'copies', /^Copies of one model tend to agree.*Capped at 79\.$/],
-    [null, 40, 'copies', null, /^Copies of one model tend to agree; agreement says little here\.$/],
-    ['contested', 59, 'copies', 'contested', /^Capped at 59.*Copies of one model/],
-  ],
-)(
+test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | null, RegExp]>([
+  [true, 60, 'clear', 'contested', /^Capped at 60: a third or more contest/],
+  [false, 80, 'clear', null, /^null$/],
+  ['contested', 59, 'clear', 'contested', /^Capped at 59: a third or more contest/],
+  ['copies', 79, 'copies', 'copies', /^Copies of one model tend to agree.*Capped at 79\.$/],
+  [null, 40, 'copies', null, /^Copies of one model tend to agree; agreement says little here\.$/],
+  ['contested', 59, 'copies', 'contested', /^Capped at 59.*Copies of one model/],
+])(
   'a score that stores the cap %s reads as it was counted, at %i and a winner by %s',
   (capped, score, clearWinnerReason, agreement_capped, note) => {
     const view = viewOf(closed());
@@ -612,8 +610,8 @@ test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | nu
     expect(evolution.bias).toMatchObject({
       agreement_capped,
       clear_winner_reason: clearWinnerReason,
-      agreement_note: note === null ? null : expect.stringMatching(note),
     });
+    expect(String(evolution.bias?.agreement_note)).toMatch(note);
   },
 );
 

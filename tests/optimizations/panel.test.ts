@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { Offer } from '#services/models/offer.ts';
+import { describePanel, panelsOf } from '#services/optimizations/panel.ts';
+import { catalogue, offersOf } from '#tests/models/seating/offers.ts';
+
+const strategy = catalogue.strategyOf('fast')!;
+const everything = offersOf({ vendors: [], openrouter: true, ollama: 0, endpoint: false });
+const isReal = ({ model }: Offer) => model.startsWith('gpt');
+const mixed = everything.map((offer) => ({ ...offer, simulated: !isReal(offer) }));
+
+async function panel(
+  offers: readonly Offer[],
+  { allowSimulated = false, isLocal = true, hasRealModels = true } = {},
+) {
+  const panelOf = await panelsOf({
+    catalogue,
+    registry: { offers: async () => offers, hasRealModels },
+    isLocal,
+    substituteModels: true,
+    creditUsd: 0.375,
+  });
+  const seating = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
+  return describePanel(seating, strategy, catalogue);
+}
+
+test('once a real model is connected, simulated ones are seated only when the user allows it', async () => {
+  const real = await panel(mixed);
+  expect(real.simulated).toBe(false);
+  expect(real.substitutions.length).toBeGreaterThan(0);
+  const allowed = await panel(mixed, { allowSimulated: true });
+  expect(allowed).toMatchObject({
+    simulated: true,
+    substitutions: [],
+    summary: 'All 7 seats as designed',
+  });
+  expect((await panel(mixed, { allowSimulated: true, isLocal: false })).simulated).toBe(false);
+});
+
+test('the simulator does not stand in for a connected provider that does not answer', async () => {
+  const simulated = mixed.filter((offer) => offer.simulated);
+  expect(await panel(simulated)).toMatchObject({
+    available: false,
+    unavailable: 'No model is available.',
+    summary: null,
+  });
+  expect(await panel(simulated, { hasRealModels: false })).toMatchObject({ available: true });
+});
+
+test('an unavailable strategy shows its designed panel and what is missing', async () => {
+  const { seats, missing } = await panel([], { isLocal: false });
+  expect(seats.map(({ model }) => model)).toEqual(strategy.panel.map(({ model }) => model));
+  expect(missing).toContain('GPT-6.1 Terra');
+});
