@@ -11,6 +11,7 @@ import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
+import type { Profile } from '#services/sandbox/models/pace.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import { respond } from '#services/sandbox/models/simulator/respond.ts';
@@ -32,20 +33,23 @@ export async function createTestCouncil(
   options: {
     personas?: Readonly<Record<string, Persona>>;
     seed?: string;
+    /** `instant` when absent. */
+    profile?: Profile;
     /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
   } = {},
 ): Promise<TestCouncil> {
+  const seed = options.seed ?? 'test';
   const openSandbox = async (port: number) =>
     startProviderSandbox({
       respond: options.respond ?? respond,
-      seed: options.seed ?? 'test',
+      seed,
       personas: options.personas ?? {},
-      profile: 'instant',
+      profile: options.profile ?? 'instant',
       port,
     });
   let sandbox = await openSandbox(0);
-  const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url } });
+  const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url, SANDBOX_SEED: seed } });
   const { core } = app;
   const log = createLog({
     level: 'warn',
