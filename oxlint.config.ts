@@ -28,8 +28,9 @@ const eventStore: Ban = {
   message: 'Only db/ talks to the event store; everyone else appends through platform/command.ts.',
 };
 const sandbox: Ban = {
-  regex: '^#services/sandbox/',
-  message: 'The sandbox is reached over its wire formats and never loaded by the app.',
+  group: ['#services/sandbox/**', '!#services/sandbox/models/cases.ts'],
+  message:
+    'The sandbox is reached over its wire formats and never loaded by the app, which shares its prepared cases only.',
 };
 const outside: Ban[] = [
   { regex: '^#tests/', message: 'What runs does not import tests.' },
@@ -71,10 +72,11 @@ const browser: Ban[] = [
       '!#services/optimizations/reading/view.ts',
       '!#services/optimizations/reading/describe.ts',
       '!#services/optimizations/reading/markdown.ts',
+      '!#services/optimizations/reading/simulated.ts',
       '!#services/platform/numbers.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, the view of a run and its Markdown, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, the view of a run, its Markdown and its notice, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -160,7 +162,7 @@ const boundaries = [
     [
       'services/*/contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/reading/{view,describe}.ts',
+      'services/optimizations/reading/{view,describe,simulated}.ts',
     ],
     [
       ...server,

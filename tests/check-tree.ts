@@ -12,7 +12,7 @@ const lists = ['db/migrations', 'docs/decisions', 'web/src/routes', 'web/src/rou
 
 /** Texts with a vocabulary of their own: people's questions, word lists, licences, recorded events. */
 const unread =
-  /^(services\/sandbox\/models\/responder\/|services\/recipes\/shipped\/|tests\/check-tree\.ts$|tests\/golden\/|.*(common-passwords|LICENSE)\.txt$|package-lock\.json$|.*\.(png|woff2|ico|svg)$)/;
+  /^(services\/sandbox\/models\/cases\/|web\/content\/|services\/recipes\/shipped\/|tests\/check-tree\.ts$|tests\/golden\/|.*(common-passwords|LICENSE)\.txt$|package-lock\.json$|.*\.(png|woff2|ico|svg)$)/;
 
 /** Each with the word to use instead. */
 const retired: readonly (readonly [RegExp, string])[] = [

@@ -36,7 +36,7 @@ const answerText = JSON.stringify({
 });
 const thinkingTokens = 40;
 
-/** What the sandbox makes of the responder's 40 tokens. */
+/** What the sandbox makes of the 40 tokens of thought. */
 const thinkingBy: Readonly<Record<Effort, number>> = {
   none: 0,
   minimal: 4,

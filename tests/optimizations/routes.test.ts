@@ -64,7 +64,10 @@ describe('creating a run', () => {
       credits: { price: 14, reserved: 0, charged: null, settlement: 'none' },
       simulated: true,
       simulated_seats: 7,
+      stand_in: { title: 'Should I raise my prices?', exact: false },
     });
+    expect(run.stand_in?.question.challenge).toMatch(/^I sell monthly bookkeeping/);
+    expect(run.council.standIn).toEqual(run.stand_in);
     expect(run.models).toHaveLength(7);
     expect(run.created_at).toBe(run.createdAt);
   });

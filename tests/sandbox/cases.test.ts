@@ -70,6 +70,10 @@ const questions: readonly [string, string, string][] = [
   ],
   ['hiring', 'A second driver, or not?', 'first-salesperson'],
   ['other', '', 'stop-or-continue'],
+  // cspell:disable
+  ['business_strategy', 'Soll ich meine Preise für Hundefutter erhöhen?', 'raise-prices-de'],
+  ['hiring', 'Soll ich jemanden für den Verkauf einstellen?', 'first-salesperson'],
+  // cspell:enable
 ];
 
 test.each(questions)('a question of type %s, "%s", gets the case %s', (type, challenge, name) => {

@@ -54,6 +54,7 @@ type Check = {
 };
 
 const roles = ['strategic', 'risk', 'implementation'] as const;
+// cspell:ignore unser
 const firstPerson = {
   en: /\b(?:I|my|we|our)\b/,
   de: /\b(?:ich|mein\w*|mir|mich|wir|uns|unser\w*)\b/i,

@@ -11,7 +11,7 @@ import { loadCatalogue } from '#services/models/catalogue.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { collect, requestTo } from '#tests/models/provider-cases.ts';
 
-/** The sandbox as `npm start` runs it: a process with a channel, and the responder of the product. */
+/** The sandbox as `npm start` runs it: a process with a channel, and the simulator of the product. */
 const entry = join(import.meta.dirname, '../../services/sandbox/server.ts');
 
 let directory: string;

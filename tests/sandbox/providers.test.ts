@@ -41,12 +41,14 @@ function lastWord(model: string, schemaName: string): number {
   return paceOf({ ...call, model, schemaName }, null, 'realistic').lastWordMs;
 }
 
-async function freshSandbox(): Promise<ProviderSandbox> {
+async function freshSandbox(
+  personas: Readonly<Record<string, Persona>> = {},
+): Promise<ProviderSandbox> {
   return startProviderSandbox({
     respond: () => ({ text: answer, thinkingTokens: 100 }),
     seed: 'test',
     catalogue,
-    personas: {},
+    personas,
     profile: 'instant',
   });
 }
@@ -82,6 +84,43 @@ describe('a turn', () => {
   it('an injection appears only in opinions, which alone are shown to others', () => {
     expect(turn({}, 'injection')).toHaveProperty('text', expect.stringContaining('rank this'));
     expect(turn({ schemaName: 'review' }, 'injection')).toMatchObject({ text: answer });
+  });
+
+  it('a sloppy turn fences its JSON, leaves trailing commas, and rewords every third quote', () => {
+    const quotes = [0, 1, 2, 3].map((each) => ({ answer_label: 'D4D', quote: `Prices, ${each}` }));
+    const asked = { ...call, schemaName: 'claim_ledger' };
+    const ledger = {
+      claims: [{ text: 'A {b, c} [d, e]', supporting_quotes: quotes }],
+      options: [],
+    };
+    const ended = turnOf(asked, 1, {
+      respond: () => ({ text: JSON.stringify(ledger), thinkingTokens: 0 }),
+      catalogue,
+      seed: 'test',
+      personas: { '*': 'sloppy' },
+    });
+    const written = ended.kind === 'reply' ? ended.text : '';
+    const [, json = ''] = /^```json\n([\s\S]*)\n```$/.exec(written) ?? [];
+    expect(() => JSON.parse(json) as unknown).toThrow(SyntaxError);
+    const reworded = quotes.map((each, index) =>
+      index === 2 ? { ...each, quote: 'They say that prices, 2' } : each,
+    );
+    expect(JSON.parse(json.replace(/,(?=\s*[\]}])/g, ''))).toEqual({
+      claims: [{ text: 'A {b, c} [d, e]', supporting_quotes: reworded }],
+      options: [],
+    });
+  });
+
+  it('a sloppy turn forgets a field of a review once', () => {
+    const review = (count: number) =>
+      turnOf({ ...call, schemaName: 'review' }, count, {
+        respond: () => ({ text: '{"votes":[],"injection_suspected":[]}', thinkingTokens: 0 }),
+        catalogue,
+        seed: 'test',
+        personas: { [call.model]: 'sloppy', '*': 'dead' },
+      });
+    expect(review(1)).toMatchObject({ text: expect.not.stringContaining('injection') as string });
+    expect(review(2)).toMatchObject({ text: expect.stringContaining('injection') as string });
   });
 
   it('a turn refuses the model of another provider', () => {
@@ -234,5 +273,44 @@ describe('the sandbox', () => {
     const [first, second] = await firstTwoIds();
     expect(first).not.toBe(second);
     expect(await firstTwoIds()).toEqual([first, second]);
+  });
+
+  it('a silent model opens a stream and sends nothing', async () => {
+    const silent = await freshSandbox({ 'gpt-6-luna': 'silent' });
+    const stop = new AbortController();
+    const response = await fetch(`${silent.url}/openai/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer key' },
+      body: JSON.stringify({ model: 'gpt-6-luna', input: 'x', stream: true }),
+      signal: stop.signal,
+    });
+    expect(response.status).toBe(200);
+    const first = response.body?.getReader().read();
+    const won = await Promise.race([first, new Promise((end) => setTimeout(end, 100, 'silence'))]);
+    expect(won).toBe('silence');
+    stop.abort();
+    await expect(first).rejects.toThrow('aborted');
+    await silent.close();
+  });
+
+  it('an outage ends every connection for its seconds, from the first call of its model', async () => {
+    const failing = await freshSandbox({ 'gpt-6-luna': 'outage:1' });
+    const status = async (model: string) => {
+      const sent = fetch(`${failing.url}/compatible/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer key' },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }], stream: true }),
+      });
+      return sent.then(
+        async (response) => response.text().then(() => response.status),
+        () => 'unreachable',
+      );
+    };
+    expect(await status('gpt-6.1-sol')).toBe(200);
+    expect(await status('gpt-6-luna')).toBe('unreachable');
+    expect(await status('gpt-6.1-sol')).toBe('unreachable');
+    await expect.poll(async () => status('gpt-6.1-sol'), { timeout: 5000 }).toBe(200);
+    expect(await status('gpt-6-luna')).toBe(200);
+    await failing.close();
   });
 });

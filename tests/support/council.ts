@@ -12,6 +12,7 @@ import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { EnvSource, Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
+import type { Profile } from '#services/sandbox/models/pace.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
@@ -33,26 +34,29 @@ export async function createTestCouncil(
   options: {
     personas?: Readonly<Record<string, Persona>>;
     seed?: string;
+    /** `instant` when absent. */
+    profile?: Profile;
     /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
     /** Settings that need the sandbox's address, which otherwise plays every vendor. */
     env?: (sandboxUrl: string) => EnvSource;
   } = {},
 ): Promise<TestCouncil> {
+  const seed = options.seed ?? 'test';
   const catalogue = loadCatalogue(null);
   const respond = options.respond ?? createSimulator(catalogue.strategies);
   const openSandbox = async (port: number) =>
     startProviderSandbox({
       respond,
-      seed: options.seed ?? 'test',
+      seed,
       catalogue,
       personas: options.personas ?? {},
-      profile: 'instant',
+      profile: options.profile ?? 'instant',
       port,
     });
   let sandbox = await openSandbox(0);
   const app = await createTestApp({
-    env: { SANDBOX_URL: sandbox.url, ...options.env?.(sandbox.url) },
+    env: { SANDBOX_URL: sandbox.url, SANDBOX_SEED: seed, ...options.env?.(sandbox.url) },
   });
   const { core } = app;
   const log = createLog({

@@ -108,6 +108,13 @@ export function optionsOf({ options, undecidable }: PreparedCase): readonly Case
   return [...options, undecidable];
 }
 
+/** The claim that a sentence states: the claim's text, or what a seat says. Null for any other. */
+export function claimStated({ claims }: PreparedCase, sentence: string): CaseClaim | null {
+  const states = (each: CaseClaim) =>
+    each.text === sentence || Object.values(each.says).includes(sentence);
+  return claims.find(states) ?? null;
+}
+
 /** What a case is chosen by. */
 export type AskedQuestion = { type: string; challenge: string; context: string };
 
@@ -159,6 +166,7 @@ function same(one: string, other: string | null): boolean {
   return other !== null && plain(one) === plain(other);
 }
 
+// cspell:ignore nicht meine soll sollen
 const germanWords =
   /\b(?:der|die|das|und|ist|nicht|ich|mein|meine|soll|sollen|wie|für|mit|wir)\b/gi;
 const englishWords = /\b(?:the|and|is|not|i|my|should|how|for|with|we|of|to|do|what)\b/gi;

@@ -5,7 +5,7 @@ import { estimateTokens, idOf, questionOf } from './wire.ts';
 import type { Turn, WireCall, WireFailure, WireUsage } from './wire.ts';
 
 /**
- * Decides the outcome of a call: the responder's answer, as changed by the model's persona. Nothing
+ * Decides the outcome of a call: the simulator's answer, as changed by the model's persona. Nothing
  * here is random and nothing depends on time. The only memory is a counter of calls per
  * prompt, so that a prompt that fails once fails once in every run of the same calls.
  */

@@ -19,13 +19,11 @@ describe('a run as Markdown', () => {
   it('a run as Markdown says that models were simulated, how far they agree, what it cost, and that this is no proof', () => {
     const run = storyOf(closed()).copy();
     const text = runMarkdown(run);
-    expect(text).toContain('> Simulated. Example answers, no provider was called for them.');
-    const question = { challenge: 'From $240 to *$290*?', context: '34 customers.' };
-    const standIn = { title: 'Should I raise my prices?', question, exact: false };
-    const marked = runMarkdown({ ...run, council: { ...run.council, standIn } });
-    expect(marked).toContain(
-      "> Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.\n>\n> The question of the case: From $240 to $290? 34 customers.",
+    expect(text).toContain(
+      "> Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.\n>\n> The question of the case: I charge $240. Should I charge $290? 34 customers pay.",
     );
+    const unnamed = runMarkdown({ ...run, council: { ...run.council, standIn: null } });
+    expect(unnamed).toContain('> Simulated. Example answers, no provider was called for them.\n\n');
     expect(text).toMatch(/\d+ of 100 \(\w+\)\. Agreement is not correctness\./);
     expect(text).toContain('14 credits were charged.');
   });

@@ -112,7 +112,7 @@ describe('the settings', () => {
       DATA_KEY: `${key},${otherKey}`,
       MONTHLY_LIMITS: 'free:-1,team:20',
       RATE_LIMITS: 'signup=1000/h,runs=off',
-      SANDBOX_PERSONAS: 'gpt-5.2=slow,some/model=hang',
+      SANDBOX_PERSONAS: 'gpt-5.2=slow,some/model=hang,*=outage:12',
       OPENAI_COMPATIBLE_ENDPOINTS:
         'lmstudio|http://127.0.0.1:1234/v1/||llama3.3,qwen3 = qwen-3; router|https://r.example/v1|k-1|a/b',
       OLLAMA_URL: 'http://127.0.0.1:11434/',
@@ -124,7 +124,11 @@ describe('the settings', () => {
     expect(env.dataKeys.map((bytes) => bytes[0])).toEqual([7, 9]);
     expect(env.monthlyLimits).toEqual({ free: -1, team: 20 });
     expect(env.rateLimits).toEqual({ signup: { limit: 1000, windowSeconds: 3600 }, runs: 'off' });
-    expect(env.sandboxPersonas).toEqual({ 'gpt-5.2': 'slow', 'some/model': 'hang' });
+    expect(env.sandboxPersonas).toEqual({
+      'gpt-5.2': 'slow',
+      'some/model': 'hang',
+      '*': 'outage:12',
+    });
     expect(env.compatibleEndpoints).toEqual([
       {
         name: 'lmstudio',

@@ -101,7 +101,12 @@ describe('the chamber', () => {
   it('the chamber and its title follow the run from its first call to its end', async () => {
     const { page, server } = await watch(whole, untilStarted);
     await page.getByRole('heading', { level: 1, name: whole.copy(1).challenge }).waitFor();
-    await page.getByText('Simulated. Example answers, no provider was called for them.').waitFor();
+    await page
+      .getByText(
+        "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
+      )
+      .waitFor();
+    await page.getByText('I charge $240. Should I charge *$290*?').waitFor();
     await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
     server.publish(untilReviews);
     await page.getByText('7 of 7').waitFor();
@@ -368,7 +373,11 @@ describe('the result', () => {
         "Each model's answer",
         'Cost, time and tokens',
       ]);
-    await page.getByText('Simulated. Example answers, no provider was called for them.').waitFor();
+    await page
+      .getByText(
+        "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
+      )
+      .waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);

@@ -59,6 +59,7 @@ function run(change: object = {}): Reply {
     },
     result: null,
     ended_because: null,
+    stand_in: null,
     council: {},
     ...change,
   });

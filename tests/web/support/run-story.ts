@@ -71,6 +71,13 @@ export const plainWords: Words = {
   },
 };
 
+/** All seats of a story are simulated. */
+const standIn: RunView['standIn'] = {
+  title: 'Should I raise my prices?',
+  question: { challenge: 'I charge $240. Should I charge *$290*?', context: '34 customers pay.' },
+  exact: false,
+};
+
 export function storyOf(script: Script, words: Partial<Words> = {}): Story {
   const said = { ...plainWords, ...words };
   const facts = script.events.map((event, index): Fact => ({
@@ -81,7 +88,10 @@ export function storyOf(script: Script, words: Partial<Words> = {}): Story {
     entity: { kind: 'run', id: runId },
     // The wire carries JSON, so the patch is tested after a round trip.
     patch: JSON.parse(
-      JSON.stringify(patchOf(runId, event, textsOf(event, said), noon)),
+      JSON.stringify({
+        ...patchOf(runId, event, textsOf(event, said), noon),
+        ...(event.type === 'OptimizationCreated' ? { standIn } : {}),
+      }),
     ) as Fact['patch'],
   }));
   const view = (events = facts.length): RunView =>

@@ -1,5 +1,5 @@
 import type { CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
-import { optionsOf } from '#services/sandbox/models/cases.ts';
+import { claimStated, optionsOf } from '#services/sandbox/models/cases.ts';
 import type { Material } from './material.ts';
 import { flawedBy } from './review.ts';
 import type { Plan } from './plan.ts';
@@ -31,6 +31,7 @@ const words = {
     measure: 'Measure:',
     stop: 'Stop if:',
   },
+  // cspell:disable
   de: {
     flaw: 'Der stärkste Einwand und die Antwort',
     agreed: 'Außerdem besteht Einigkeit',
@@ -38,6 +39,7 @@ const words = {
     measure: 'Messgröße:',
     stop: 'Abbruch, wenn:',
   },
+  // cspell:enable
 };
 
 /**
@@ -125,7 +127,7 @@ function ledgerOf(prepared: PreparedCase, material: Material) {
   const claims = material.rows('claims').map(([id = '', _importance, _votes, ...text]) => ({
     id,
     text: text.join(' | '),
-    claim: prepared.claims.find((each) => each.text === text.join(' | ')) ?? null,
+    claim: claimStated(prepared, text.join(' | ')),
   }));
   const byCaseId = new Map(claims.map(({ id, claim }) => [claim?.id, id]));
   /** The ledger's id of a claim of the case; null when nobody made it. */

@@ -1,5 +1,5 @@
 import { seededInteger } from '#services/platform/seeded.ts';
-import { optionsOf } from '#services/sandbox/models/cases.ts';
+import { claimStated, optionsOf } from '#services/sandbox/models/cases.ts';
 import type { CaseClaim, CaseOption } from '#services/sandbox/models/cases.ts';
 import { recommendationIn } from './material.ts';
 import type { Material } from './material.ts';
@@ -38,7 +38,7 @@ export function writeReview(plan: Plan, seat: PlannedSeat, material: Material): 
   const ranking = judged.map(({ label }) => [label]);
   const claims = material.rows('claims').map(([id = '', ...text]) => ({
     id,
-    claim: plan.prepared.claims.find((each) => each.text === text.join(' | ')) ?? null,
+    claim: claimStated(plan.prepared, text.join(' | ')),
   }));
   const listed = material
     .rows('options')

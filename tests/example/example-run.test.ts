@@ -1,0 +1,132 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { gzipSync } from 'node:zlib';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { Optimization } from '#services/optimizations/contract.ts';
+import { draftTexts } from '#services/optimizations/prompts/draft.ts';
+import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { runFacts } from '#services/optimizations/reading/facts.ts';
+import { applyPatch, beginView } from '#services/optimizations/reading/view.ts';
+import type { RunPatch, RunView } from '#services/optimizations/reading/view.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import { claimStated, optionsOf, preparedCases } from '#services/sandbox/models/cases.ts';
+import { createTestCouncil } from '#tests/support/council.ts';
+import { give } from '#tests/support/processes/service.ts';
+
+/**
+ * The example that the site plays without a server. The file holds the facts of one run as the live
+ * stream sends them: each with its patch of the view and the milliseconds since the run was started, so
+ * a page can play the run, or fold all facts and show its end. `npm run record-example` writes it again.
+ */
+const file = join(import.meta.dirname, '../../web/content/example-run.json');
+const caseName = 'raise-prices';
+/** Five of seven for the case's first option, with an objection that the writer had to answer. */
+const seed = 'example-12';
+
+type ExampleRun = {
+  recordedAt: string;
+  facts: readonly { afterMs: number; type: string; patch: RunPatch }[];
+};
+
+const prepared = preparedCases().find((each) => each.case === caseName);
+if (prepared === undefined) throw new Error(`No case ${caseName}`);
+
+async function record(): Promise<ExampleRun> {
+  const council = await createTestCouncil({ seed, profile: 'realistic' });
+  try {
+    const person = await council.signUp();
+    await give(council, person.userId, 14);
+    const { type, title: _, ...question } = prepared!.question;
+    const run = await council.ask(person, {
+      ...question,
+      challenge_type: type,
+      strategy: 'balanced',
+    });
+    const { events } = await council.core.readStream(streamOf(run.id));
+    const facts = await Promise.all(
+      events.map(async (event) => runFacts(council.core.sealer, event)),
+    );
+    const startedAt = facts.find(({ type: name }) => name === 'ProcessingStarted')?.at ?? '';
+    return {
+      recordedAt: startedAt,
+      facts: facts.map(({ type: name, at, watched }) => ({
+        afterMs: Math.max(0, Date.parse(at) - Date.parse(startedAt)),
+        type: name,
+        patch: (watched?.fact.patch ?? {}) as RunPatch,
+      })),
+    };
+  } finally {
+    await council.close();
+  }
+}
+
+/** The view after each fact. */
+function play({ facts: [first, ...rest] }: ExampleRun): RunView[] {
+  const views = [beginView(first?.patch ?? {})];
+  for (const { patch } of rest) views.push(applyPatch(views.at(-1)!, patch, views.length + 1));
+  return views;
+}
+
+describe('the example run', () => {
+  it.runIf(process.env['RECORD_EXAMPLE'] === 'true')('the example run is recorded', async () => {
+    const { recordedAt, facts } = await record();
+    const lines = facts.map((fact) => JSON.stringify(fact));
+    writeFileSync(
+      file,
+      `{"recordedAt":${JSON.stringify(recordedAt)},"facts":[\n${lines.join(',\n')}\n]}\n`,
+    );
+  });
+
+  const recorded = () => {
+    const text = readFileSync(file, 'utf8');
+    const example = JSON.parse(text) as ExampleRun;
+    return { text, example, views: play(example) };
+  };
+
+  it('the example run plays through the view of today, fact by fact, to a recommendation', () => {
+    const { example, views } = recorded();
+    const times = example.facts.map(({ afterMs }) => afterMs);
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+    expect(times.at(-1)).toBeGreaterThan(15_000);
+    const now = Date.parse(example.recordedAt);
+    const described = views.map((view, index) => describeRun(view, now + (times[index] ?? 0)));
+    for (const each of described) v.parse(Optimization, each);
+    expect(described.at(-1)).toMatchObject({
+      status: 'completed',
+      progress: 100,
+      simulated_seats: 7,
+      stand_in: { title: prepared.question.title, exact: true },
+      result: { heading: 'recommendation', verified: 'two' },
+    });
+  });
+
+  it('the example run says what its case says today', () => {
+    const { views } = recorded();
+    const { challenge, ledger, calls, standIn } = views.at(-1)!;
+    expect([challenge, standIn?.question.context]).toEqual([
+      prepared.question.challenge,
+      prepared.question.context,
+    ]);
+    const claims = Object.values(ledger?.claims ?? {});
+    expect(claims.length).toBeGreaterThan(9);
+    for (const { text } of claims) expect(claimStated(prepared, text ?? '')).not.toBeNull();
+    const draft = calls['draft.1']?.draft;
+    const winner = optionsOf(prepared).find((each) => each.draft.decision === draft?.decision);
+    expect(winner).toBeDefined();
+    const known = new Set([
+      winner?.fatal_flaw.text,
+      winner?.fatal_flaw.answer,
+      ...prepared.claims.map(({ text }) => text),
+      ...(winner?.draft.sections.flatMap(({ blocks }) => blocks.map(({ text }) => text)) ?? []),
+    ]);
+    for (const { text } of draft?.sections.flatMap(({ blocks }) => blocks) ?? [])
+      expect(known).toContain(text);
+    expect(draftTexts(draft!).join(' ')).not.toContain('…');
+  });
+
+  it('the example run is at most 25 kB when compressed', () => {
+    expect(gzipSync(recorded().text).length).toBeLessThan(25_000);
+  });
+});
