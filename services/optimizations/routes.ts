@@ -41,7 +41,7 @@ export type OptimizationRouteDependencies = CreateDependencies &
 export function optimizationRoutes(
   dependencies: OptimizationRouteDependencies & UsageDependencies & ServeDependencies,
 ) {
-  const { pool, sealer, catalogue, clock, rateLimits } = dependencies;
+  const { pool, sealer, clock, rateLimits } = dependencies;
   const takeTurn = async (userId: string) => rateLimits.take('run-changes', userId, { userId });
   const texts = {
     sealer,

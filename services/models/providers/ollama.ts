@@ -77,7 +77,7 @@ const patientFetch: typeof fetch = async (input, init) => {
   const url = input instanceof Request ? input.url : input;
   // The package's own types differ from the language's in what no caller uses.
   const { body, status, headers } = await fetchBy(url, { ...init, dispatcher } as UndiciInit);
-  return new Response(body as Response['body'], { status, headers: [...headers] });
+  return new Response(body, { status, headers: [...headers] });
 };
 
 type UndiciInit = NonNullable<Parameters<(typeof undici)['fetch']>[1]>;

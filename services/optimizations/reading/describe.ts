@@ -13,7 +13,7 @@ import type {
   SeatProgress,
   SeatStatus,
 } from '#services/optimizations/contract.ts';
-import type { Repair, Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
+import type { Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import {
   draftSlot,

@@ -1,13 +1,14 @@
 import type { ReactNode } from 'react';
 import type { RunView } from '#services/optimizations/reading/view.ts';
-import type { SeatingFacts } from '#services/optimizations/run/events.ts';
+
+type Facts = Pick<NonNullable<RunView['seating']>, 'substitutions' | 'independence'>;
 
 /** How a panel differs from the strategy's design; nothing where it does not. */
 export function PanelNote({
   summary,
   substitutions,
   independence,
-}: Pick<SeatingFacts, 'substitutions' | 'independence'> & { summary: string | null }): ReactNode {
+}: Facts & { summary: string | null }): ReactNode {
   const [first, ...others] = independence;
   if (substitutions.length === 0 && first === undefined) return null;
   return (
