@@ -10,6 +10,7 @@ import { findUser } from './identity/accounts/users.ts';
 import { modelRegistry } from './models/registry.ts';
 import { endRunsOf, hideRunsOf } from './optimizations/leave-runs.ts';
 import { optimization } from './optimizations/run/optimization.ts';
+import { createReadLanes } from './optimizations/lanes.ts';
 import { createReadRun } from './optimizations/reading/read-run.ts';
 import type { PaymentDependencies } from './payments/dependencies.ts';
 import {
@@ -99,6 +100,7 @@ export async function openCore(
     contactEmail: env.contactEmail,
     bus,
     registry,
+    readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
     readStream: read,
     readRun,
     readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),

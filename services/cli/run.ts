@@ -7,6 +7,7 @@ import type { Account } from '#services/identity/accounts/users.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
+import { createReadLanes } from '#services/optimizations/lanes.ts';
 import { createCommand } from '#services/optimizations/create.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
@@ -78,9 +79,10 @@ async function begin(
 ): Promise<string> {
   const { env, sealer, clock } = database;
   const registry = registryOf(database);
+  const readLanes = createReadLanes({ ...database, endpoints: env.compatibleEndpoints });
   const runId = newId('opt', clock());
   const command = await createCommand(
-    { registry, sandboxSeed: env.sandboxSeed },
+    { registry, readLanes, sandboxSeed: env.sandboxSeed },
     sealer,
     { runId, userId: person.id, now: clock() },
     request,

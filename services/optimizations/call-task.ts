@@ -34,7 +34,7 @@ export type CallDependencies = CommandDependencies & {
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   log: Log;
-  /** Calls under way to one provider at a time, in this process. */
+  /** Calls under way to one provider without lanes at a time, in this process. */
   callsPerProvider: number;
 };
 
@@ -53,7 +53,10 @@ export function createCallModel(
     // The run has ended.
     if (!('runDeadlineAt' in run.state)) return;
     const { provider } = modelOf(slot, run.state);
-    await limitOf(provider)(async () => callOnce(dependencies, run, slot));
+    const call = async () => callOnce(dependencies, run, slot);
+    // A call with a lane already has its place, over all processes.
+    if (run.state.schedule.lanes?.[provider]) await call();
+    else await limitOf(provider)(call);
   };
 }
 
@@ -168,7 +171,7 @@ async function streamReply(
     model: call.model,
     effort: call.effort,
     maxOutputTokens: strategyOf(state.strategy)?.maxOutputTokens ?? defaultOutputTokens,
-    timeoutMs: timeLeft(state, dependencies.clock()),
+    timeoutMs: timeLeft(state, call.slot, dependencies.clock()),
     signal: call.signal,
   });
   const { slot, attempt } = call;

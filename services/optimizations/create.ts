@@ -5,6 +5,7 @@ import type { ModelRegistry } from '#services/models/registry.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import { modelsOf, strategies } from '#services/models/strategies.ts';
 import type { ModelUse, Strategy } from '#services/models/strategies.ts';
+import type { Deadlines, Lanes } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import type {
@@ -13,6 +14,8 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
+import { waitingOf } from './lanes.ts';
+import type { ReadLanes } from './lanes.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { streamOf } from './run/events.ts';
@@ -24,6 +27,7 @@ export type Seating = {
   registry: ModelRegistry;
   /** The sandbox's seed; the same question then gets the same run. */
   sandboxSeed: string;
+  readLanes: ReadLanes;
 };
 
 /**
@@ -120,6 +124,14 @@ export async function createCommand(
     ...councilModel(registry, seat),
   }));
   const createdAt = new Date(run.now).toISOString();
+  const use = (model: ModelUse) => councilModel(registry, model);
+  const models = {
+    extractors: strategy.extractors.map(use),
+    synthesizers: strategy.synthesizers.map(use),
+    verifiers: strategy.verifiers.map((pair) => pair.map(use)),
+  };
+  const waiting = await waitingOf(seating.readLanes, strategy.deadlines, { seats, ...models });
+  if ('unavailable' in waiting) throw new Problem('models-unavailable', waiting.unavailable);
   await sealer.createDataKey('run', run.runId, run.userId);
   const seal = (field: string, text: string) =>
     sealer.seal(run.runId, { stream: streamOf(run.runId), field }, text);
@@ -133,7 +145,7 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion,
       seats,
-      schedule: scheduleOf(registry, strategy, createdAt),
+      schedule: { ...models, ...scheduleOf(strategy, waiting, createdAt) },
       seed: seats.every((seat) => seat.simulated)
         ? sandboxRunSeed(sandboxSeed, request)
         : randomBytes(16).toString('hex'),
@@ -168,16 +180,16 @@ export function knownStrategy(id: string): Strategy {
   return found;
 }
 
-function scheduleOf(registry: ModelRegistry, strategy: Strategy, at: string): Schedule {
-  const use = (model: ModelUse) => councilModel(registry, model);
-  const { deadlines } = strategy;
+function scheduleOf(
+  strategy: Strategy,
+  waiting: { deadlines: Deadlines; typicalSeconds: number | null; lanes: Lanes },
+  at: string,
+): Omit<Schedule, 'extractors' | 'synthesizers' | 'verifiers'> {
+  const { deadlines, lanes } = waiting;
   return {
     reviewsPerSeat: strategy.reviewsPerSeat,
-    extractors: strategy.extractors.map(use),
-    synthesizers: strategy.synthesizers.map(use),
-    verifiers: strategy.verifiers.map((pair) => pair.map(use)),
     minFamilies: strategy.minFamilies,
-    typicalSeconds: strategy.typicalSeconds,
+    typicalSeconds: waiting.typicalSeconds ?? strategy.typicalSeconds,
     strongest: strongestSeat(strategy, at),
     pricesStale: stalePrices(strategy, at),
     deadlinesMs: {
@@ -189,6 +201,7 @@ function scheduleOf(registry: ModelRegistry, strategy: Strategy, at: string): Sc
       synthesis: deadlines.synthesisMs,
       run: deadlines.runMs,
     },
+    ...(Object.keys(lanes).length === 0 ? {} : { lanes }),
   };
 }
 

@@ -14,7 +14,9 @@ import { finishedEmail, finishedRun } from './finished-email.ts';
 import type { ReadState } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
 import { deadlineLength, forgottenFrom, isLate } from './run/deadlines.ts';
+import { firstInLane } from './run/lanes.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
+import { isOpen } from './run/state.ts';
 
 /**
  * The jobs of a run: do the work, then issue a command with the result. Every task may run twice or
@@ -49,9 +51,10 @@ export function optimizationTasks(dependencies: OptimizationDependencies): {
       'run-deadline': (payload) => runDeadline(dependencies, v.parse(DeadlinePayload, payload)),
     },
     calls: {
-      'call-model': (payload) => {
+      'call-model': async (payload, { job }) => {
         const { runId, slot } = v.parse(CallPayload, payload);
-        return callModel(runId, slot);
+        if (job.job_queue_id !== null) await keepLane(dependencies.pool, job.id);
+        await callModel(runId, slot);
       },
     },
   };
@@ -157,8 +160,8 @@ async function rearmed(
 ): Promise<boolean> {
   if (payload.rearmed || !isLate(payload.dueAt, dependencies.clock())) return false;
   const state = await dependencies.readState(payload.runId);
-  if (!('schedule' in state)) return false;
-  const lengthMs = deadlineLength(state.schedule.deadlinesMs, payload);
+  if (!isOpen(state)) return false;
+  const lengthMs = deadlineLength(state, payload);
   const dueAt = new Date(dependencies.clock() + lengthMs).toISOString();
   await addJob(dependencies.pool, {
     task,
@@ -169,11 +172,23 @@ async function rearmed(
   return true;
 }
 
-/** For the two jobs that no event enqueues; `reactions.ts` enqueues all others. */
+/**
+ * A job that fails, or whose process ends, runs again at a later time, which would put it behind all
+ * calls of later runs. So a call that has begun is next in its lane if it must begin again.
+ */
+async function keepLane(pool: pg.Pool, jobId: string): Promise<void> {
+  await pool.query('update graphile_worker._private_jobs set priority = $2 where id = $1::bigint', [
+    jobId,
+    firstInLane,
+  ]);
+}
+
+/** For the jobs that no event enqueues; `reactions.ts` enqueues all others. */
 export async function addJob(pool: pg.Pool, job: JobSpec): Promise<void> {
+  const { task, payload, queue, runAt, key, priority } = job;
   await pool.query(
-    `select graphile_worker.add_job($1, $2::json, run_at := $3::timestamptz, job_key := $4,
-       job_key_mode := 'replace')`,
-    [job.task, JSON.stringify(job.payload), job.runAt ?? null, job.key],
+    `select graphile_worker.add_job($1, $2::json, queue_name := $3, run_at := $4::timestamptz,
+       job_key := $5, priority := $6, job_key_mode := 'replace')`,
+    [task, JSON.stringify(payload), queue ?? null, runAt ?? null, key, priority ?? null],
   );
 }

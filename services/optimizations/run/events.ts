@@ -1,5 +1,6 @@
 import type { Effort, FailureClass, UsageRecord } from '#services/models/model.ts';
 import type { SeatRole } from '#services/models/strategies.ts';
+import type { Lanes } from '#services/models/waiting.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 
 /**
@@ -59,6 +60,8 @@ export type Schedule = {
     synthesis: number;
     run: number;
   };
+  /** The providers whose calls wait for a place over all processes; absent when none does. */
+  lanes?: Lanes;
 };
 
 /**
@@ -281,6 +284,8 @@ export type OptimizationEvent =
         opinionsSoftAt: string;
         opinionsHardAt: string;
         runDeadlineAt: string;
+        /** Part of these deadlines: runs that began before may have the lanes for so long. */
+        waitMs?: number;
       }
     >
   | Event<'CallStarted', CallAt & CouncilModel & { startedAt: string }>

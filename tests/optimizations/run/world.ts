@@ -7,6 +7,7 @@ import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/de
 import type { OptimizationEvent, Schedule, Slot } from '#services/optimizations/run/events.ts';
 import { decide, optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
+import { isOpen } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import { owedJobs, settleJob } from '#services/optimizations/run/reactions.ts';
@@ -332,8 +333,8 @@ export function live(options: WorldOptions): World {
     if (payload.rearmed || !isLate(payload.dueAt, now)) return false;
     const state = stateOfRun(payload.runId);
     yield anytime;
-    if (!state || !('schedule' in state)) return false;
-    const lengthMs = deadlineLength(state.schedule.deadlinesMs, payload);
+    if (!state || !isOpen(state)) return false;
+    const lengthMs = deadlineLength(state, payload);
     const dueAt = new Date(now + lengthMs).toISOString();
     queue.add({ task, payload: { ...payload, dueAt, rearmed: true }, key, runAt: dueAt });
     figures.rearmed += 1;
@@ -356,7 +357,7 @@ export function live(options: WorldOptions): World {
     if (started?.type !== 'CallStarted') return;
     if (begun.repeated && started.data.startedAt !== beganAt) return;
     yield anytime;
-    const timeoutMs = timeLeft(state, now);
+    const timeoutMs = timeLeft(state, slot, now);
     const unreachable = isOut();
     if (unreachable) figures.unreachable += 1;
     const persona = unreachable ? 'connection' : calm ? 'ok' : chance.persona();
