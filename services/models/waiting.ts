@@ -18,7 +18,8 @@ export type Lanes = Readonly<Record<string, Lane>>;
 const laneOfOllama: Lane = { concurrency: 1, secondsPerCall: 120 };
 const laneOfEndpoints: Lane = { concurrency: 4, secondsPerCall: null };
 
-const laneOfOthers: Lane = { concurrency: 32, secondsPerCall: null };
+/** To a provider without lanes. Each worker process has its part of it. */
+export const usualConcurrency = 32;
 
 /** With more than this, calls are limited in each process and do not wait in the job queue. */
 const mostLanes = 8;
@@ -38,7 +39,7 @@ export function lanesOf(providers: readonly string[], endpoints: readonly Endpoi
 function laneOf(provider: string, endpoints: readonly Endpoint[]): Lane {
   if (provider === 'ollama') return laneOfOllama;
   const endpoint = endpoints.find(({ name }) => name === provider);
-  if (endpoint === undefined) return laneOfOthers;
+  if (endpoint === undefined) return { concurrency: usualConcurrency, secondsPerCall: null };
   const { concurrency = laneOfEndpoints.concurrency, secondsPerCall = null } = endpoint;
   return { concurrency, secondsPerCall };
 }

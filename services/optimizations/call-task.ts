@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
+import type pg from 'pg';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
 import { costMicros } from '#services/models/catalogue.ts';
@@ -20,7 +21,9 @@ import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
 import type { Slot } from './run/events.ts';
 import type { CallResult } from './run/optimization.ts';
+import { firstInLane } from './run/lanes.ts';
 import { nextAttempt } from './run/owed.ts';
+import { callKey } from './run/reactions.ts';
 import { modelOf } from './run/slots.ts';
 
 /**
@@ -28,6 +31,7 @@ import { modelOf } from './run/slots.ts';
  * and sealed answer, or the failure.
  */
 export type CallDependencies = CommandDependencies & {
+  pool: pg.Pool;
   readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
@@ -54,10 +58,22 @@ export function createCallModel(
     if (!('runDeadlineAt' in run.state)) return;
     const { provider } = modelOf(slot, run.state);
     const call = async () => callOnce(dependencies, run, slot);
-    // A call with a lane already has its place, over all processes.
-    if (run.state.schedule.lanes?.[provider]) await call();
-    else await limitOf(provider)(call);
+    if (run.state.schedule.lanes?.[provider] === undefined) return limitOf(provider)(call);
+    // Its job began when it had its place, over all processes.
+    await keepLane(dependencies.pool, callKey(runId, slot));
+    await call();
   };
+}
+
+/**
+ * A job that fails runs again at a later time, which would put it behind the calls of all later runs. So
+ * a call that has begun is next in its lane if it must begin again.
+ */
+async function keepLane(pool: pg.Pool, jobKey: string): Promise<void> {
+  await pool.query('update graphile_worker._private_jobs set priority = $2 where key = $1', [
+    jobKey,
+    firstInLane,
+  ]);
 }
 
 async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot): Promise<void> {

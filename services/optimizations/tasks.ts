@@ -14,7 +14,6 @@ import { finishedEmail, finishedRun } from './finished-email.ts';
 import type { ReadState } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
 import { deadlineLength, forgottenFrom, isLate } from './run/deadlines.ts';
-import { firstInLane } from './run/lanes.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
 import { isOpen } from './run/state.ts';
 
@@ -23,7 +22,6 @@ import { isOpen } from './run/state.ts';
  * be killed anywhere, which is harmless because the commands' ids identify the work.
  */
 export type OptimizationDependencies = CallDependencies & {
-  pool: pg.Pool;
   ledger: Ledger;
   readState: ReadState;
   audit: Audit;
@@ -51,10 +49,9 @@ export function optimizationTasks(dependencies: OptimizationDependencies): {
       'run-deadline': (payload) => runDeadline(dependencies, v.parse(DeadlinePayload, payload)),
     },
     calls: {
-      'call-model': async (payload, { job }) => {
+      'call-model': (payload) => {
         const { runId, slot } = v.parse(CallPayload, payload);
-        if (job.job_queue_id !== null) await keepLane(dependencies.pool, job.id);
-        await callModel(runId, slot);
+        return callModel(runId, slot);
       },
     },
   };
@@ -170,17 +167,6 @@ async function rearmed(
     runAt: dueAt,
   });
   return true;
-}
-
-/**
- * A job that fails, or whose process ends, runs again at a later time, which would put it behind all
- * calls of later runs. So a call that has begun is next in its lane if it must begin again.
- */
-async function keepLane(pool: pg.Pool, jobId: string): Promise<void> {
-  await pool.query('update graphile_worker._private_jobs set priority = $2 where id = $1::bigint', [
-    jobId,
-    firstInLane,
-  ]);
 }
 
 /** For the jobs that no event enqueues; `reactions.ts` enqueues all others. */

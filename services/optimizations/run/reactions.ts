@@ -112,9 +112,11 @@ function secondExtractor(runId: string, state: RunState, slot: string): JobSpec[
   return owes ? [callJob(runId, state, claimsSlot(2), null)] : [];
 }
 
+export const callKey = (runId: string, slot: string): string => `${runId}:${slot}`;
+
 /** @param retryAt when a further attempt may begin; null: at once */
 function callJob(runId: string, state: RunState, slot: string, retryAt: string | null): JobSpec {
-  const job = { task: 'call-model', payload: { runId, slot }, key: `${runId}:${slot}` };
+  const job = { task: 'call-model', payload: { runId, slot }, key: callKey(runId, slot) };
   const place = isOpen(state) ? placeOf(state, slot, retryAt) : null;
   return { ...job, ...(retryAt === null ? {} : { runAt: retryAt }), ...place };
 }

@@ -73,7 +73,7 @@ test('the jobs of a runner whose process has ended are freed, and others are kep
   holder.hold(living);
   await vi.waitFor(async () => expect(await isLocked(living)).toBe(true), 30_000);
   const [kept, lost] = [await taken(living), await taken(dead)];
-  holder.began(kept);
+  holder.began(kept, null);
   start();
   await vi.waitFor(
     async () => expect(await holders()).toEqual({ [kept]: living, [lost]: null }),
@@ -100,7 +100,7 @@ test('a process frees a job of its own runner that it is not working on', async 
   const holder = start();
   holder.hold(runner);
   const [underWay, forgotten] = [await taken(runner), await taken(runner)];
-  holder.began(underWay);
+  holder.began(underWay, null);
   await vi.waitFor(
     async () => expect(await holders()).toEqual({ [underWay]: runner, [forgotten]: null }),
     30_000,
@@ -143,7 +143,7 @@ test('a process whose connection was cut locks again before its jobs are freed',
   holder.hold(runner);
   await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
   const job = await taken(runner);
-  holder.began(job);
+  holder.began(job, null);
   await database.ownerPool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where application_name = 'sevenfold job locks' and datname = current_database()`,
