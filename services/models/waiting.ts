@@ -121,9 +121,6 @@ export type Waiting =
 /** A call may take so much longer than `secondsPerCall`, on average over its stage. */
 const slack = 1.5;
 
-/** For what lies between the stages. */
-const runSlack = 1.1;
-
 /** Nobody waits longer for an answer. */
 export const longestRunMs = 3 * 3_600_000;
 
@@ -150,7 +147,8 @@ export function waitingFor(designed: Deadlines, calls: CallsByStage, lanes: Lane
   if (!waits) return { deadlines: designed, typicalSeconds: null };
   const { opinions, reviews } = deadlines;
   const sumMs = opinions.hardMs + deadlines.claimsMs + reviews.hardMs + deadlines.synthesisMs;
-  const runMs = Math.max(designed.runMs, Math.ceil(sumMs * runSlack));
+  // A tenth more, for what lies between the stages.
+  const runMs = Math.max(designed.runMs, sumMs + Math.ceil(sumMs / 10));
   if (runMs > longestRunMs) return { unavailable: tooLong(calls, lanes, runMs) };
   return { deadlines: { ...deadlines, runMs }, typicalSeconds: Math.round(runMs / 2000) };
 }
