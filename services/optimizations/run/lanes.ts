@@ -90,17 +90,18 @@ export function waitBehind(lanes: Lanes, underWay: readonly RunState[]): number 
 export function callsLeft(state: RunState): Record<string, number> {
   if (!isOpen(state)) return {};
   const { seats, schedule, stage } = state;
-  const { extractors, synthesizers, verifiers } = schedule;
-  const owed = owedSlots(state).map((slot) => modelOf(slot, state));
-  const writes = [...synthesizers.slice(0, 1), ...verifiers.slice(0, 1).flat()];
-  switch (stage) {
-    case 'opinions':
-      return countByProvider([...owed, ...extractors.slice(0, 1), ...seats, ...writes]);
-    case 'claims':
-      return countByProvider([...owed, ...seats, ...writes]);
-    case 'reviews':
-      return countByProvider([...owed, ...writes]);
-    case 'synthesis':
-      return countByProvider([...owed, ...verifiers.slice(0, 1).flat()]);
-  }
+  const slots = owedSlots(state);
+  const owed = slots.map((slot) => modelOf(slot, state));
+  const extractor = schedule.extractors.slice(0, 1);
+  const writer = schedule.synthesizers.slice(0, 1);
+  const readers = schedule.verifiers.slice(0, 1).flat();
+  const all = {
+    opinions: [...owed, ...extractor, ...seats, ...writer, ...readers],
+    claims: [...owed, ...seats, ...writer, ...readers],
+    reviews: [...owed, ...writer, ...readers],
+    synthesis: slots.some((slot) => parseSlot(slot).kind === 'draft')
+      ? [...owed, ...readers]
+      : owed,
+  };
+  return countByProvider(all[stage]);
 }
