@@ -68,47 +68,10 @@ export type Deadlines = StrategyDefinition['deadlines'];
 type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
 
 /** The calls of one step, by provider: they do not wait for each other's results. */
-type Step = Readonly<Record<string, number>>;
+export type Step = Readonly<Record<string, number>>;
 
 /** A stage's steps, each of which needs the results of the one before. */
 export type CallsByStage = Readonly<Record<Stage, readonly Step[]>>;
-
-type Called = { readonly provider: string };
-
-/** The models of a run, in the shape of `OptimizationCreated`. */
-export type CalledModels = {
-  seats: readonly Called[];
-  extractors: readonly Called[];
-  synthesizers: readonly Called[];
-  verifiers: readonly (readonly Called[])[];
-};
-
-/**
- * The calls of a run whose draft is accepted at once. The second extractor counts, because its stage
- * must have time for it.
- */
-export function callsByStage({
-  seats,
-  extractors,
-  synthesizers,
-  verifiers,
-}: CalledModels): CallsByStage {
-  return {
-    opinions: [countByProvider(seats)],
-    claims: extractors.map((extractor) => countByProvider([extractor])),
-    reviews: [countByProvider(seats)],
-    synthesis: [
-      countByProvider(synthesizers.slice(0, 1)),
-      countByProvider(verifiers.slice(0, 1).flat()),
-    ],
-  };
-}
-
-export function countByProvider(models: readonly Called[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { provider } of models) counts[provider] = (counts[provider] ?? 0) + 1;
-  return counts;
-}
 
 /**
  * `typicalSeconds` null: the waiting decides nothing, and the strategy's own figure holds.

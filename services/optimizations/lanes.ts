@@ -1,24 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import { defaultPartition } from '#db/append-function.ts';
 import type { Queryable } from '#db/connect.ts';
 import {
-  callsByStage,
   hours,
   lanesOf,
   longestRunMs,
   measuredSeconds,
   waitingFor,
+  waitMs,
 } from '#services/models/waiting.ts';
-import type {
-  CalledModels,
-  Deadlines,
-  Endpoint,
-  Lanes,
-  Waiting,
-} from '#services/models/waiting.ts';
+import type { Deadlines, Endpoint, Lanes, Waiting } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { waitBehind } from './run/lanes.ts';
+import { callsByStage, callsLeft } from './run/lanes.ts';
+import type { CalledModels } from './run/lanes.ts';
 import type { RunState } from './run/state.ts';
 
 /** What the database says of lanes: how long calls took there, and which runs have them. */
@@ -75,8 +69,8 @@ export async function readLatencies(
          select m.message_type as type, m.message_data as data, m.message_data ->> 'slot' as slot,
            m.message_data ->> 'attempt' as attempt
          from emt_messages m
-         where m.stream_id = run.stream_id and m.partition = '${defaultPartition}'
-           and m.is_archived = false and m.message_type in ('CallStarted', 'CallSucceeded')
+         where m.stream_id = run.stream_id and m.is_archived = false
+           and m.message_type in ('CallStarted', 'CallSucceeded')
          -- Keeps the planner from reading all events.
          offset 0
        ) event
@@ -108,6 +102,19 @@ export async function waitingOf(
   return { ...waitingFor(designed, callsByStage(models), lanes), lanes };
 }
 
+/**
+ * How long the runs under way may still have the lanes that a run needs, in milliseconds.
+ *
+ * @param lanes of the run that begins now
+ */
+export function waitBehind(lanes: Lanes, underWay: readonly RunState[]): number {
+  const calls: Record<string, number> = {};
+  for (const state of underWay)
+    for (const [provider, count] of Object.entries(callsLeft(state)))
+      calls[provider] = (calls[provider] ?? 0) + count;
+  return waitMs(calls, lanes);
+}
+
 /** Milliseconds that the runs under way may still have the lanes of a run that begins now. */
 export async function readWait(pool: pg.Pool, state: RunState): Promise<number> {
   const lanes = 'schedule' in state ? state.schedule.lanes : undefined;
@@ -127,12 +134,12 @@ export async function readWait(pool: pg.Pool, state: RunState): Promise<number> 
 /** @throws Problem 503 `busy` when runs that began before would keep this one waiting too long */
 export async function refuseLongWait(pool: pg.Pool, state: RunState): Promise<void> {
   if (!('schedule' in state)) return;
-  const waitMs = await readWait(pool, state);
-  const overMs = waitMs + state.schedule.deadlinesMs.run - longestRunMs;
-  if (waitMs > 0 && overMs > 0)
+  const behindMs = await readWait(pool, state);
+  const overMs = behindMs + state.schedule.deadlinesMs.run - longestRunMs;
+  if (behindMs > 0 && overMs > 0)
     throw new Problem(
       'busy',
-      `Other runs may need the same models for ${hours(waitMs)}. Start this one later; nothing was charged.`,
+      `Other runs may need the same models for ${hours(behindMs)}. Start this one later; nothing was charged.`,
       { retryAfterSeconds: Math.ceil(overMs / 1000) },
     );
 }

@@ -9,12 +9,13 @@ import { erasureTasks } from '#services/identity/erasure/erasure.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
-import type { Persona } from '#services/platform/process/env.ts';
+import type { EnvSource, Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import { respond } from '#services/sandbox/models/responder/respond.ts';
 import { erasureOf } from '#services/core.ts';
+import type { Core } from '#services/core.ts';
 import { createTestApp } from './app.ts';
 import type { Person, TestApp } from './app.ts';
 
@@ -34,6 +35,9 @@ export async function createTestCouncil(
     seed?: string;
     /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
+    /** More settings, for the address of the sandbox. */
+    env?: (sandboxUrl: string) => EnvSource;
+    replace?: (core: Core) => Partial<Core>;
   } = {},
 ): Promise<TestCouncil> {
   const openSandbox = async (port: number) =>
@@ -45,7 +49,11 @@ export async function createTestCouncil(
       port,
     });
   let sandbox = await openSandbox(0);
-  const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url } });
+  const env = options.env?.(sandbox.url);
+  const app = await createTestApp({
+    env: { SANDBOX_URL: sandbox.url, ...env },
+    ...(options.replace ? { replace: options.replace } : {}),
+  });
   const { core } = app;
   const log = createLog({
     level: 'warn',

@@ -1,5 +1,4 @@
-import { callsByStage, countByProvider, waitMs } from '#services/models/waiting.ts';
-import type { Lanes } from '#services/models/waiting.ts';
+import type { CallsByStage } from '#services/models/waiting.ts';
 import { seededInteger } from '#services/platform/seeded.ts';
 import type { Schedule, Seat, Slot } from './events.ts';
 import { owedSlots } from './owed.ts';
@@ -67,23 +66,54 @@ export function shareOfStage(
   const { provider } = modelOf(slot, run);
   const lane = schedule.lanes?.[provider];
   if (lane === undefined) return null;
-  const turns = callsByStage({ seats, ...schedule })
-    [stageOf(slot)].map((step) => Math.ceil((step[provider] ?? 0) / lane.concurrency))
-    .reduce((sum, each) => sum + each, 0);
-  return 1 / Math.max(1, turns);
+  const steps = callsByStage({ seats, ...schedule })[stageOf(slot)];
+  const turns = steps.map((step) => Math.ceil((step[provider] ?? 0) / lane.concurrency));
+  return (
+    1 /
+    Math.max(
+      1,
+      turns.reduce((sum, each) => sum + each, 0),
+    )
+  );
 }
 
+// ── how many calls a run makes ──────────────────────────────────────────────────────────────────
+
+type Called = { readonly provider: string };
+
+/** The models of a run, in the shape of `OptimizationCreated`. */
+export type CalledModels = {
+  seats: readonly Called[];
+  extractors: readonly Called[];
+  synthesizers: readonly Called[];
+  verifiers: readonly (readonly Called[])[];
+};
+
 /**
- * How long the runs under way may still have the lanes that a run needs.
- *
- * @param lanes of the run that begins now
+ * The calls of a run whose draft is accepted at once. The second extractor counts, because its stage
+ * must have time for it.
  */
-export function waitBehind(lanes: Lanes, underWay: readonly RunState[]): number {
-  const calls: Record<string, number> = {};
-  for (const state of underWay)
-    for (const [provider, count] of Object.entries(callsLeft(state)))
-      calls[provider] = (calls[provider] ?? 0) + count;
-  return waitMs(calls, lanes);
+export function callsByStage({
+  seats,
+  extractors,
+  synthesizers,
+  verifiers,
+}: CalledModels): CallsByStage {
+  return {
+    opinions: [countByProvider(seats)],
+    claims: extractors.map((extractor) => countByProvider([extractor])),
+    reviews: [countByProvider(seats)],
+    synthesis: [
+      countByProvider(synthesizers.slice(0, 1)),
+      countByProvider(verifiers.slice(0, 1).flat()),
+    ],
+  };
+}
+
+function countByProvider(models: readonly Called[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { provider } of models) counts[provider] = (counts[provider] ?? 0) + 1;
+  return counts;
 }
 
 /** The calls that a run is still expected to make, by provider. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { waitBehind } from '#services/optimizations/lanes.ts';
 import { deadlineLength, timeLeft } from '#services/optimizations/run/deadlines.ts';
 import type { Schedule, Seat } from '#services/optimizations/run/events.ts';
-import { callsLeft, placeOf, waitBehind } from '#services/optimizations/run/lanes.ts';
+import { callsLeft, placeOf } from '#services/optimizations/run/lanes.ts';
 import { owedSlots } from '#services/optimizations/run/owed.ts';
 import { owedJobs } from '#services/optimizations/run/reactions.ts';
 import { isOpen } from '#services/optimizations/run/state.ts';
@@ -118,9 +119,12 @@ describe('the place of a call', () => {
   });
 
   test('later stages have the time of the start, too, so that a run goes before later ones', () => {
-    for (const history of histories)
-      for (const { task, runAt } of owedJobs(runId, history(atOllama(1)).state))
-        if (task === 'call-model') expect(Date.parse(runAt!) - Date.parse(noon)).toBeLessThan(7);
+    for (const history of histories) {
+      const jobs = owedJobs(runId, history(atOllama(1)).state);
+      const calls = jobs.filter(({ task }) => task === 'call-model');
+      expect(calls.length).toBeGreaterThan(0);
+      for (const { runAt } of calls) expect(Date.parse(runAt!) - Date.parse(noon)).toBeLessThan(7);
+    }
   });
 
   test('a failure that is tried again is next in its lane when it is due', () => {

@@ -3,9 +3,10 @@ import { creditAccount, fingerprintOf } from '#services/credits/account/account.
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { FailureClass } from '#services/models/model.ts';
-import { callsByStage, waitingFor } from '#services/models/waiting.ts';
+import { waitingFor } from '#services/models/waiting.ts';
+import { waitBehind } from '#services/optimizations/lanes.ts';
 import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
-import { waitBehind } from '#services/optimizations/run/lanes.ts';
+import { callsByStage } from '#services/optimizations/run/lanes.ts';
 import type {
   OptimizationEvent,
   Schedule,
@@ -225,8 +226,8 @@ export function live(options: WorldOptions): World {
   const living = (kind: Process['kind']) =>
     processes.filter((process) => process.alive && process.kind === kind);
 
-  function run(process: Process, steps: Steps<void>, queue: string | null = null): void {
-    fibers.push({ process, steps, until: 0, call: null, queue });
+  function run(process: Process, steps: Steps<void>, ofQueue: string | null = null): void {
+    fibers.push({ process, steps, until: 0, call: null, queue: ofQueue });
   }
 
   /** All its work stops at once; its jobs stay locked. */

@@ -1,0 +1,73 @@
+import type { Core } from '#services/core.ts';
+import { modelsOf, strategyOf } from '#services/models/strategies.ts';
+import type { StrategyId } from '#services/models/strategy-list.ts';
+import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
+import type { CommandBus } from '#services/platform/command.ts';
+import { createTestCouncil } from './council.ts';
+import type { TestCouncil } from './council.ts';
+import { startSlowProvider } from './slow-provider.ts';
+import type { SlowProvider } from './slow-provider.ts';
+
+/**
+ * An installation whose models all answer at one provider with one call at a time. Its runs may have
+ * deadlines that are shorter by a factor, for models that are quicker by the same.
+ */
+export async function createSlowCouncil(settings: {
+  strategy: StrategyId;
+  tokensPerSecond: number;
+  secondsPerCall: number;
+  /** By which every deadline that a run fixes at its start is divided. */
+  factor: number;
+}): Promise<TestCouncil & { provider: SlowProvider }> {
+  const { strategy, tokensPerSecond, secondsPerCall, factor } = settings;
+  const resources = new AsyncDisposableStack();
+  const provider = await startSlowProvider({ tokensPerSecond });
+  resources.defer(async () => provider.close());
+  const models = modelsOf(strategyOf(strategy)!).join(',');
+  const council = await createTestCouncil({
+    env: (sandboxUrl) => {
+      provider.answersFrom(sandboxUrl);
+      return { OPENAI_COMPATIBLE_ENDPOINTS: `slow|${provider.url}/compatible/v1|key|${models}` };
+    },
+    replace: (core) => ({
+      readLanes: async () => ({ slow: { concurrency: 1, secondsPerCall } }),
+      bus: hastened(core.bus, factor),
+    }),
+  });
+  return {
+    ...council,
+    provider,
+    async close() {
+      await council.close();
+      await resources.disposeAsync();
+    },
+  };
+}
+
+/** Creates runs with deadlines that are so many times as short. */
+function hastened(bus: CommandBus, factor: number): Core['bus'] {
+  const shorter = (value: number) => Math.round(value / factor);
+  const changed = (command: OptimizationCommand): OptimizationCommand => {
+    if (command.type !== 'Create') return command;
+    const { schedule } = command.data;
+    const deadlinesMs = Object.fromEntries(
+      Object.entries(schedule.deadlinesMs).map(([name, value]) => [name, shorter(value)]),
+    ) as typeof schedule.deadlinesMs;
+    const lanes = Object.fromEntries(
+      Object.entries(schedule.lanes ?? {}).map(([name, lane]) => [
+        name,
+        { ...lane, secondsPerCall: (lane.secondsPerCall ?? 0) / factor },
+      ]),
+    );
+    return { ...command, data: { ...command.data, schedule: { ...schedule, deadlinesMs, lanes } } };
+  };
+  return {
+    ...bus,
+    execute: async (decider, request, patience) =>
+      bus.execute(
+        decider,
+        { ...request, command: changed(request.command as never) as typeof request.command },
+        patience,
+      ),
+  };
+}
