@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { give } from '#tests/support/processes/service.ts';
-import { createSlowCouncil } from '#tests/support/slow-council.ts';
+import { createSlowCouncil } from '#tests/support/slow/council.ts';
 
 /** Whole runs at a provider that answers one call at a time. */
 let council: Awaited<ReturnType<typeof createSlowCouncil>>;

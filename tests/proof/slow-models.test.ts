@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { give } from '#tests/support/processes/service.ts';
-import { createSlowCouncil } from '#tests/support/slow-council.ts';
+import { createSlowCouncil } from '#tests/support/slow/council.ts';
 
 /**
  * A small computer writes 8 tokens a second, one call after the other. Everything is 60 times as quick

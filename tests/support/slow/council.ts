@@ -3,10 +3,10 @@ import { modelsOf, strategyOf } from '#services/models/strategies.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { CommandBus } from '#services/platform/command.ts';
-import { createTestCouncil } from './council.ts';
-import type { TestCouncil } from './council.ts';
-import { startSlowProvider } from './slow-provider.ts';
-import type { SlowProvider } from './slow-provider.ts';
+import { createTestCouncil } from '#tests/support/council.ts';
+import type { TestCouncil } from '#tests/support/council.ts';
+import { startSlowProvider } from './provider.ts';
+import type { SlowProvider } from './provider.ts';
 
 /**
  * An installation whose models all answer at one provider with one call at a time. Its runs may have
