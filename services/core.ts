@@ -7,6 +7,7 @@ import { createLedger } from './credits/ledger/ledger.ts';
 import type { ErasureDependencies } from './identity/erasure/erasure.ts';
 import { finishedRunAddress, provedAddress } from './identity/links/notices.ts';
 import { findUser } from './identity/accounts/users.ts';
+import { loadCatalogue } from './models/catalogue.ts';
 import { modelRegistry } from './models/registry.ts';
 import { endRunsOf, hideRunsOf } from './optimizations/leave-runs.ts';
 import { optimization } from './optimizations/run/optimization.ts';
@@ -46,6 +47,7 @@ export async function openCore(
   clock: () => number = Date.now,
 ) {
   const url = databaseUrlOf(env);
+  const catalogue = loadCatalogue(env.modelsFile);
   const onError = (error: Error) => log.warn({ err: error }, 'A database connection was lost');
   const pool = createPool(url, {
     max: connections,
@@ -77,12 +79,20 @@ export async function openCore(
     log,
   });
   resources.defer(async () => bus.close());
-  const registry = modelRegistry({
-    mode: env.mode,
-    providerKeys: env.providerKeys,
-    compatibleEndpoints: env.compatibleEndpoints,
-    sandboxUrl: env.sandboxUrl,
-  });
+  const registry = modelRegistry(
+    {
+      mode: env.mode,
+      providerKeys: env.providerKeys,
+      compatibleEndpoints: env.compatibleEndpoints,
+      openrouterUrl: env.openrouterUrl,
+      openrouterDataCollection: env.openrouterDataCollection,
+      ollamaUrl: env.ollamaUrl,
+      ollamaMaxContext: env.ollamaMaxContext,
+      sandboxUrl: env.sandboxUrl,
+    },
+    catalogue,
+    { clock, log },
+  );
   const read = async (streamId: string) => readStream(pool, streamId);
   const readRun = createReadRun({ readStream: read, sealer });
   return {
@@ -99,6 +109,7 @@ export async function openCore(
     productName: env.productName,
     contactEmail: env.contactEmail,
     bus,
+    catalogue,
     registry,
     readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
     readStream: read,

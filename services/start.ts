@@ -113,8 +113,8 @@ async function startAll(context: Context): Promise<void> {
 }
 
 async function buildPages({ env, log, signal }: Context): Promise<void> {
-  const { productName, contactEmail } = env;
-  await buildWebWhenStale({ root, log, productName, contactEmail, signal });
+  const { productName, contactEmail, modelsFile } = env;
+  await buildWebWhenStale({ root, log, productName, contactEmail, modelsFile, signal });
 }
 
 function nodeProcess(

@@ -72,6 +72,7 @@ await runProcess('worker', async (context) => {
     readState: core.readState,
     audit: core.audit,
     registry: core.registry,
+    catalogue: core.catalogue,
     queueMail: core.queueMail,
     finishedRunAddress: core.finishedRunAddress,
     publicUrl: core.publicUrl,

@@ -24,6 +24,8 @@ export type WebBuildOptions = {
   /** Settings that are built into the pages. */
   productName: string;
   contactEmail: string | null;
+  /** The operator's catalogue, whose prices the home page shows. */
+  modelsFile: string | null;
   /** Aborts the build, which then throws. */
   signal: AbortSignal;
   log: Log;
@@ -37,7 +39,8 @@ const sources = [
   'services/optimizations/{run,council,prompts,reading}/*.ts',
   // The prices on the home page.
   'services/payments/catalogue.ts',
-  'services/models/{strategies,strategy-list,catalogue}.ts',
+  'services/models/catalogue.json',
+  'services/models/strategy-list.ts',
   'package-lock.json',
   'tsconfig.json',
 ];
@@ -113,6 +116,7 @@ async function buildWeb({ root, log, signal, ...names }: WebBuildOptions): Promi
       NODE_ENV: 'production',
       PRODUCT_NAME: names.productName,
       CONTACT_EMAIL: names.contactEmail ?? '',
+      MODELS_FILE: names.modelsFile ?? '',
     },
   });
   const how = await endOf(child);
@@ -130,8 +134,9 @@ async function endOf(child: ChildProcess): Promise<string | null> {
   return promise;
 }
 
-function sourceHash({ root, productName, contactEmail }: WebBuildOptions): string {
-  const hash = createHash('sha256').update(JSON.stringify([productName, contactEmail]));
+function sourceHash({ root, productName, contactEmail, modelsFile }: WebBuildOptions): string {
+  const operators = modelsFile === null ? null : readFileSync(modelsFile, 'utf8');
+  const hash = createHash('sha256').update(JSON.stringify([productName, contactEmail, operators]));
   for (const path of sourceFiles(root)) {
     hash
       .update(`${path}\0`)
@@ -159,12 +164,13 @@ function recordPath(root: string): string {
 }
 
 if (import.meta.main) {
-  const { logLevel, productName, contactEmail } = readEnv(process.env);
+  const { logLevel, productName, contactEmail, modelsFile } = readEnv(process.env);
   await buildWebWhenStale({
     root: join(import.meta.dirname, '..'),
     log: createLog({ level: logLevel, process: 'build' }),
     productName,
     contactEmail,
+    modelsFile,
     signal: new AbortController().signal,
   });
 }

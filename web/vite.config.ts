@@ -3,7 +3,7 @@ import tailwindcss from '@tailwindcss/vite';
 import { tanstackRouter } from '@tanstack/router-plugin/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type ProxyOptions } from 'vite';
-import { strategies } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { isLoopbackAddress } from '#services/platform/http/client-address.ts';
 import { prerender } from './prerender.ts';
@@ -34,8 +34,8 @@ const pureSchemas: Plugin = {
 };
 
 /** Credits of a run by strategy, the cheapest first. */
-const runPrices = strategies
-  .map(({ name, credits }) => ({ strategy: name, credits }))
+const runPrices = loadCatalogue(process.env['MODELS_FILE'] || null)
+  .strategies.map(({ name, credits }) => ({ strategy: name, credits }))
   .toSorted((one, other) => one.credits - other.credits);
 
 /** The proxy makes every call look local, and local calls may open the mailbox: forward the real address. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
-import { costMicros } from '#services/models/catalogue.ts';
-import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
+import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
+import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { countReviews } from '#services/optimizations/run/stages.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
@@ -44,6 +44,9 @@ const verify: CliCommand = {
         ({ name, recorded: was, recomputed, equal }) =>
           `${equal ? 'ok  ' : 'NOT '} ${name}${equal ? '' : `: recorded ${JSON.stringify(was)}, recomputed ${JSON.stringify(recomputed)}`}`,
       ),
+      ...(storedPrices(events) === undefined
+        ? ['     costs were not checked: prices not stored with this run']
+        : []),
       verified ? `Verified: ${events.length} events.` : 'Differences were found.',
     ]);
     return verified ? 0 : 1;
@@ -69,8 +72,10 @@ function scoreChecks(events: readonly OptimizationEvent[]): Check[] {
   ];
 }
 
-/** Each call's cost, from its usage and the price on the day it began. */
+/** The cost of each call that has a price, from its usage and the run's own price at its start. */
 function costChecks(events: readonly OptimizationEvent[]): Check[] {
+  const prices = storedPrices(events);
+  if (prices === undefined) return [];
   const began = new Map<string, { model: string; at: string }>();
   const checks: Check[] = [];
   let recordedSum = 0;
@@ -89,13 +94,23 @@ function costChecks(events: readonly OptimizationEvent[]): Check[] {
       continue;
     const call = `${event.data.slot} ${event.data.attempt}`;
     const start = began.get(call);
-    const cost = start ? costMicros(event.data.usage, start.model, start.at) : null;
+    const isPriced = (event.data.costSource ?? 'priced') === 'priced';
+    const priced = start
+      ? costMicros(event.data.usage, rowAt(prices[start.model] ?? [], start.at))
+      : null;
+    // A bill and a local call cannot be computed again.
+    const cost = isPriced ? priced : event.data.costMicros;
     if (cost !== event.data.costMicros)
       checks.push(compare(`cost of ${call}`, event.data.costMicros, cost));
     recordedSum += event.data.costMicros ?? 0;
     recomputedSum += cost ?? 0;
   }
   return [...checks, compare('cost in micro-dollars', recordedSum, recomputedSum)];
+}
+
+/** Undefined in a run of v0.1, whose costs cannot be computed again. */
+function storedPrices([created]: readonly OptimizationEvent[]): Schedule['prices'] {
+  return created?.type === 'OptimizationCreated' ? created.data.schedule.prices : undefined;
 }
 
 /** Checks the conclusion's settlement and its count of started calls. */

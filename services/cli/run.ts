@@ -78,11 +78,12 @@ async function begin(
   request: CreateOptimizationRequest,
 ): Promise<string> {
   const { env, sealer, clock } = database;
+  const { catalogue } = database;
   const registry = registryOf(database);
   const readLanes = createReadLanes({ ...database, endpoints: env.compatibleEndpoints });
   const runId = newId('opt', clock());
   const command = await createCommand(
-    { registry, readLanes, sandboxSeed: env.sandboxSeed },
+    { catalogue, registry, readLanes, sandboxSeed: env.sandboxSeed },
     sealer,
     { runId, userId: person.id, now: clock() },
     request,
@@ -103,13 +104,20 @@ async function begin(
 }
 
 /** The models that can be seated. A worker makes the calls; only it needs the sandbox's address. */
-function registryOf({ env }: Database) {
-  return modelRegistry({
-    mode: env.mode,
-    providerKeys: env.providerKeys,
-    compatibleEndpoints: env.compatibleEndpoints,
-    sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
-  });
+function registryOf({ env, catalogue }: Database) {
+  return modelRegistry(
+    {
+      mode: env.mode,
+      providerKeys: env.providerKeys,
+      compatibleEndpoints: env.compatibleEndpoints,
+      openrouterUrl: env.openrouterUrl,
+      openrouterDataCollection: env.openrouterDataCollection,
+      ollamaUrl: env.ollamaUrl,
+      ollamaMaxContext: env.ollamaMaxContext,
+      sandboxUrl: env.sandboxUrl ?? (env.mode === 'local' ? 'http://127.0.0.1:1' : null),
+    },
+    catalogue,
+  );
 }
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@ import { balanceOf, readBalance } from '#projections/credit-account.ts';
 import { creditAnalytics, readAnalytics } from '#projections/credit-analytics.ts';
 import { readHistory } from '#projections/credit-history.ts';
 import type { PackageName } from '#projections/credit-history.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -17,6 +18,7 @@ import { readModelCosts } from './model-costs.ts';
 export type CreditRouteDependencies = {
   pool: pg.Pool;
   clock: () => number;
+  catalogue: Catalogue;
   ledger: Pick<Ledger, 'consume'>;
   /** Whether the user exists and the account is open. */
   takesCommands: (userId: string) => Promise<boolean>;
@@ -33,7 +35,7 @@ type WithinDailyCap = (
 ) => ReturnType<Ledger['consume']>;
 
 export function creditRoutes(dependencies: CreditRouteDependencies & ServeDependencies) {
-  const { pool, clock, packageName } = dependencies;
+  const { pool, clock, packageName, catalogue } = dependencies;
   return serve(
     creditEndpoints,
     {
@@ -47,7 +49,7 @@ export function creditRoutes(dependencies: CreditRouteDependencies & ServeDepend
         const analytics = await readAnalytics(pool, userId, new Date(clock()));
         return { ...analytics, as_of: until.toISOString() };
       },
-      'GET /credits/model-costs': async () => readModelCosts(pool, new Date(clock())),
+      'GET /credits/model-costs': async () => readModelCosts(pool, catalogue, new Date(clock())),
       'POST /credits/check-usage': async ({ userId, body: { required_credits: required } }) => {
         const refusal = await dependencies.startRefusal(userId, required);
         const { available_credits: available } = await readBalance(pool, userId);

@@ -1,4 +1,4 @@
-import { priceOf } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
 import type { Effort } from './model.ts';
 import type { ModelUse, Strategy } from './strategies.ts';
 
@@ -32,6 +32,7 @@ const defaultThinking = 1000;
 
 /** Micro-dollars of one run; null when a model of it has no price at that time. */
 export function estimateMicros(
+  { priceOf }: Pick<Catalogue, 'priceOf'>,
   strategy: Strategy,
   challengeCharacters: number,
   atIso: string,

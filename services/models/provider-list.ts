@@ -2,8 +2,10 @@ import type { ProviderDefinition, RecognisedNames } from './provider.ts';
 import { anthropic } from './providers/anthropic.ts';
 import { google } from './providers/google.ts';
 import { mistral } from './providers/mistral.ts';
+import { ollama } from './providers/ollama.ts';
 import { namesOfEndpoints } from './providers/openai-compatible.ts';
 import { openai } from './providers/openai.ts';
+import { openrouter } from './providers/openrouter.ts';
 
 /** Every provider with a key of its own. The contract tests run over this list. */
 export const providerDefinitions: readonly ProviderDefinition[] = [
@@ -11,6 +13,8 @@ export const providerDefinitions: readonly ProviderDefinition[] = [
   anthropic,
   google,
   mistral,
+  openrouter,
+  ollama,
 ];
 
 /** A provider's display name; an endpoint has the name that the operator configured. */
@@ -24,16 +28,10 @@ export async function loadSdks(): Promise<void> {
 }
 
 /** The names to remove from answers, of all providers and endpoints. */
-export function recognisedNames(): RecognisedNames & { variants: readonly string[] } {
+export function recognisedNames(): RecognisedNames {
   const all = [...providerDefinitions.map(({ recognised }) => recognised), namesOfEndpoints];
-  const displayed = providerDefinitions.flatMap(({ models }) => models);
   return {
     makers: all.flatMap(({ makers }) => makers),
     models: all.flatMap(({ models }) => models),
-    variants: [...new Set(displayed.flatMap(({ displayName }) => wordsOf(displayName)))],
   };
-}
-
-function wordsOf(displayName: string): string[] {
-  return displayName.toLowerCase().match(/[a-z]{2,}/g) ?? [];
 }

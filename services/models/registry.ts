@@ -1,87 +1,111 @@
-import { modelOf } from './catalogue.ts';
+import { LRUCache } from 'lru-cache';
+import { SettingsError } from '#services/platform/process/env.ts';
+import type { CompatibleEndpoint } from '#services/platform/process/env.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { ModelEntry } from './catalogue/model-entry.ts';
 import type { Provider } from './model.ts';
+import type { Offer } from './offer.ts';
 import { providerDefinitions } from './provider-list.ts';
-import type { ProviderDefinition } from './provider.ts';
+import type { ProviderConnection, ProviderDefinition } from './provider.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
+import { ollamaModels } from './providers/ollama-models.ts';
+import type { OllamaModel } from './providers/ollama-models.ts';
 
 /** The part of the environment that decides which service answers for a model. */
 export type RegistrySettings = {
   mode: 'local' | 'production';
   /** By provider name; null or absent means that there is no key. */
   providerKeys: Readonly<Record<string, string | null>>;
-  compatibleEndpoints: readonly {
-    name: string;
-    baseUrl: string;
-    key: string | null;
-    models: readonly string[];
-  }[];
+  compatibleEndpoints: readonly CompatibleEndpoint[];
+  /** Another address for OpenRouter's, such as a gateway's; null is its own. */
+  openrouterUrl: string | null;
+  openrouterDataCollection: 'deny' | 'allow';
+  /** Null when no Ollama is to be used. */
+  ollamaUrl: string | null;
+  /** The most tokens of context that Ollama loads a model with. */
+  ollamaMaxContext: number;
   /** The origin at which the provider sandbox listens; null when there is none. */
   sandboxUrl: string | null;
 };
 
 /** Whether a model can be seated, and whether the sandbox would answer for it. */
 type ModelStatus =
-  | { available: true; simulated: boolean; provider: string; family: string }
+  | { available: true; simulated: boolean; provider: string; family: string; remoteId: string }
   | { available: false; simulated: false; provider: string | null; missing: string };
 
 export type ModelRegistry = {
+  /** Without Ollama's models, which have to be asked for. */
   statusOf(modelId: string): ModelStatus;
-  /** Null for a model that is not available. */
-  providerFor(modelId: string): Provider | null;
+  /**
+   * All models that a run may seat, one offer each: the maker's own key comes first, then OpenRouter,
+   * then the endpoints in their order, then Ollama, then the sandbox. An Ollama that does not answer
+   * offers nothing.
+   */
+  offers(): Promise<readonly Offer[]>;
+  /** By the name that a run stored; null when it is no longer connected. */
+  provider(name: string, simulated: boolean): Provider | null;
   /** Whether any model is served by a real provider. */
   hasRealModels: boolean;
 };
 
+/** Where a model is served, and under which id. */
+type Place = { provider: string; simulated: boolean; remoteId: string };
+
 /**
- * The service that answers for each model: its provider when there is a key; else an
- * OpenAI-compatible endpoint that lists the model's id; else, in local mode, the sandbox. An endpoint
- * may also list ids of its own, which no strategy seats and the catalogue does not price.
- *
  * @throws Error when a sandbox is given in production mode
+ * @throws SettingsError for an endpoint whose name is taken, or that names an unknown model
  */
-export function modelRegistry(settings: RegistrySettings): ModelRegistry {
+export function modelRegistry(
+  settings: RegistrySettings,
+  catalogue: Pick<Catalogue, 'models' | 'modelOf' | 'priceOf'>,
+  { clock = Date.now, log }: { clock?: () => number; log?: Pick<Log, 'warn'> } = {},
+): ModelRegistry {
   if (settings.mode === 'production' && settings.sandboxUrl !== null) {
     throw new Error('The provider sandbox must not be used in production mode');
   }
-  const real = new Map(
-    providerDefinitions.flatMap((definition) => {
-      const apiKey = settings.providerKeys[definition.name] ?? null;
-      return apiKey === null
-        ? []
-        : [[definition.name, definition.connect({ apiKey, baseUrl: null })] as const];
-    }),
-  );
-  const simulated = new Map(
-    providerDefinitions.flatMap((definition) =>
-      settings.sandboxUrl === null
-        ? []
-        : [
-            [
-              definition.name,
-              definition.connect({
-                apiKey: 'sandbox',
-                baseUrl: sandboxBaseUrl(settings.sandboxUrl, definition),
-              }),
-            ] as const,
-          ],
-    ),
-  );
-  const byEndpoint = endpointProviders(settings.compatibleEndpoints);
+  const { compatibleEndpoints: endpoints } = settings;
+  const faults = endpointFaults(endpoints, catalogue);
+  if (faults.length > 0) throw new SettingsError(faults);
+  const real = realProviders(settings);
+  const simulated = simulatedProviders(settings.sandboxUrl);
 
-  const find = (modelId: string): { provider: Provider; simulated: boolean } | null => {
-    const own = modelOf(modelId)?.provider;
-    const answering =
-      (own === undefined ? undefined : real.get(own)) ?? byEndpoint.get(modelId) ?? null;
-    if (answering !== null) return { provider: answering, simulated: false };
-    const standIn = own === undefined ? undefined : simulated.get(own);
-    return standIn === undefined ? null : { provider: standIn, simulated: true };
+  /** Besides Ollama's. */
+  const placeOf = (modelId: string): Place | null => {
+    const entry = catalogue.modelOf(modelId);
+    const own = entry?.provider ?? null;
+    const remoteId = (own === null ? undefined : entry?.remoteIds[own]) ?? modelId;
+    if (own !== null && real.has(own)) return { provider: own, simulated: false, remoteId };
+    const routed = entry?.remoteIds['openrouter'];
+    if (routed !== undefined && real.has('openrouter'))
+      return { provider: 'openrouter', simulated: false, remoteId: routed };
+    return (
+      placeAtEndpoint(endpoints, modelId, entry) ??
+      (own !== null && simulated.has(own) ? { provider: own, simulated: true, remoteId } : null)
+    );
   };
+
+  const localModels = async (): Promise<readonly OllamaModel[]> => {
+    if (settings.ollamaUrl === null) return [];
+    try {
+      const apiKey = settings.providerKeys['ollama'] ?? '';
+      return await ollamaModels({ baseUrl: settings.ollamaUrl, apiKey });
+    } catch (error) {
+      log?.warn({ err: error }, 'Ollama does not answer, so none of its models is offered');
+      return [];
+    }
+  };
+  const listed = new LRUCache<'ollama', readonly OllamaModel[]>({
+    max: 1,
+    ttl: listedForMs,
+    fetchMethod: localModels,
+  });
 
   return {
     statusOf(modelId) {
-      const found = find(modelId);
-      const entry = modelOf(modelId);
-      if (found === null) {
+      const place = placeOf(modelId);
+      const entry = catalogue.modelOf(modelId);
+      if (place === null) {
         return {
           available: false,
           simulated: false,
@@ -89,16 +113,194 @@ export function modelRegistry(settings: RegistrySettings): ModelRegistry {
           missing: keyVariableOf(entry?.provider) ?? 'OPENAI_COMPATIBLE_ENDPOINTS',
         };
       }
-      return {
-        available: true,
-        simulated: found.simulated,
-        provider: found.provider.name,
-        family: entry?.family ?? found.provider.name,
-      };
+      return { available: true, ...place, family: entry?.family ?? place.provider };
     },
-    providerFor: (modelId) => find(modelId)?.provider ?? null,
-    hasRealModels: real.size > 0 || byEndpoint.size > 0,
+    async offers() {
+      const at = new Date(clock()).toISOString();
+      const local = (await listed.fetch('ollama')) ?? [];
+      const listedOffers = catalogue.models.flatMap((entry) => {
+        const place = placeOf(entry.id);
+        const installed = local.find(({ remoteId }) =>
+          isNamed(remoteId, entry.remoteIds['ollama']),
+        );
+        if (installed !== undefined && (place === null || place.simulated))
+          return [localOffer(installed, entry, settings.ollamaMaxContext)];
+        return place === null
+          ? []
+          : [catalogueOffer(entry, place, catalogue.priceOf(entry.id, at))];
+      });
+      const unlisted = [
+        ...endpoints.flatMap(({ name, models }) =>
+          models.map(({ remoteId, model }) => unlistedOffer(name, model, remoteId)),
+        ),
+        ...local.map((installed) => localOffer(installed, null, settings.ollamaMaxContext)),
+      ].filter((offer) => !isListed(offer, catalogue));
+      // The first place of a model wins.
+      return [...listedOffers, ...new Map(unlisted.toReversed().map(byModel)).values()];
+    },
+    provider: (name, isSimulated) => (isSimulated ? simulated : real).get(name) ?? null,
+    hasRealModels: real.size > 0,
   };
+}
+
+const listedForMs = 30_000;
+
+/** Ollama reads a name without a tag as the newest one. */
+function isNamed(installed: string, named: string | undefined): boolean {
+  return named !== undefined && (installed === named || installed === `${named}:latest`);
+}
+
+/** The catalogue's own offer stands for it, wherever that is served. */
+function isListed({ model, provider, remoteId }: Offer, { models }: Pick<Catalogue, 'models'>) {
+  return models.some(({ id, remoteIds }) => id === model || isNamed(remoteId, remoteIds[provider]));
+}
+
+const byModel = (offer: Offer) => [offer.model, offer] as const;
+
+function catalogueOffer(entry: ModelEntry, place: Place, price: Offer['price']): Offer {
+  const { id, displayName, family, tier, efforts, structuredOutput } = entry;
+  return {
+    model: id,
+    name: displayName,
+    family,
+    tier,
+    ...place,
+    efforts,
+    structuredOutput,
+    contextTokens: entry.contextTokens,
+    maxOutputTokens: entry.maxOutputTokens,
+    price:
+      price === null
+        ? null
+        : { inputPerMTok: price.inputPerMTok, outputPerMTok: price.outputPerMTok },
+  };
+}
+
+/** What an endpoint's model can take is not known: a usual figure, which MODELS_FILE can correct. */
+function unlistedOffer(endpoint: string, model: string, remoteId: string): Offer {
+  return {
+    model,
+    name: model,
+    family: endpoint,
+    tier: 'small',
+    provider: endpoint,
+    remoteId,
+    simulated: false,
+    efforts: [],
+    structuredOutput: 'schema',
+    contextTokens: 32_768,
+    maxOutputTokens: 8192,
+    price: null,
+  };
+}
+
+/** `entry` null: the catalogue does not list it. Prompt and reply share the context. */
+function localOffer(
+  { remoteId, family, efforts, contextTokens }: OllamaModel,
+  entry: ModelEntry | null,
+  mostContext: number,
+): Offer {
+  const context = Math.min(contextTokens, mostContext);
+  return {
+    model: entry?.id ?? remoteId,
+    name: entry?.displayName ?? remoteId,
+    family: entry?.family ?? family,
+    tier: entry?.tier ?? 'small',
+    provider: 'ollama',
+    remoteId,
+    simulated: false,
+    efforts,
+    structuredOutput: 'schema',
+    contextTokens: context,
+    maxOutputTokens: context,
+    price: { inputPerMTok: 0, outputPerMTok: 0 },
+  };
+}
+
+/** The first endpoint that lists a model answers for it. */
+function placeAtEndpoint(
+  endpoints: readonly CompatibleEndpoint[],
+  modelId: string,
+  entry: ModelEntry | null,
+): Place | null {
+  for (const { name, models } of endpoints) {
+    const found = models.find(
+      ({ model, remoteId }) => model === modelId || isNamed(remoteId, entry?.remoteIds[name]),
+    );
+    if (found) return { provider: name, simulated: false, remoteId: found.remoteId };
+  }
+  return null;
+}
+
+/** Never a value: a key in the wrong place must not reach a terminal. */
+function endpointFaults(
+  endpoints: readonly CompatibleEndpoint[],
+  { modelOf }: Pick<Catalogue, 'modelOf'>,
+): string[] {
+  const names = [...providerDefinitions, ...endpoints].map(({ name }) => name);
+  const isTaken = new Set(names).size < names.length;
+  return [
+    ...(isTaken
+      ? [
+          'OPENAI_COMPATIBLE_ENDPOINTS must give each endpoint a name of its own, which no provider has',
+        ]
+      : []),
+    ...endpoints.flatMap(({ name, models }) =>
+      models.flatMap(({ remoteId, model }, index) =>
+        remoteId === model || modelOf(model) !== null
+          ? []
+          : [
+              `OPENAI_COMPATIBLE_ENDPOINTS: model ${index + 1} of ${name} is mapped to an id that the catalogue does not list`,
+            ],
+      ),
+    ),
+  ];
+}
+
+/** By name: those with a key or an address, and the endpoints. */
+function realProviders(settings: RegistrySettings): ReadonlyMap<string, Provider> {
+  const providers = new Map(
+    providerDefinitions.flatMap((definition) => {
+      const connection = connectionOf(definition, settings);
+      return connection === null
+        ? []
+        : [[definition.name, definition.connect(connection)] as const];
+    }),
+  );
+  for (const { name, key, baseUrl } of settings.compatibleEndpoints) {
+    // The SDK requires a key even where the endpoint does not.
+    providers.set(name, openaiCompatible(name, { apiKey: key ?? 'none', baseUrl }));
+  }
+  return providers;
+}
+
+function connectionOf(
+  { name }: ProviderDefinition,
+  settings: RegistrySettings,
+): ProviderConnection | null {
+  const apiKey = settings.providerKeys[name] ?? null;
+  if (name === 'ollama') {
+    return settings.ollamaUrl === null
+      ? null
+      : { apiKey: apiKey ?? '', baseUrl: settings.ollamaUrl };
+  }
+  if (apiKey === null) return null;
+  if (name !== 'openrouter') return { apiKey, baseUrl: null };
+  return {
+    apiKey,
+    baseUrl: settings.openrouterUrl,
+    dataCollection: settings.openrouterDataCollection,
+  };
+}
+
+function simulatedProviders(sandboxUrl: string | null): ReadonlyMap<string, Provider> {
+  if (sandboxUrl === null) return new Map();
+  return new Map(
+    providerDefinitions.map((definition) => {
+      const baseUrl = sandboxBaseUrl(sandboxUrl, definition);
+      return [definition.name, definition.connect({ apiKey: 'sandbox', baseUrl })] as const;
+    }),
+  );
 }
 
 /** Where the sandbox serves a provider's wire format. */
@@ -109,24 +311,6 @@ export function sandboxBaseUrl(
   return `${sandboxUrl.replace(/\/$/, '')}${sandboxPath}`;
 }
 
-/** The first endpoint that lists a model answers for it. */
-function endpointProviders(
-  endpoints: RegistrySettings['compatibleEndpoints'],
-): ReadonlyMap<string, Provider> {
-  const byModel = new Map<string, Provider>();
-  for (const endpoint of endpoints) {
-    // The SDK requires a key even where the endpoint does not.
-    const provider = openaiCompatible(endpoint.name, {
-      apiKey: endpoint.key ?? 'none',
-      baseUrl: endpoint.baseUrl,
-    });
-    for (const modelId of endpoint.models) {
-      if (!byModel.has(modelId)) byModel.set(modelId, provider);
-    }
-  }
-  return byModel;
-}
-
-function keyVariableOf(provider: string | undefined): string | undefined {
+function keyVariableOf(provider: string | null | undefined): string | undefined {
   return providerDefinitions.find((definition) => definition.name === provider)?.keyVariable;
 }

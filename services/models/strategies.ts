@@ -1,31 +1,34 @@
 import * as v from 'valibot';
-import { modelOf } from './catalogue.ts';
+import type { ModelEntry } from './catalogue/model-entry.ts';
 import { efforts } from './model.ts';
-import { seatRoles, strategyList } from './strategy-list.ts';
-import type { StrategyId } from './strategy-list.ts';
+import { seatRoles, strategyIds } from './strategy-list.ts';
+import type { SeatRole } from './strategy-list.ts';
 
 /**
- * The strategies: seats, extractors, synthesisers, verifiers, deadlines and price. Every row is
- * checked as the module loads, so a process with an invalid panel does not start.
+ * The strategies: seats, extractors, synthesisers, verifiers, deadlines and price. Every one is
+ * checked as the catalogue is loaded, so a process with an invalid panel does not start.
  */
 
 const effort = v.picklist(efforts);
 
 /** A model in one role, with the effort asked of it; null leaves the provider's default. */
-const modelUse = v.strictObject({ model: v.string(), effort: v.nullable(effort) });
+const modelUse = v.strictObject({
+  model: v.string(),
+  effort: v.optional(v.nullable(effort), null),
+});
 
 const seat = v.strictObject({
   /** S1.., R1.., I1..: the first character stands for the role. */
   seat: v.pipe(v.string(), v.regex(/^[SRI][1-9]$/)),
   role: v.picklist(seatRoles),
   model: v.string(),
-  effort: v.nullable(effort),
+  effort: v.optional(v.nullable(effort), null),
 });
 
 const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(1000));
 
-const strategy = v.strictObject({
-  id: v.pipe(v.string(), v.regex(/^[a-z]+(?:-[a-z]+)*$/)),
+export const strategy = v.strictObject({
+  id: v.picklist(strategyIds),
   version: v.pipe(v.number(), v.integer(), v.minValue(1)),
   name: v.pipe(v.string(), v.minLength(1)),
   description: v.pipe(v.string(), v.minLength(1)),
@@ -65,12 +68,9 @@ const strategy = v.strictObject({
   notInThisVersion: v.array(v.string()),
 });
 
-/** What the list says of a strategy. */
-export type StrategyDefinition = v.InferOutput<typeof strategy>;
-export type Strategy = StrategyDefinition & { id: StrategyId };
-export type Seat = v.InferOutput<typeof seat>;
-export type SeatRole = (typeof seatRoles)[number];
+export type Strategy = v.InferOutput<typeof strategy>;
 export type ModelUse = v.InferOutput<typeof modelUse>;
+type ModelOf = (id: string) => ModelEntry | null;
 
 const letterOf: Readonly<Record<SeatRole, string>> = {
   strategic: 'S',
@@ -78,50 +78,30 @@ const letterOf: Readonly<Record<SeatRole, string>> = {
   implementation: 'I',
 };
 
-/** Raised as the module loads; each line names the strategy and what is wrong with it. */
-class StrategyError extends Error {
-  override readonly name = 'StrategyError';
-}
-
-/**
- * @throws ValiError for a wrong shape
- * @throws StrategyError for a panel that breaks a rule of the protocol
- */
-export function checkStrategies(list: unknown): void {
-  const problems = v
-    .parse(v.array(strategy), list)
-    .flatMap((each) => problemsOf(each).map((problem) => `${each.id}: ${problem}`));
-  if (problems.length > 0) throw new StrategyError(problems.join('\n'));
-}
-
 /** What is wrong with a strategy, one sentence each; empty when it can run. */
-export function problemsOf(each: StrategyDefinition): string[] {
+export function problemsOf(each: Strategy, modelOf: ModelOf): string[] {
+  const familiesOf = (modelIds: readonly string[]) =>
+    new Set(modelIds.map((id) => modelOf(id)?.family ?? id));
   return [
-    ...panelProblems(each),
-    ...extractorProblems(each),
-    ...synthesisProblems(each),
-    ...modelProblems(each),
+    ...panelProblems(each, familiesOf),
+    ...extractorProblems(each, familiesOf),
+    ...synthesisProblems(each, familiesOf),
+    ...modelProblems(each, modelOf),
     ...deadlineProblems(each),
   ];
 }
 
-/** All strategies in the order in which they are shown. */
-export const strategies: readonly Strategy[] = strategyList;
-checkStrategies(strategies);
-
-const byId: ReadonlyMap<string, Strategy> = new Map(strategies.map((each) => [each.id, each]));
-
-/** Null for an id that is no strategy. */
-export function strategyOf(id: string): Strategy | null {
-  return byId.get(id) ?? null;
-}
+type FamiliesOf = (modelIds: readonly string[]) => Set<string>;
 
 /** Every model that a run of the strategy may call, each once. */
-export function modelsOf(each: StrategyDefinition): string[] {
+export function modelsOf(each: Strategy): string[] {
   return [...new Set(usesOf(each).map((use) => use.model))];
 }
 
-function panelProblems({ panel, reviewsPerSeat, minFamilies }: StrategyDefinition): string[] {
+function panelProblems(
+  { panel, reviewsPerSeat, minFamilies }: Strategy,
+  familiesOf: FamiliesOf,
+): string[] {
   const models = panel.map((each) => each.model);
   const codes = panel.map((each) => each.seat);
   const problems: string[] = [];
@@ -143,7 +123,7 @@ function panelProblems({ panel, reviewsPerSeat, minFamilies }: StrategyDefinitio
   return problems;
 }
 
-function extractorProblems({ panel, extractors }: StrategyDefinition): string[] {
+function extractorProblems({ panel, extractors }: Strategy, familiesOf: FamiliesOf): string[] {
   const seated = new Set(panel.map((each) => each.model));
   const names = extractors.map((use) => use.model);
   const problems = names
@@ -153,7 +133,10 @@ function extractorProblems({ panel, extractors }: StrategyDefinition): string[] 
   return problems;
 }
 
-function synthesisProblems({ synthesizers, verifiers }: StrategyDefinition): string[] {
+function synthesisProblems(
+  { synthesizers, verifiers }: Strategy,
+  familiesOf: FamiliesOf,
+): string[] {
   const problems: string[] = [];
   if (familiesOf(synthesizers.map((use) => use.model)).size < 2) {
     problems.push('has two synthesisers of one family');
@@ -170,22 +153,22 @@ function synthesisProblems({ synthesizers, verifiers }: StrategyDefinition): str
   return problems;
 }
 
-function modelProblems(each: StrategyDefinition): string[] {
+function modelProblems(each: Strategy, modelOf: ModelOf): string[] {
   return usesOf(each).flatMap(({ model, effort: asked }) => {
     const entry = modelOf(model);
     if (entry === null) return [`names ${model}, which the catalogue does not list`];
-    const { effortLevels, jsonSchema, maxOutputTokens } = entry.capabilities;
     return [
-      ...(asked === null || effortLevels.includes(asked)
+      ...(asked === null || entry.efforts.includes(asked)
         ? []
         : [`asks ${model} for effort ${asked}`]),
-      ...(jsonSchema ? [] : [`names ${model}, which cannot answer by a schema`]),
-      ...(maxOutputTokens >= each.maxOutputTokens ? [] : [`asks ${model} for too much output`]),
+      ...(entry.maxOutputTokens >= each.maxOutputTokens
+        ? []
+        : [`asks ${model} for too much output`]),
     ];
   });
 }
 
-function deadlineProblems({ deadlines }: StrategyDefinition): string[] {
+function deadlineProblems({ deadlines }: Strategy): string[] {
   const { opinions, claimsMs, reviews, synthesisMs, runMs } = deadlines;
   const stages = opinions.hardMs + claimsMs + reviews.hardMs + synthesisMs;
   return [
@@ -196,15 +179,11 @@ function deadlineProblems({ deadlines }: StrategyDefinition): string[] {
   ];
 }
 
-function usesOf(each: StrategyDefinition): ModelUse[] {
+function usesOf(each: Strategy): ModelUse[] {
   return [
     ...each.panel.map(({ model, effort: asked }) => ({ model, effort: asked })),
     ...each.extractors,
     ...each.synthesizers,
     ...each.verifiers.flat(),
   ];
-}
-
-function familiesOf(modelIds: readonly string[]): Set<string> {
-  return new Set(modelIds.map((id) => modelOf(id)?.family ?? id));
 }

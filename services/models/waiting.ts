@@ -1,5 +1,5 @@
 import { displayNameOf } from './provider-list.ts';
-import type { StrategyDefinition } from './strategies.ts';
+import type { Strategy } from './strategies.ts';
 
 /**
  * Providers that answer few calls at a time: how many, how long a call takes there, and what that does
@@ -64,7 +64,7 @@ export function measuredSeconds(latenciesMs: readonly number[]): number | null {
 
 // ── deadlines ───────────────────────────────────────────────────────────────────────────────────
 
-export type Deadlines = StrategyDefinition['deadlines'];
+export type Deadlines = Strategy['deadlines'];
 type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
 
 /** The calls of one step, by provider: they do not wait for each other's results. */

@@ -3,11 +3,12 @@ import type { LimitFunction } from 'p-limit';
 import type pg from 'pg';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
-import { costMicros } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
+import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
-import type { ModelReply, Provider, UsageRecord } from '#services/models/model.ts';
+import type { ModelReply, UsageRecord } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import { strategyOf } from '#services/models/strategies.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -19,12 +20,13 @@ import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
-import type { Slot } from './run/events.ts';
+import type { CalledModel, CostSource, Slot } from './run/events.ts';
 import type { CallResult } from './run/optimization.ts';
 import { firstInLane } from './run/lanes.ts';
 import { nextAttempt } from './run/owed.ts';
 import { callKey } from './run/reactions.ts';
 import { modelOf } from './run/slots.ts';
+import { isOpen } from './run/state.ts';
 
 /**
  * The job that calls a model: it sends the slot's prompt, streams the text, and records the checked
@@ -35,6 +37,8 @@ export type CallDependencies = CommandDependencies & {
   readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
+  /** For runs of v0.1, which store neither their prices nor their limit of output. */
+  catalogue: Catalogue;
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   log: Log;
@@ -98,7 +102,7 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
   if (dependencies.openCalls.stopping && !called.result.ok)
     throw new Error('Stopped before the model had answered');
   const latencyMs = Math.max(0, Math.round(dependencies.clock() - startedMs));
-  const cost = costMicros(called.usage, model, now);
+  const cost = costOf(dependencies, run, called, started.data);
   dependencies.log.info(
     {
       run_id: runId,
@@ -106,7 +110,7 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
       attempt,
       model,
       duration_ms: latencyMs,
-      cost_micros: cost,
+      cost_micros: cost?.micros ?? null,
       outcome: called.result.ok ? 'answered' : called.result.failure,
       mode: simulated ? 'simulated' : 'real',
     },
@@ -121,7 +125,8 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
       attempt,
       now: isoNow(dependencies),
       usage: called.usage,
-      costMicros: cost,
+      costMicros: cost?.micros ?? null,
+      costSource: cost?.source ?? null,
       latencyMs,
       result: called.result,
     },
@@ -129,47 +134,57 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
   );
 }
 
-type Call = {
-  slot: Slot;
-  attempt: number;
-  model: string;
-  effort: Parameters<Provider['call']>[0]['effort'];
-  signal: AbortSignal;
-};
-type Called = { usage: UsageRecord; result: CallResult };
+type Started = CalledModel & { slot: Slot; attempt: number; startedAt: string };
+type Call = Started & { signal: AbortSignal };
+type Called = { usage: UsageRecord; billedCost: number | null; result: CallResult };
+
+/** The provider's bill where it sends one; null while neither a bill nor usage and price are known. */
+function costOf(
+  { catalogue, registry }: Pick<CallDependencies, 'catalogue' | 'registry'>,
+  run: OpenRun,
+  { usage, billedCost }: Called,
+  { model, provider, simulated, startedAt }: Started,
+): { micros: number; source: CostSource } | null {
+  if (billedCost !== null) return { micros: billedCost, source: 'billed' };
+  if (registry.provider(provider, simulated)?.isLocal === true)
+    return { micros: 0, source: 'local' };
+  const micros = costMicros(usage, priceOf(catalogue, run, model, startedAt));
+  return micros === null ? null : { micros, source: 'priced' };
+}
 
 /** The model's answer, checked and sealed, or the failure as data. */
 async function answerOf(dependencies: CallDependencies, run: OpenRun, call: Call): Promise<Called> {
-  let usage = unknownUsage;
+  let cost: Cost = { usage: unknownUsage, billedCost: null };
   try {
     const prepared = prepareCall(run, call.slot, call.attempt);
     const reply = await streamReply(dependencies, run, call, prepared);
-    usage = reply.usage;
-    if (reply.finish === 'length') return failed('truncated', usage);
+    cost = { usage: reply.usage, billedCost: reply.billedCost };
+    if (reply.finish === 'length') return failed('truncated', cost);
     const checked = prepared.check(reply.text);
     if (!checked.ok) {
       dependencies.log.warn(
         { run_id: run.runId, seat: call.slot, model: call.model, reason: checked.reason },
         'A reply did not have the required form',
       );
-      return failed('malformed', usage);
+      return failed('malformed', cost);
     }
-    return { usage, result: await sealed(dependencies, run, reply, checked.value) };
+    return { ...cost, result: await sealed(dependencies, run, reply, checked.value) };
   } catch (error) {
-    if (error instanceof ModelFailure)
-      return failed(error.failure, error.usage, error.retryAfterMs);
+    if (error instanceof ModelFailure) return failed(error.failure, error, error.retryAfterMs);
     if (error instanceof TextErased || error instanceof ErasedKeyError)
-      return failed('aborted', usage);
+      return failed('aborted', cost);
     throw error;
   }
 }
 
+type Cost = Pick<Called, 'usage' | 'billedCost'>;
+
 function failed(
   failure: ModelFailure['failure'],
-  usage: UsageRecord,
+  { usage, billedCost }: Cost,
   retryAfterMs: number | null = null,
 ): Called {
-  return { usage, result: { ok: false, failure, retryAfterMs } };
+  return { usage, billedCost, result: { ok: false, failure, retryAfterMs } };
 }
 
 async function streamReply(
@@ -179,14 +194,19 @@ async function streamReply(
   prepared: PreparedCall,
 ): Promise<ModelReply> {
   const { state } = run;
-  const provider = dependencies.registry.providerFor(call.model);
-  if (!provider || !('userId' in state))
+  const provider = dependencies.registry.provider(call.provider, call.simulated);
+  if (!provider || !isOpen(state))
     throw new ModelFailure('auth', `No provider serves ${call.model}`);
   const parts = provider.call({
     ...prepared.request,
-    model: call.model,
+    model: call.remoteId ?? call.model,
     effort: call.effort,
-    maxOutputTokens: strategyOf(state.strategy)?.maxOutputTokens ?? defaultOutputTokens,
+    structuredOutput: modelOf(call.slot, state).structuredOutput ?? 'schema',
+    numCtx: state.schedule.numCtx?.[call.model] ?? null,
+    maxOutputTokens:
+      state.schedule.maxOutputTokens ??
+      dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
+      defaultOutputTokens,
     timeoutMs: timeLeft(state, call.slot, dependencies.clock()),
     signal: call.signal,
   });
@@ -209,17 +229,31 @@ async function streamReply(
   throw new ModelFailure('connection', 'The stream ended without a reply');
 }
 
+/** The row in force when the call started, of those that the run stores. */
+function priceOf(
+  catalogue: Catalogue,
+  { state }: OpenRun,
+  model: string,
+  startedAt: string,
+): PriceRow | null {
+  const stored = 'schedule' in state ? state.schedule.prices : undefined;
+  return stored === undefined
+    ? catalogue.priceOf(model, startedAt)
+    : rowAt(stored[model] ?? [], startedAt);
+}
+
 async function sealed(
   { sealer }: Pick<CallDependencies, 'sealer'>,
   run: OpenRun,
   reply: ModelReply,
-  { outcome, texts, ledger }: CheckedCall,
+  { outcome, repaired, texts, ledger }: CheckedCall,
 ): Promise<CallResult> {
   const stream = streamOf(run.runId);
   const seal = (field: string, text: string) => sealer.seal(run.runId, { stream, field }, text);
   return {
     ok: true,
     outcome,
+    repaired,
     answeredBy: reply.answeredBy,
     sealed: {
       reply: await seal('reply', texts.reply),

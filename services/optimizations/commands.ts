@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { costSince } from '#projections/optimization-list.ts';
 import type { Ledger, Price } from '#services/credits/ledger/ledger.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
@@ -27,6 +28,7 @@ export type CommandDependencies = {
 export type StartDependencies = CommandDependencies & {
   pool: pg.Pool;
   ledger: Ledger;
+  catalogue: Catalogue;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
   /** What models may cost a day, over all people; null is no limit. */
@@ -73,7 +75,7 @@ export async function processRun(
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
-  const price = knownStrategy(state.strategy).credits;
+  const price = knownStrategy(dependencies.catalogue, state.strategy).credits;
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       'price-changed',
@@ -96,10 +98,9 @@ export async function startRun(
 ): Promise<RunState> {
   const seatable =
     !('seats' in state) ||
-    state.seats.every((seat) => {
-      const status = dependencies.registry.statusOf(seat.model);
-      return status.available && status.simulated === seat.simulated;
-    });
+    state.seats.every(
+      ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
+    );
   const waitMs = await readWait(dependencies.pool, state);
   const start = { type: 'Start', now: isoNow(dependencies), seatable, waitMs } as const;
   const after = await issue(dependencies, runId, start, ['start'], patience);

@@ -268,7 +268,7 @@ export type DashboardStats = v.InferOutput<typeof DashboardStats>;
 const StrategySeat = v.object({
   seat: SeatId,
   model: v.pipe(v.string(), v.description('The id of the model')),
-  name: v.string(),
+  name: v.pipe(v.string(), v.description('Of the model, as people read it')),
   simulated: Simulated,
 });
 export const Strategy = v.object({
@@ -339,7 +339,7 @@ export type SeatStatus = v.InferOutput<typeof SeatStatus>;
 const SeatProgress = v.object({
   id: v.pipe(v.string(), v.description('The run and the seat')),
   seat: SeatId,
-  name: v.pipe(v.string(), v.description('Of the model')),
+  name: v.pipe(v.string(), v.description('Of the model, as people read it')),
   provider: v.string(),
   role: v.pipe(v.picklist(seatRoles), v.description('What the seat is asked to consider')),
   status: SeatStatus,
@@ -367,6 +367,10 @@ const SeatProgress = v.object({
   reason: v.pipe(
     v.nullable(v.string()),
     v.description('In words, why it has no answer; null otherwise'),
+  ),
+  repaired: v.pipe(
+    v.array(v.string()),
+    v.description('In words, what was repaired in the form of its answers; usually empty'),
   ),
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;

@@ -1,10 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { catalogueVersion, priceOf, staleModels } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
+import { rowsBetween } from '#services/models/catalogue/prices.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { estimateMicros } from '#services/models/estimate.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
-import { modelsOf, strategies } from '#services/models/strategies.ts';
+import { modelsOf } from '#services/models/strategies.ts';
 import type { ModelUse, Strategy } from '#services/models/strategies.ts';
+import { longestRunMs } from '#services/models/waiting.ts';
 import type { Deadlines, Lanes } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -24,6 +27,7 @@ import { streamOf } from './run/events.ts';
  * From a request and the catalogue to the command that begins a run: seats, schedule, price and seed.
  */
 export type Seating = {
+  catalogue: Catalogue;
   registry: ModelRegistry;
   /** The sandbox's seed; the same question then gets the same run. */
   sandboxSeed: string;
@@ -40,7 +44,10 @@ function isSeated(registry: ModelRegistry, model: string, allowSimulated: boolea
   return !status.simulated || allowSimulated || !registry.hasRealModels;
 }
 
-export function describeStrategy(registry: ModelRegistry, strategy: Strategy): StrategyReply {
+export function describeStrategy(
+  { catalogue, registry }: Pick<Seating, 'catalogue' | 'registry'>,
+  strategy: Strategy,
+): StrategyReply {
   const names = (role: string) =>
     strategy.panel.filter((seat) => seat.role === role).map((seat) => seat.model);
   const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, false));
@@ -62,7 +69,7 @@ export function describeStrategy(registry: ModelRegistry, strategy: Strategy): S
     seats: strategy.panel.map(({ seat, model }) => ({
       seat,
       model,
-      name: model,
+      name: nameOf(catalogue, model),
       simulated: simulated(model),
     })),
     typical_seconds: strategy.typicalSeconds,
@@ -86,12 +93,12 @@ function providersOf(registry: ModelRegistry, strategy: Strategy): StrategyReply
 }
 
 export function estimate(
-  registry: ModelRegistry,
+  { catalogue, registry }: Pick<Seating, 'catalogue' | 'registry'>,
   request: EstimateRequest,
   nowIso: string,
 ): Estimate {
-  const strategy = knownStrategy(request.strategy);
-  const micros = estimateMicros(strategy, request.challengeText.length, nowIso);
+  const strategy = knownStrategy(catalogue, request.strategy);
+  const micros = estimateMicros(catalogue, strategy, request.challengeText.length, nowIso);
   return {
     strategy: request.strategy,
     cost: micros === null ? null : micros / 1_000_000,
@@ -108,8 +115,8 @@ export async function createCommand(
   run: { runId: string; userId: string; now: number },
   request: CreateOptimizationRequest,
 ): Promise<OptimizationCommand> {
-  const strategy = knownStrategy(request.strategy);
-  const { registry, sandboxSeed } = seating;
+  const { catalogue, registry, sandboxSeed } = seating;
+  const strategy = knownStrategy(catalogue, request.strategy);
   const allowed = request.allow_simulated ?? false;
   const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
   if (missing.length > 0)
@@ -121,10 +128,10 @@ export async function createCommand(
     seat: seat.seat,
     role: seat.role,
     family: familyOf(registry, seat.model),
-    ...councilModel(registry, seat),
+    ...councilModel(seating, seat),
   }));
   const createdAt = new Date(run.now).toISOString();
-  const use = (model: ModelUse) => councilModel(registry, model);
+  const use = (model: ModelUse) => councilModel(seating, model);
   const models = {
     extractors: strategy.extractors.map(use),
     synthesizers: strategy.synthesizers.map(use),
@@ -143,9 +150,9 @@ export async function createCommand(
       strategy: strategy.id,
       price: strategy.credits,
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
-      catalogueVersion,
+      catalogueVersion: catalogue.version,
       seats,
-      schedule: { ...models, ...scheduleOf(strategy, waiting, createdAt) },
+      schedule: { ...models, ...scheduleOf(catalogue, strategy, waiting, run.now) },
       seed: seats.every((seat) => seat.simulated)
         ? sandboxRunSeed(sandboxSeed, request)
         : randomBytes(16).toString('hex'),
@@ -174,24 +181,28 @@ function titleOf(challenge: string): string {
 const titleCharacters = 80;
 const priceHoldsMs = 86_400_000;
 
-export function knownStrategy(id: string): Strategy {
-  const found = strategies.find((strategy) => strategy.id === id);
+export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
+  const found = strategyOf(id);
   if (!found) throw new Problem('validation', 'Choose one of the listed strategies');
   return found;
 }
 
 function scheduleOf(
+  catalogue: Catalogue,
   strategy: Strategy,
   waiting: { deadlines: Deadlines; typicalSeconds: number | null; lanes: Lanes },
-  at: string,
+  now: number,
 ): Omit<Schedule, 'extractors' | 'synthesizers' | 'verifiers'> {
   const { deadlines, lanes } = waiting;
+  const at = new Date(now).toISOString();
   return {
     reviewsPerSeat: strategy.reviewsPerSeat,
     minFamilies: strategy.minFamilies,
     typicalSeconds: waiting.typicalSeconds ?? strategy.typicalSeconds,
-    strongest: strongestSeat(strategy, at),
-    pricesStale: stalePrices(strategy, at),
+    strongest: strongestSeat(catalogue, strategy, at),
+    pricesStale: stalePrices(catalogue, strategy, at),
+    prices: pricesOf(catalogue, strategy, now),
+    maxOutputTokens: strategy.maxOutputTokens,
     deadlinesMs: {
       opinionsSoft: deadlines.opinions.softMs,
       opinionsHard: deadlines.opinions.hardMs,
@@ -205,24 +216,48 @@ function scheduleOf(
   };
 }
 
-function strongestSeat({ panel }: Strategy, at: string): string {
+/** All rows that a call of the run can start under: it may start for a day, and then has its time. */
+function pricesOf(
+  catalogue: Catalogue,
+  strategy: Strategy,
+  now: number,
+): Record<string, readonly PriceRow[]> {
+  const from = new Date(now).toISOString();
+  const to = new Date(now + priceHoldsMs + longestRunMs).toISOString();
+  return Object.fromEntries(
+    modelsOf(strategy).map((model) => [
+      model,
+      rowsBetween(catalogue.modelOf(model)?.prices ?? [], from, to),
+    ]),
+  );
+}
+
+function strongestSeat({ priceOf }: Catalogue, { panel }: Strategy, at: string): string {
   const price = (model: string) => priceOf(model, at)?.outputPerMTok ?? 0;
   return panel.reduce((best, seat) => (price(seat.model) > price(best.model) ? seat : best)).seat;
 }
 
-function stalePrices(strategy: Strategy, at: string): boolean {
+function stalePrices({ staleModels }: Catalogue, strategy: Strategy, at: string): boolean {
   const stale = new Set(staleModels(at));
   return modelsOf(strategy).some((model) => stale.has(model));
 }
 
-function councilModel(registry: ModelRegistry, use: ModelUse): CouncilModel {
+function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilModel {
   const status = registry.statusOf(use.model);
+  const remoteId = status.available ? status.remoteId : use.model;
   return {
     model: use.model,
+    name: nameOf(catalogue, use.model),
     provider: status.provider ?? 'unknown',
     effort: use.effort,
     simulated: status.simulated,
+    ...(remoteId === use.model ? {} : { remoteId }),
+    efforts: catalogue.modelOf(use.model)?.efforts ?? [],
   };
+}
+
+function nameOf({ modelOf }: Catalogue, model: string): string {
+  return modelOf(model)?.displayName ?? model;
 }
 
 function familyOf(registry: ModelRegistry, model: string): string {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { strategies } from '#services/models/strategies.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -40,7 +39,7 @@ export type OptimizationRouteDependencies = Seating &
 export function optimizationRoutes(
   dependencies: OptimizationRouteDependencies & UsageDependencies & ServeDependencies,
 ) {
-  const { pool, sealer, registry, clock, rateLimits } = dependencies;
+  const { pool, sealer, catalogue, clock, rateLimits } = dependencies;
   const takeTurn = async (userId: string) => rateLimits.take('run-changes', userId, { userId });
   const texts = {
     sealer,
@@ -51,10 +50,10 @@ export function optimizationRoutes(
     {
       ...usageHandlers(dependencies),
       'GET /optimizations/strategies': () => ({
-        strategies: strategies.map((strategy) => describeStrategy(registry, strategy)),
+        strategies: catalogue.strategies.map((one) => describeStrategy(dependencies, one)),
       }),
       'POST /optimizations/estimate': ({ body }) => ({
-        estimate: estimate(registry, body, isoNow(dependencies)),
+        estimate: estimate(dependencies, body, isoNow(dependencies)),
       }),
       'GET /optimizations': async ({ userId, query }) => listRuns(dependencies, userId, query),
       'POST /optimizations': async ({ userId, body }) => {

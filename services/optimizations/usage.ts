@@ -3,7 +3,7 @@ import { readUntil } from '#projections/engine/checkpoint.ts';
 import { creditAnalytics, readOutcomes } from '#projections/credit-analytics.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
-import { strategies } from '#services/models/strategies.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import type { DashboardStats, optimizationEndpoints, Usage } from './contract.ts';
 
@@ -15,6 +15,7 @@ export type UsageDependencies = {
   monthlyLimitOf: (userId: string) => Promise<number>;
   ledger: Pick<Ledger, 'available'>;
   clock: () => number;
+  catalogue: Pick<Catalogue, 'strategies'>;
 };
 
 export function usageHandlers(dependencies: UsageDependencies) {
@@ -48,7 +49,7 @@ async function readStats(
 }
 
 async function readUsage(
-  { pool, monthlyLimitOf, ledger, clock }: UsageDependencies,
+  { pool, monthlyLimitOf, ledger, clock, catalogue }: UsageDependencies,
   userId: string,
 ): Promise<Usage> {
   const now = new Date(clock());
@@ -66,13 +67,16 @@ async function readUsage(
     month,
     resets_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
     bonus_used: used.byBonus,
-    can_block: limit >= 0 && needsBonus(available),
+    can_block: limit >= 0 && needsBonus(catalogue, available),
     as_of: until.toISOString(),
   };
 }
 
 /** Whether some strategy can be paid for only with the help of bonus credits. */
-function needsBonus({ credits, bonus }: { credits: number; bonus: number }): boolean {
+function needsBonus(
+  { strategies }: Pick<Catalogue, 'strategies'>,
+  { credits, bonus }: { credits: number; bonus: number },
+): boolean {
   return strategies.some(({ credits: price }) => price <= credits && price > credits - bonus);
 }
 

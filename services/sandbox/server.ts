@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { sandboxWebhookSecret, SettingsError } from '#services/platform/process/env.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { runProcess } from '#services/platform/process/lifecycle.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { startMailCatcher } from './mail/mail-catcher.ts';
 import { createMailbox } from './mail/mailbox.ts';
 import { mailboxPages } from './mail/mailbox-pages.ts';
@@ -38,6 +39,7 @@ await runProcess('sandbox', async ({ env, log, resources }) => {
   const providers = await startProviderSandbox({
     respond,
     seed: env.sandboxSeed,
+    catalogue: loadCatalogue(env.modelsFile),
     personas: env.sandboxPersonas,
     profile: env.sandboxProfile,
     pages: (request, response) => void showPages(request, response),

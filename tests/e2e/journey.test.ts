@@ -79,7 +79,7 @@ describe('the main job', () => {
       .first()
       .waitFor();
     await page.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
-    for (const model of ['gpt-6.1-terra', 'claude-sonnet-5-5', 'gemini-4-hydrogen'])
+    for (const model of ['GPT-6.1 Terra', 'Claude Sonnet 5.5', 'Gemini 4 Hydrogen'])
       await page.getByText(model).first().waitFor();
     await expect.poll(() => page.title()).toMatch(/^Done/);
     await expect.poll(() => page.getByText('7 of 7').count()).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { strategyList } from '#services/models/strategy-list.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import type { Package, Plan, Purchase, Statement } from '#services/payments/contract.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
@@ -152,7 +152,7 @@ function signed(credits: number): string {
 }
 
 function priceOf(strategy: string): number {
-  const found = strategyList.find(({ id }) => id === strategy);
+  const found = loadCatalogue(null).strategies.find(({ id }) => id === strategy);
   if (found === undefined) throw new Error(`There is no strategy ${strategy}`);
   return found.credits;
 }

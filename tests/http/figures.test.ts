@@ -4,12 +4,14 @@ import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import type { CreditAnalytics, ModelCosts } from '#services/credits/contract.ts';
 import type { Profile } from '#services/identity/contract.ts';
-import { models, priceOf } from '#services/models/catalogue.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { DashboardStats, Usage } from '#services/optimizations/contract.ts';
 import { percentageOf } from '#services/optimizations/usage.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
+
+const { models, priceOf } = loadCatalogue(null);
 
 const now = Date.parse('2026-11-22T12:00:00.000Z');
 let app: TestApp;

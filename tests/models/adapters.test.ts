@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { costMicros, modelOf } from '#services/models/catalogue.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { costMicros } from '#services/models/catalogue/prices.ts';
 import type { Effort, Provider } from '#services/models/model.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
 import { sandboxBaseUrl } from '#services/models/registry.ts';
@@ -11,6 +12,8 @@ import { collect, failureOfCall, providerCases, requestTo } from './provider-cas
 import type { ProviderCase } from './provider-cases.ts';
 import { rawServer } from './raw-server.ts';
 import type { RawServer } from './raw-server.ts';
+
+const catalogue = loadCatalogue(null);
 
 /** The contract of an adapter, run for every provider of the registry against the sandbox. */
 
@@ -61,6 +64,7 @@ async function sandboxWith(personas: Record<string, Persona>): Promise<ProviderS
       return { text: request.schemaName === null ? 'Lease it.' : answerText, thinkingTokens };
     },
     seed: 'test',
+    catalogue,
     personas,
     profile: 'instant',
   });
@@ -80,7 +84,7 @@ function connected({ definition }: ProviderCase, url: string, apiKey = 'key'): P
 }
 
 describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_name, each) => {
-  const { model } = each;
+  const { model, answers } = each;
   let plain: Provider;
 
   beforeAll(async () => {
@@ -90,7 +94,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   });
 
   const withPersona = async (persona: Persona): Promise<Provider> =>
-    connected(each, (await sandboxWith({ [model]: persona })).url);
+    connected(each, (await sandboxWith({ [answers.model]: persona })).url);
 
   it('an adapter streams the text in parts and ends with the whole reply', async () => {
     const { texts, reply } = await collect(plain, requestTo(model, { schema }));
@@ -101,12 +105,12 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
 
   it('an adapter hands over the instruction, the question and the name of the schema', async () => {
     asked.length = 0;
-    await collect(plain, requestTo(model, { schema, system, prompt: 'Which oven?' }));
+    const request = requestTo(model, { schema, system, prompt: 'Which oven?', numCtx: 8192 });
+    await collect(plain, request);
     expect(asked).toEqual([
       {
-        provider: each.name,
-        model,
-        system,
+        ...answers,
+        system: each.systemOf(request),
         prompt: 'Which oven?',
         schemaName: 'opinion',
         seed: 'test',
@@ -122,26 +126,42 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   it('an adapter counts every token once', async () => {
     const request = requestTo(model, { schema, system });
     const { reply } = await collect(plain, request);
-    const input = 150 + Math.ceil(request.prompt.length / 4) + 12;
-    expect(reply.usage).toEqual({
-      inputUncached: input - 128,
-      inputCached: 128,
-      cacheWrite: ['openai', 'anthropic'].includes(each.name) ? 0 : null,
-      outputVisible: Math.ceil(answerText.length / 4),
-      outputThinking: thinkingTokens,
-      source: 'provider',
-    });
+    const systemTokens = Math.ceil(each.systemOf(request).length / 4);
+    const input = systemTokens + Math.ceil(request.prompt.length / 4) + 12;
+    const cached = Math.floor(systemTokens / 64) * 64;
+    const visible = Math.ceil(answerText.length / 4);
+    expect(reply.usage).toEqual(
+      each.name === 'ollama'
+        ? {
+            inputUncached: input,
+            inputCached: null,
+            cacheWrite: null,
+            outputVisible: visible + thinkingTokens,
+            outputThinking: null,
+            source: 'provider',
+          }
+        : {
+            inputUncached: input - cached,
+            inputCached: cached,
+            cacheWrite: ['openai', 'anthropic', 'openrouter'].includes(each.name) ? 0 : null,
+            outputVisible: visible,
+            outputThinking: thinkingTokens,
+            source: 'provider',
+          },
+    );
   });
 
-  it.runIf(modelOf(model) !== null)(
+  it.runIf(catalogue.modelOf(answers.model) !== null)(
     'a reply of an adapter can be priced from its own usage',
     async () => {
       const { reply } = await collect(plain, requestTo(model, { schema, system }));
-      expect(costMicros(reply.usage, model, '2026-11-20T12:00:00.000Z')).toBeGreaterThan(0);
+      expect(
+        costMicros(reply.usage, catalogue.priceOf(answers.model, '2026-11-20T12:00:00.000Z')),
+      ).toBeGreaterThan(0);
     },
   );
 
-  const efforts = modelOf(model)?.capabilities.effortLevels ?? [];
+  const efforts = catalogue.modelOf(answers.model)?.efforts ?? [];
   it.each(efforts)(
     'an adapter asks for effort %s, which the catalogue promises',
     async (effort) => {
@@ -182,12 +202,19 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     });
   });
 
-  it('a call that the model refuses fails with what it cost', async () => {
-    const failure = await failureOfCall(await withPersona('refusal'), requestTo(model, { schema }));
-    expect(failure.failure).toBe('refusal');
-    expect(failure.usage).toMatchObject({ source: 'provider', outputThinking: 0 });
-    expect(failure.usage.outputVisible).toBeGreaterThan(0);
-  });
+  // Ollama has no word for a refusal: it is an answer like any other.
+  it.runIf(each.name !== 'ollama')(
+    'a call that the model refuses fails with what it cost',
+    async () => {
+      const failure = await failureOfCall(
+        await withPersona('refusal'),
+        requestTo(model, { schema }),
+      );
+      expect(failure.failure).toBe('refusal');
+      expect(failure.usage).toMatchObject({ source: 'provider', outputThinking: 0 });
+      expect(failure.usage.outputVisible).toBeGreaterThan(0);
+    },
+  );
 
   it('a call answered 429 fails with the wait that is asked for, and the next one succeeds', async () => {
     const provider = await withPersona('429-then-ok');
@@ -224,9 +251,22 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     },
   );
 
-  it('a call times out at its deadline', async () => {
+  it('a call ends when its stream is silent for half of its time', async () => {
     const provider = await withPersona('hang');
-    const failure = await failureOfCall(provider, requestTo(model, { timeoutMs: 200 }));
+    const failure = await failureOfCall(provider, requestTo(model, { timeoutMs: 400 }));
+    expect(failure).toMatchObject({ failure: 'silent', usage: { source: 'unknown' } });
+  });
+
+  it('a call whose stream says nothing, but not in silence, times out at its deadline', async () => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const timer = setInterval(() => response.write(each.ping), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    const failure = await failureOfCall(
+      connected(each, server.url),
+      requestTo(model, { timeoutMs: 400 }),
+    );
     expect(failure.failure).toBe('timeout');
   });
 
@@ -354,7 +394,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   it('a call whose stream breaks off fails as a lost connection', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(': one comment, then nothing\n\n', () => response.destroy());
+      response.write(each.ping, () => response.destroy());
     });
     const failure = await failureOfCall(connected(each, server.url), requestTo(model));
     expect(failure.failure).toBe('connection');
@@ -363,7 +403,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   it('a call whose stream ends without a reply fails as a lost connection', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(': nothing\n\n');
+      response.end(each.ping);
     });
     const failure = await failureOfCall(connected(each, server.url), requestTo(model));
     expect(failure.failure).toBe('connection');
@@ -372,8 +412,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
   it('a call whose events cannot be read fails as malformed', async () => {
     const server = await serverThat((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      // Half an event, with and without a name: some vendors read only what is named.
-      response.end('event: message_start\ndata: {"type":\n\ndata: {"type":\n\n');
+      response.end(each.half);
     });
     const failure = await failureOfCall(connected(each, server.url), requestTo(model));
     expect(failure.failure).toBe('malformed');

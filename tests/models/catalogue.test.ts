@@ -1,15 +1,18 @@
-import { describe, expect, it } from 'vitest';
-import {
-  catalogueVersion,
-  costMicros,
-  modelOf,
-  models,
-  parseCatalogue,
-  priceOf,
-  staleModels,
-} from '#services/models/catalogue.ts';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
+import { costMicros, rowsBetween } from '#services/models/catalogue/prices.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type { UsageRecord } from '#services/models/model.ts';
+import { SettingsError } from '#services/platform/process/env.ts';
+import { editorSchema } from './write-schema.ts';
+
+const { models, modelOf, priceOf, strategies, strategyOf, version } = loadCatalogue(null);
+const folder = mkdtempSync(join(tmpdir(), 'sevenfold-catalogue-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const now = '2026-11-20T12:00:00.000Z';
 
@@ -23,11 +26,6 @@ function usage(counts: Partial<UsageRecord>): UsageRecord {
     source: 'provider',
     ...counts,
   };
-}
-
-/** A catalogue of one model, with the first model's fields by default. */
-function catalogueOf(entry: Record<string, unknown>): unknown[] {
-  return [{ ...structuredClone(models[0]), ...entry }];
 }
 
 describe('cost', () => {
@@ -47,7 +45,7 @@ describe('cost', () => {
     ['gpt-5.6-luna', '2026-07-29T23:59:59.999Z', 2_000_000 + 9_000_000],
     ['gpt-5.6-luna', '2026-07-30T00:00:00.000Z', 400_000 + 1_800_000],
   ])('a million tokens each way with %s at %s cost %i micro-dollars', (model, at, expected) => {
-    expect(costMicros(million, model, at)).toBe(expected);
+    expect(costMicros(million, priceOf(model, at))).toBe(expected);
   });
 
   it.each([
@@ -78,7 +76,7 @@ describe('cost', () => {
     ['gemini-3.8-flash', { inputCached: 6 }, 0],
     ['gemini-3.8-flash', { inputCached: 7 }, 1],
   ])('the cost of one call with %s adds up its parts', (model, counts, expected) => {
-    expect(costMicros(usage(counts), model, now)).toBe(expected);
+    expect(costMicros(usage(counts), priceOf(model, now))).toBe(expected);
   });
 
   it.each([
@@ -90,24 +88,36 @@ describe('cost', () => {
     ['claude-sonnet-5-5', 900_000, 1_800_000 + 10_000],
   ])('a prompt of %s with %i tokens costs the price of its tier', (model, input, expected) => {
     const inputs = { inputUncached: input, outputVisible: 1000 };
-    const cost = costMicros(usage(inputs), model, now);
+    const cost = costMicros(usage(inputs), priceOf(model, now));
     expect(cost).toBeGreaterThanOrEqual(expected);
     expect(cost).toBeLessThanOrEqual(expected + 1);
   });
 
   it('cached input counts towards the long tier, too', () => {
     const counts = usage({ inputUncached: 1, inputCached: 100_000, outputVisible: 0 });
-    expect(costMicros(counts, 'claude-haiku-5-5', now)).toBe(5001);
+    expect(costMicros(counts, priceOf('claude-haiku-5-5', now))).toBe(5001);
   });
 
   it('the cost is unknown, and never 0, when the usage is unknown', () => {
-    expect(costMicros(unknownUsage, 'gpt-6-luna', now)).toBeNull();
-    expect(costMicros(usage({ outputVisible: null }), 'gpt-6-luna', now)).toBeNull();
+    expect(costMicros(unknownUsage, priceOf('gpt-6-luna', now))).toBeNull();
+    expect(costMicros(usage({ outputVisible: null }), priceOf('gpt-6-luna', now))).toBeNull();
   });
 
   it("the cost is unknown for an unlisted model and before a model's first price", () => {
-    expect(costMicros(million, 'llama-of-mine', now)).toBeNull();
-    expect(costMicros(million, 'gpt-6.1-terra', '2026-10-25T23:59:59.999Z')).toBeNull();
+    expect(costMicros(million, priceOf('llama-of-mine', now))).toBeNull();
+    expect(costMicros(million, priceOf('gpt-6.1-terra', '2026-10-25T23:59:59.999Z'))).toBeNull();
+  });
+});
+
+describe('the rows that a run stores', () => {
+  const { prices } = modelOf('gemini-3.8-flash')!;
+
+  it.each([
+    ['2026-11-20T00:00:00.000Z', '2026-12-31T23:59:59.999Z', [0.75]],
+    ['2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z', [0.75, 1.5]],
+    ['2027-01-01T00:00:00.000Z', '2027-01-02T00:00:00.000Z', [1.5]],
+  ])('a run between %s and %s stores every row that can be in force', (from, to, expected) => {
+    expect(rowsBetween(prices, from, to).map((row) => row.inputPerMTok)).toEqual(expected);
   });
 });
 
@@ -116,37 +126,195 @@ describe('the catalogue', () => {
     expect(models.filter((entry) => priceOf(entry.id, now) === null)).toEqual([]);
   });
 
-  it('the catalogue names a version that changes with any figure', () => {
-    expect(catalogueVersion).toMatch(/^\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}$/);
-  });
-
   it('the catalogue knows only the models that it lists', () => {
     expect(modelOf('gpt-6-luna')?.displayName).toBe('GPT-6 Luna');
     expect(modelOf('constructor')).toBeNull();
   });
 
   it('the catalogue calls a price stale 30 days after it was read', () => {
-    expect(staleModels('2026-12-20T00:00:00.000Z')).toEqual([]);
-    expect(staleModels('2026-12-20T00:00:00.001Z')).toHaveLength(models.length);
+    const read = '2026-11-20T00:00:00.000Z';
+    const readThen = mergedWith({
+      models: models.map(({ id, prices }) => ({
+        id,
+        prices: prices.map((row) => ({ ...row, readOn: read.slice(0, 10) })),
+      })),
+    });
+    expect(readThen.staleModels('2026-12-20T00:00:00.000Z')).toEqual([]);
+    expect(readThen.staleModels('2026-12-20T00:00:00.001Z')).toHaveLength(models.length);
   });
 
-  it('the catalogue refuses an alias, because the price of an alias can move', () => {
-    expect(() => parseCatalogue(catalogueOf({ id: 'ministral-8b-latest' }))).toThrow(/alias/);
-  });
-
-  it('the catalogue refuses prices that overlap or leave a gap', () => {
-    const [row] = models[0]?.prices ?? [];
-    const first = { ...row, validTo: '2027-01-01T00:00:00.000Z' };
-    const late = { ...row, validFrom: '2027-02-01T00:00:00.000Z' };
-    const early = { ...row, validFrom: '2026-12-01T00:00:00.000Z' };
-    expect(() => parseCatalogue(catalogueOf({ prices: [first, late] }))).toThrow(/gap/);
-    expect(() => parseCatalogue(catalogueOf({ prices: [first, early] }))).toThrow(/overlap/);
-    expect(() => parseCatalogue(catalogueOf({ prices: [row, late] }))).toThrow(/overlap/);
-  });
-
-  it('the catalogue refuses a price finer than it can add up exactly', () => {
-    const [row] = models[0]?.prices ?? [];
-    const fine = { ...row, inputPerMTok: 0.00001 };
-    expect(() => parseCatalogue(catalogueOf({ prices: [fine] }))).toThrow('decimals');
+  it('the schema for editors is the one of the code', () => {
+    const schema = readFileSync('services/models/catalogue.schema.json', 'utf8');
+    expect(JSON.parse(schema)).toEqual(editorSchema());
   });
 });
+
+describe("the operator's file", () => {
+  const price = {
+    inputPerMTok: 1,
+    outputPerMTok: 2,
+    source: 'https://example.com/p',
+    readOn: '2026-11-20',
+  };
+  const local = {
+    id: 'local-8b',
+    displayName: 'Local 8B',
+    family: 'local',
+    tier: 'small',
+    contextTokens: 32_768,
+    maxOutputTokens: 8192,
+    structuredOutput: 'json',
+  };
+
+  it('a given field replaces that of the catalogue, and every other field stays', () => {
+    const merged = mergedWith({
+      models: [{ id: 'gpt-6-luna', displayName: 'Luna', prices: [price] }],
+    });
+    const { displayName: _name, prices: _prices, ...rest } = modelOf('gpt-6-luna')!;
+    expect(merged.modelOf('gpt-6-luna')).toMatchObject({ ...rest, displayName: 'Luna' });
+    expect(merged.priceOf('gpt-6-luna', now)).toMatchObject({
+      outputPerMTok: 2,
+      longContext: null,
+    });
+    expect(merged.models).toHaveLength(models.length);
+  });
+
+  it('a new model is added with what it leaves out as unknown', () => {
+    expect(mergedWith({ models: [local] }).modelOf('local-8b')).toEqual({
+      ...local,
+      provider: null,
+      efforts: [],
+      remoteIds: {},
+      prices: [],
+      retiresAt: null,
+    });
+  });
+
+  it('a strategy takes the credits, the panel and the limits of the file', () => {
+    const { panel } = strategyOf('fast')!;
+    const seats = [...panel.slice(0, 6), { seat: 'I3', role: 'implementation', model: 'local-8b' }];
+    const changes = { id: 'fast', credits: 9, panel: seats, maxOutputTokens: 8000 };
+    const merged = mergedWith({ models: [local], strategies: [changes] });
+    expect(merged.strategyOf('fast')).toMatchObject({ credits: 9, name: 'Fast' });
+    expect(merged.strategyOf('fast')?.panel[6]).toMatchObject({ model: 'local-8b', effort: null });
+    expect(merged.strategies.map(({ id }) => id)).toEqual(strategies.map(({ id }) => id));
+  });
+
+  it('any change of a figure changes the version, and the same files have the same one', () => {
+    const versions = [
+      {},
+      { models: [{ id: 'gpt-6-luna', tier: 'mid' }] },
+      { models: [{ id: 'gpt-6-luna', prices: [price] }] },
+      { strategies: [{ id: 'fast', credits: 9 }] },
+    ].map((file) => mergedWith(file).version);
+    expect(new Set(versions).size).toBe(versions.length);
+    expect(versions[0]).toBe(version);
+    expect(version).toMatch(/^\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}$/);
+  });
+
+  const [row] = models[0]!.prices;
+  const until = { ...row, validTo: '2027-01-01T00:00:00.000Z' };
+  it.each<[string, unknown]>([
+    [
+      'models "gpt-6-luna", prices.0.inputPerMTok must have at most four decimals',
+      priced([{ ...row, inputPerMTok: 0.00001 }]),
+    ],
+    [
+      'models "gpt-6-luna", prices.0.source must be the address',
+      priced([{ ...row, source: 'sk-secret' }]),
+    ],
+    [
+      'models "gpt-6-luna", prices.0.validFrom must be an ISO time',
+      priced([{ ...row, validFrom: 'soon' }]),
+    ],
+    [
+      'models "gpt-6-luna", prices must follow each other',
+      priced([until, { ...row, validFrom: '2027-02-01T00:00:00.000Z' }]),
+    ],
+    [
+      'models "gpt-6-luna", prices must follow each other',
+      priced([until, { ...row, validFrom: '2026-12-01T00:00:00.000Z' }]),
+    ],
+    [
+      'models "gpt-6-luna", prices must follow each other',
+      priced([row, { ...row, validFrom: '2027-02-01T00:00:00.000Z' }]),
+    ],
+    [
+      'models "gpt-6-luna", contextTokens must be number',
+      { models: [{ id: 'gpt-6-luna', contextTokens: 'sk-secret' }] },
+    ],
+    [
+      'models "gpt-6-luna", apiKey is not a field of it',
+      { models: [{ id: 'gpt-6-luna', apiKey: 'sk-secret' }] },
+    ],
+    [
+      'models "gpt-6-luna", provider must be null or one of openai,',
+      { models: [{ id: 'gpt-6-luna', provider: 'sk-secret' }] },
+    ],
+    [
+      'models "gpt-6-luna" stands there twice',
+      { models: [{ id: 'gpt-6-luna' }, { id: 'gpt-6-luna' }] },
+    ],
+    ['models "local-8b", tier is missing', { models: [{ ...local, tier: undefined }] }],
+    [
+      'models "ministral-latest", id must be the id of one model, not an alias',
+      { models: [{ ...local, id: 'ministral-latest' }] },
+    ],
+    ['strategies "wide", id must be', { strategies: [{ id: 'wide' }] }],
+    ['strategies "fast", credits must be >=1', { strategies: [{ id: 'fast', credits: 0 }] }],
+    [
+      'strategies "fast" has fewer than 7 seats',
+      { strategies: [{ id: 'fast', panel: strategyOf('fast')!.panel.slice(0, 6) }] },
+    ],
+    ['models.0.id is missing', { models: [{ displayName: 'sk-secret' }] }],
+    ['keys is not a field of it', { keys: 'sk-secret' }],
+  ])('a fault is one line that names file, entry and field, and no value: %s', (line, file) => {
+    const path = written(JSON.stringify(file));
+    const fault = faultOf(path);
+    expect(fault.lines).toHaveLength(1);
+    expect(fault.lines[0]).toContain(`${path}: ${line}`);
+    expect(fault.message).not.toContain('sk-secret');
+  });
+
+  it('a fault of a field that the catalogue holds names the catalogue', () => {
+    const path = written(
+      JSON.stringify({ models: [{ id: 'gemini-4-hydrogen', efforts: ['high'] }] }),
+    );
+    expect(faultOf(path).lines).toEqual([
+      'services/models/catalogue.json: strategies "reasoning-focused" asks gemini-4-hydrogen for effort xhigh',
+    ]);
+  });
+
+  it('a file that is missing or no JSON is named without its text', () => {
+    expect(faultOf('/nowhere/models.json').lines).toEqual([
+      '/nowhere/models.json: cannot be read (ENOENT)',
+    ]);
+    const path = written('OPENAI_API_KEY=sk-secret\n');
+    expect(faultOf(path).message).toMatch(/: is not valid JSON/);
+    expect(faultOf(path).message).not.toContain('API_KEY');
+  });
+
+  function priced(prices: unknown) {
+    return { models: [{ id: 'gpt-6-luna', prices }] };
+  }
+});
+
+function mergedWith(file: unknown): Catalogue {
+  return loadCatalogue(written(JSON.stringify(file)));
+}
+
+function written(text: string): string {
+  const path = join(mkdtempSync(join(folder, 'models-')), 'models.json');
+  writeFileSync(path, text);
+  return path;
+}
+
+function faultOf(path: string): SettingsError {
+  try {
+    loadCatalogue(path);
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+    throw error;
+  }
+  throw new Error('The file was accepted');
+}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { costMicros } from '#services/models/catalogue.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { costMicros } from '#services/models/catalogue/prices.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { ModelReply, Provider, UsageRecord } from '#services/models/model.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
@@ -11,6 +12,8 @@ import { collect, failureOfCall, providerCases, requestTo } from './provider-cas
 import type { ProviderCase } from './provider-cases.ts';
 import { rawServer } from './raw-server.ts';
 
+const catalogue = loadCatalogue(null);
+
 /** What a broken or hostile provider sends, through the real SDKs. */
 let sandbox: ProviderSandbox;
 const open: { close(): Promise<void> }[] = [];
@@ -19,6 +22,7 @@ beforeAll(async () => {
   sandbox = await startProviderSandbox({
     respond: () => ({ text: 'Lease it.', thinkingTokens: 40 }),
     seed: 'test',
+    catalogue,
     personas: {},
     profile: 'instant',
   });
@@ -65,7 +69,7 @@ const partCount = /("(?:cached\w*|cache_read\w*|reasoning|thinking|thoughts)[tT_
 /** The faults of a usage record and of its cost. */
 function faultsOf(usage: UsageRecord, model: string): string[] {
   const { source: _source, ...all } = usage;
-  const cost = costMicros(usage, model, '2026-11-20T12:00:00.000Z');
+  const cost = costMicros(usage, catalogue.priceOf(model, '2026-11-20T12:00:00.000Z'));
   const isCost = cost === null || (Number.isSafeInteger(cost) && cost >= 0);
   return [
     ...Object.entries(all).flatMap(([name, count]) => (isCount(count) ? [] : [name])),
@@ -85,7 +89,7 @@ async function replyOf(each: ProviderCase, provider: Provider): Promise<ModelRep
 }
 
 describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_name, each) => {
-  const { model } = each;
+  const { model, answers } = each;
 
   test('a token count that makes no sense is unknown', async () => {
     for (const { name, input } of counts)
@@ -93,7 +97,10 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
         const provider = await changed(each, (events) => events.replace(pattern, `$1${input}`));
         const reply = await replyOf(each, provider);
         expect([name, reply?.text ?? 'Lease it.']).toEqual([name, 'Lease it.']);
-        expect([name, reply === null ? [] : faultsOf(reply.usage, model)]).toEqual([name, []]);
+        expect([name, reply === null ? [] : faultsOf(reply.usage, answers.model)]).toEqual([
+          name,
+          [],
+        ]);
       }
   });
 

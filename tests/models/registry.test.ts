@@ -1,99 +1,254 @@
-import { describe, expect, it } from 'vitest';
-import { models } from '#services/models/catalogue.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import type { Offer } from '#services/models/offer.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
 import { modelRegistry, sandboxBaseUrl } from '#services/models/registry.ts';
 import type { RegistrySettings } from '#services/models/registry.ts';
+import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
+import { rawServer } from './raw-server.ts';
+
+const catalogue = loadCatalogue(null);
+const ofMakers = catalogue.models.filter(({ provider }) => provider !== null);
+const routed = catalogue.models.filter(({ remoteIds }) => 'openrouter' in remoteIds);
 
 const settings: RegistrySettings = {
   mode: 'local',
-  providerKeys: { openai: null, anthropic: null, google: null, mistral: null },
+  providerKeys: {},
   compatibleEndpoints: [],
+  openrouterUrl: null,
+  openrouterDataCollection: 'deny',
+  ollamaUrl: null,
+  ollamaMaxContext: 16_384,
   sandboxUrl: 'http://127.0.0.1:4000',
 };
 
-describe('the registry', () => {
-  it('the registry serves every model of the catalogue from the sandbox when there is no key', () => {
-    const registry = modelRegistry(settings);
-    for (const { id, provider, family } of models) {
-      expect(registry.statusOf(id)).toEqual({ available: true, simulated: true, provider, family });
-      expect(registry.providerFor(id)?.name).toBe(provider);
-    }
-    expect(registry.hasRealModels).toBe(false);
+const open: { close(): Promise<void> }[] = [];
+afterAll(async () => {
+  await Promise.all(open.map(async (each) => each.close()));
+});
+
+const endpoint = (name: string, ...models: [remoteId: string, model: string][]) => ({
+  name,
+  baseUrl: 'http://127.0.0.1:1/v1',
+  key: null,
+  models: models.map(([remoteId, model]) => ({ remoteId, model })),
+});
+
+const registryOf = (more: Partial<RegistrySettings>, options = {}) =>
+  modelRegistry({ ...settings, ...more }, catalogue, options);
+
+async function offered(more: Partial<RegistrySettings>): Promise<Map<string, Offer>> {
+  const offers = await registryOf(more).offers();
+  const byModel = new Map(offers.map((offer) => [offer.model, offer]));
+  expect(byModel.size).toBe(offers.length);
+  return byModel;
+}
+
+async function localOllama(): Promise<string> {
+  const sandbox = await startProviderSandbox({
+    respond: () => ({ text: '', thinkingTokens: 0 }),
+    catalogue,
+    seed: 'test',
+    personas: {},
+    profile: 'instant',
+  });
+  open.push(sandbox);
+  return `${sandbox.url}/ollama`;
+}
+
+describe('the offers of the registry', () => {
+  it('without a key the sandbox offers every model of a maker', async () => {
+    const offers = await offered({});
+    expect([...offers.keys()]).toEqual(ofMakers.map(({ id }) => id));
+    for (const { id, provider } of ofMakers)
+      expect(offers.get(id)).toMatchObject({ provider, remoteId: id, simulated: true });
   });
 
-  it('the registry serves a provider with a key itself and leaves the others to the sandbox', () => {
-    const registry = modelRegistry({ ...settings, providerKeys: { anthropic: 'key' } });
-    expect(registry.statusOf('claude-haiku-5-5')).toMatchObject({
-      available: true,
+  it('in production nothing is offered without a key', async () => {
+    expect((await offered({ mode: 'production', sandboxUrl: null })).size).toBe(0);
+  });
+
+  it('an offer says what the catalogue knows of its model, and the price in force', async () => {
+    const clock = () => Date.parse('2026-11-23T12:00:00.000Z');
+    const [offer] = await registryOf({ providerKeys: { openai: 'key' } }, { clock }).offers();
+    expect(offer).toEqual({
+      model: 'gpt-6-luna',
+      name: 'GPT-6 Luna',
+      family: 'openai',
+      tier: 'small',
+      provider: 'openai',
+      remoteId: 'gpt-6-luna',
       simulated: false,
+      efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+      structuredOutput: 'schema',
+      contextTokens: 1_050_000,
+      maxOutputTokens: 128_000,
+      price: { inputPerMTok: 0.1, outputPerMTok: 0.5 },
     });
-    expect(registry.statusOf('gpt-6-luna')).toMatchObject({ available: true, simulated: true });
+  });
+
+  it('one key of OpenRouter offers every model that it knows, by its own ids', async () => {
+    const offers = await offered({ providerKeys: { openrouter: 'key' }, sandboxUrl: null });
+    expect(offers.size).toBe(routed.length);
+    expect(routed.length).toBeGreaterThanOrEqual(ofMakers.length);
+    for (const { id, remoteIds } of routed)
+      expect(offers.get(id)).toMatchObject({
+        provider: 'openrouter',
+        remoteId: remoteIds['openrouter'],
+        simulated: false,
+      });
+  });
+
+  const lists = [
+    endpoint('first', ['my-luna', 'gpt-6-luna'], ['llama-4', 'llama-4']),
+    endpoint('second', ['other-luna', 'gpt-6-luna'], ['llama-4', 'llama-4']),
+  ];
+  it.each([
+    ['a key of its maker', { openai: 'key', openrouter: 'key' }, 'openai', 'gpt-6-luna'],
+    ['OpenRouter', { openrouter: 'key' }, 'openrouter', 'openai/gpt-6-luna'],
+    ['the first endpoint that lists it', {}, 'first', 'my-luna'],
+  ])('a model is offered by %s', async (_where, providerKeys, provider, remoteId) => {
+    const offers = await offered({ providerKeys, compatibleEndpoints: lists });
+    expect(offers.get('gpt-6-luna')).toMatchObject({ provider, remoteId, simulated: false });
+  });
+
+  it('a model of an endpoint that the catalogue does not list is small and of the endpoint’s own family', async () => {
+    const offers = await offered({ compatibleEndpoints: lists });
+    expect(offers.get('llama-4')).toMatchObject({
+      name: 'llama-4',
+      family: 'first',
+      tier: 'small',
+      provider: 'first',
+      remoteId: 'llama-4',
+      price: null,
+    });
+  });
+
+  it('Ollama offers what is installed, can chat and runs on this machine', async () => {
+    const offers = await offered({ ollamaUrl: await localOllama(), sandboxUrl: null });
+    const local = [...offers.values()].map(({ remoteId, efforts, contextTokens, price }) => ({
+      remoteId,
+      efforts,
+      contextTokens,
+      price,
+    }));
+    const free = { inputPerMTok: 0, outputPerMTok: 0 };
+    const expected = [
+      { remoteId: 'qwen3:8b', efforts: ['none', 'medium'], contextTokens: 16_384, price: free },
+      {
+        remoteId: 'gpt-oss:20b',
+        efforts: ['low', 'medium', 'high'],
+        contextTokens: 16_384,
+        price: free,
+      },
+      { remoteId: 'gemma3:12b', efforts: [], contextTokens: 16_384, price: free },
+      { remoteId: 'llama3.1:8b', efforts: [], contextTokens: 16_384, price: free },
+    ];
+    expect(local).toHaveLength(expected.length);
+    expect(local).toEqual(expect.arrayContaining(expected));
+    expect([...offers.values()].map(({ provider }) => provider)).toEqual(
+      expected.map(() => 'ollama'),
+    );
+  });
+
+  it('a local model that the catalogue lists has its name, and is offered once', async () => {
+    const own = { ...catalogue.models[0]!, id: 'gemma-3-12b', remoteIds: { ollama: 'gemma3:12b' } };
+    const listed = { ...own, provider: null, displayName: 'Gemma 3 12B', family: 'google' };
+    const registry = modelRegistry(
+      { ...settings, sandboxUrl: null, ollamaUrl: await localOllama() },
+      {
+        models: [listed],
+        modelOf: (id) => (id === listed.id ? listed : null),
+        priceOf: () => null,
+      },
+    );
+    const offers = (await registry.offers()).filter(({ remoteId }) => remoteId === 'gemma3:12b');
+    expect(offers).toEqual([
+      expect.objectContaining({ model: 'gemma-3-12b', name: 'Gemma 3 12B', family: 'google' }),
+    ]);
+  });
+
+  it('an Ollama that does not answer offers nothing, is asked again after half a minute, and is logged', async () => {
+    const warnings: unknown[] = [];
+    const server = await rawServer((_request, response) => {
+      response.writeHead(500).end();
+    });
+    open.push(server);
+    const registry = registryOf(
+      { ollamaUrl: server.url, sandboxUrl: null },
+      { log: { warn: (...args: unknown[]) => warnings.push(args) } },
+    );
+    expect(await Promise.all([registry.offers(), registry.offers()])).toEqual([[], []]);
+    expect(await registry.offers()).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+describe('the registry', () => {
+  it('the registry finds the provider that a run stored, real or simulated', () => {
+    const registry = registryOf({
+      providerKeys: { openai: 'key' },
+      compatibleEndpoints: [endpoint('mine', ['llama-4', 'llama-4'])],
+    });
+    expect(registry.provider('openai', false)?.name).toBe('openai');
+    expect(registry.provider('openai', true)?.name).toBe('openai');
+    expect(registry.provider('mine', false)?.name).toBe('mine');
+    expect(registry.provider('anthropic', false)).toBeNull();
+    expect(registry.provider('mine', true)).toBeNull();
     expect(registry.hasRealModels).toBe(true);
+    expect(registryOf({}).hasRealModels).toBe(false);
+  });
+
+  it.each([
+    ['openai', true],
+    ['openrouter', true],
+    ['ollama', false],
+  ])('the registry connects %s by a key: %s', (name, isConnected) => {
+    const registry = registryOf({ providerKeys: { [name]: 'key' }, sandboxUrl: null });
+    expect(registry.provider(name, false) !== null).toBe(isConnected);
+  });
+
+  it('only Ollama costs nothing', () => {
+    const registry = registryOf({
+      providerKeys: Object.fromEntries(providerDefinitions.map(({ name }) => [name, 'key'])),
+      ollamaUrl: 'http://127.0.0.1:11434',
+    });
+    const local = providerDefinitions.filter(
+      ({ name }) => registry.provider(name, false)?.isLocal === true,
+    );
+    expect(local.map(({ name }) => name)).toEqual(['ollama']);
   });
 
   it('the registry names the missing variable when there is neither a key nor a sandbox', () => {
-    const registry = modelRegistry({ ...settings, mode: 'production', sandboxUrl: null });
+    const registry = registryOf({ mode: 'production', sandboxUrl: null });
     expect(registry.statusOf('mistral-large-4')).toEqual({
       available: false,
       simulated: false,
       provider: 'mistral',
       missing: 'MISTRAL_API_KEY',
     });
-    expect(registry.providerFor('mistral-large-4')).toBeNull();
+    expect(registry.statusOf('llama-4')).toMatchObject({ missing: 'OPENAI_COMPATIBLE_ENDPOINTS' });
   });
 
   it('the registry refuses a sandbox in production', () => {
-    expect(() => modelRegistry({ ...settings, mode: 'production' })).toThrow(/production/);
+    expect(() => registryOf({ mode: 'production' })).toThrow(/production/);
   });
 
-  it('an endpoint serves the models that it lists, real ones before simulated ones', () => {
-    const registry = modelRegistry({
-      ...settings,
-      compatibleEndpoints: [
-        {
-          name: 'router',
-          baseUrl: 'http://127.0.0.1:1/v1',
-          key: null,
-          models: ['gpt-6-luna', 'llama-4'],
-        },
-      ],
-    });
-    expect(registry.statusOf('gpt-6-luna')).toEqual({
-      available: true,
-      simulated: false,
-      provider: 'router',
-      family: 'openai',
-    });
-    expect(registry.statusOf('llama-4')).toEqual({
-      available: true,
-      simulated: false,
-      provider: 'router',
-      family: 'router',
-    });
-    expect(registry.statusOf('gpt-6.1-sol')).toMatchObject({ simulated: true });
+  it.each([
+    ['the name of a provider', [endpoint('ollama', ['a', 'a'])]],
+    ['the name of another endpoint', [endpoint('one', ['a', 'a']), endpoint('one', ['b', 'b'])]],
+  ])('the registry refuses an endpoint with %s', (_what, compatibleEndpoints) => {
+    expect(() => registryOf({ compatibleEndpoints })).toThrow(
+      'OPENAI_COMPATIBLE_ENDPOINTS must give each endpoint a name of its own',
+    );
   });
 
-  it('the registry prefers a provider’s own key to an endpoint that lists its model', () => {
-    const registry = modelRegistry({
-      ...settings,
-      providerKeys: { openai: 'key' },
-      compatibleEndpoints: [
-        { name: 'router', baseUrl: 'http://127.0.0.1:1/v1', key: null, models: ['gpt-6-luna'] },
-      ],
-    });
-    expect(registry.statusOf('gpt-6-luna')).toMatchObject({ provider: 'openai', simulated: false });
-  });
-
-  it('the registry does not know a model that no provider serves', () => {
-    expect(modelRegistry(settings).statusOf('llama-4')).toMatchObject({
-      available: false,
-      missing: 'OPENAI_COMPATIBLE_ENDPOINTS',
-    });
-  });
-
-  it('the registry has a provider for every model of the catalogue', () => {
-    const names = new Set(providerDefinitions.map((definition) => definition.name));
-    expect(models.filter((entry) => !names.has(entry.provider))).toEqual([]);
+  it('the registry refuses a map to a model that the catalogue does not list, and repeats no value', () => {
+    const compatibleEndpoints = [endpoint('mine', ['a', 'a'], ['canary', 'gpt-0'])];
+    expect(() => registryOf({ compatibleEndpoints })).toThrow(
+      /^OPENAI_COMPATIBLE_ENDPOINTS: model 2 of mine is mapped to an id that the catalogue does not list$/,
+    );
   });
 
   it('the registry gives each provider its own path in the sandbox', () => {

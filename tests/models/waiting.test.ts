@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { strategies } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import {
   hours,
   lanesOf,
@@ -178,7 +178,9 @@ describe('the deadlines of a run that waits', () => {
     secondsPerCall: fc.option(fc.integer({ min: 1, max: 900 }), { nil: null, freq: 5 }),
   });
   const lanesOfTwo: fc.Arbitrary<Lanes> = fc.record({ ollama: lane, lab: lane });
-  const anyDesigned = fc.constantFrom(...strategies.map(({ deadlines }) => deadlines));
+  const anyDesigned = fc.constantFrom(
+    ...loadCatalogue(null).strategies.map(({ deadlines }) => deadlines),
+  );
 
   /** When the last call of a stage ends, if each begins as soon as its provider has a place. */
   function simulated(steps: readonly (readonly { provider: string }[])[], lanes: Lanes): number {

@@ -1,7 +1,8 @@
 import type { JobHelpers } from 'graphile-worker';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
-import { modelsOf, strategyOf } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createReadLanes, readLatencies } from '#services/optimizations/lanes.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
@@ -12,7 +13,7 @@ import type { Person, TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
 
 /** An installation whose models all answer at one endpoint that takes four calls at a time. */
-const models = modelsOf(strategyOf('balanced')!);
+const models = modelsOf(loadCatalogue(null).strategyOf('balanced')!);
 let app: TestApp;
 let person: Person;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { strategyList } from '#services/models/strategy-list.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type {
   Optimization,
   OptimizationSummary,
@@ -32,7 +32,7 @@ describe('strategies and estimates', () => {
   test('anyone may read the strategies with their prices', async () => {
     const { strategies } = await app.data<{ strategies: Strategy[] }>('/optimizations/strategies');
     expect(strategies.map(({ id, credits }) => [id, credits])).toEqual(
-      strategyList.map(({ id, credits }) => [id, credits]),
+      loadCatalogue(null).strategies.map(({ id, credits }) => [id, credits]),
     );
     expect(strategies.every((one) => one.available && one.simulated)).toBe(true);
   });

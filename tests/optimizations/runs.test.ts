@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import { strategies } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import type { Person } from '#tests/support/app.ts';
+
+const { strategies } = loadCatalogue(null);
 
 /** Whole runs through the real SDKs, against the sandbox in this process. */
 const question = {
@@ -98,7 +100,7 @@ describe('a run whose models fail', () => {
     const challenge = 'Should I sell my course to companies, too?';
     const run = await council.ask(person, { ...question, challenge, strategy: 'balanced' });
     expect(run.status).toBe('completed');
-    expect(run.models.find((model) => model.name === 'gemini-3.8-flash')).toMatchObject({
+    expect(run.models.find((model) => model.name === 'Gemini 3.8 Flash')).toMatchObject({
       status: 'failed',
       reason: 'The provider does not know this model',
     });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { challengeTypes } from '#services/optimizations/contract.ts';
-import { strategyList } from '#services/models/strategy-list.ts';
+import { strategyIds } from '#services/models/strategy-list.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import {
   filledChallenge,
@@ -36,7 +36,7 @@ test.each(shippedRecipes)(
     const { title, category, summary, challenge, objectives, constraints, strategy } = recipe;
     const written = { title, category, summary, challenge, objectives, constraints, strategy };
     expect(v.parse(RecipeRequest, written)).toEqual(written);
-    expect(strategyList.map(({ id }) => id)).toContain(strategy);
+    expect(strategyIds).toContain(strategy);
     expect(recipe.strategy_reason).toMatch(/^[A-Z].+\.$/);
     expect(summary).toMatch(/^[A-Z][^.]+\.$/);
     expect(shippedRecipe(recipe.id)).toBe(recipe);

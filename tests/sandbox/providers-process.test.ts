@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSdks } from '#services/models/provider-list.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { collect, requestTo } from '#tests/models/provider-cases.ts';
 
@@ -59,14 +60,29 @@ describe('the sandbox process', () => {
       { type: string; details: { url: string } },
     ];
     expect(message.type).toBe('ready');
-    const registry = modelRegistry({
-      mode: 'local',
-      providerKeys: {},
-      compatibleEndpoints: [],
-      sandboxUrl: message.details.url,
-    });
-    for (const model of ['gpt-6-luna', 'claude-haiku-5-5', 'gemini-3.8-flash', 'mistral-large-4']) {
-      const provider = registry.providerFor(model);
+    const registry = modelRegistry(
+      {
+        mode: 'local',
+        providerKeys: {},
+        compatibleEndpoints: [],
+        openrouterUrl: null,
+        openrouterDataCollection: 'deny',
+        ollamaUrl: null,
+        ollamaMaxContext: 16_384,
+        sandboxUrl: message.details.url,
+      },
+      loadCatalogue(null),
+    );
+    const models = {
+      openai: 'gpt-6-luna',
+      anthropic: 'claude-haiku-5-5',
+      google: 'gemini-3.8-flash',
+      mistral: 'mistral-large-4',
+      openrouter: 'openai/gpt-6-luna',
+      ollama: 'qwen3:8b',
+    };
+    for (const [name, model] of Object.entries(models)) {
+      const provider = registry.provider(name, true);
       if (provider === null) throw new Error('No provider');
       const { reply } = await collect(provider, requestTo(model));
       expect(reply).toMatchObject({ finish: 'stop', answeredBy: model });

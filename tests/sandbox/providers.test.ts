@@ -2,13 +2,16 @@ import Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { strategies } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { paceOf, piecesOf } from '#services/sandbox/models/pace.ts';
 import { callCounter, turnOf } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { WireCall } from '#services/sandbox/models/wire.ts';
+
+const catalogue = loadCatalogue(null);
+const { strategies } = catalogue;
 
 const answer = '{"reasoning":["One reason."]}';
 
@@ -29,6 +32,7 @@ function turn(more: Partial<WireCall>, persona: Persona | null = null, count = 1
   return turnOf(asked, count, {
     respond: () => ({ text: answer, thinkingTokens: 100 }),
     seed: 'test',
+    catalogue,
     personas: persona === null ? {} : { [asked.model]: persona },
   });
 }
@@ -41,6 +45,7 @@ async function freshSandbox(): Promise<ProviderSandbox> {
   return startProviderSandbox({
     respond: () => ({ text: answer, thinkingTokens: 100 }),
     seed: 'test',
+    catalogue,
     personas: {},
     profile: 'instant',
   });

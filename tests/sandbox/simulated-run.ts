@@ -1,6 +1,6 @@
 import { checkDraft } from '#services/optimizations/prompts/draft.ts';
 import type { DraftCheckResult } from '#services/optimizations/prompts/draft.ts';
-import { scrub } from '#services/optimizations/prompts/scrub.ts';
+import { scrubOf } from '#services/optimizations/prompts/scrub.ts';
 import {
   draftPrompt,
   ledgerPrompt,
@@ -86,7 +86,7 @@ export function simulate(
   const opinions = panel.map(({ model, role }) =>
     must(parseReply('opinion', ask(model, opinionPrompt(asked, role, { delimiter })))),
   );
-  const texts = opinions.map((opinion) => scrub(opinionText(opinion)));
+  const texts = opinions.map((opinion) => scrubOf(panel)(opinionText(opinion)));
   const textOf = (seat: string) => texts[panel.findIndex((each) => each.seat === seat)] ?? '';
 
   const shownAll = labelled(

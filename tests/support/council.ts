@@ -11,6 +11,7 @@ import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { EnvSource, Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import { respond } from '#services/sandbox/models/responder/respond.ts';
@@ -44,6 +45,7 @@ export async function createTestCouncil(
     startProviderSandbox({
       respond: options.respond ?? respond,
       seed: options.seed ?? 'test',
+      catalogue: loadCatalogue(null),
       personas: options.personas ?? {},
       profile: 'instant',
       port,

@@ -11,11 +11,10 @@ import {
   sdkTimeoutMs,
   tokenCount,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
+import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 
 const sdk = async () => import('@anthropic-ai/sdk');
 
@@ -27,99 +26,25 @@ export const anthropic: ProviderDefinition = {
   keyVariable: 'ANTHROPIC_API_KEY',
   sandboxPath: '/anthropic',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { Anthropic: Client } = await sdk();
-      return new Client({
-        apiKey,
-        authToken: null,
-        baseURL: baseUrl ?? 'https://api.anthropic.com',
-        maxRetries: 0,
-        fetch: guardedFetch,
-        logLevel: 'off',
-      });
-    };
-    return sdkProvider('anthropic', client, partsOf);
-  },
-  models: [
-    {
-      id: 'claude-haiku-5-5',
-      displayName: 'Claude Haiku 5.5',
-      family: 'anthropic',
-      // Thinking can be off here, which is what `none` means.
-      capabilities: capabilities(),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.1,
-          cachedInputPerMTok: 0.01,
-          cacheWritePerMTok: 0.125,
-          outputPerMTok: 0.5,
-          longContext: {
-            aboveInputTokens: 100_000,
-            inputPerMTok: 0.5,
-            cachedInputPerMTok: 0.05,
-            cacheWritePerMTok: 0.625,
-            outputPerMTok: 2.5,
-          },
-          source: 'https://platform.claude.com/docs/en/models/haiku-5-5/overview',
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('anthropic', sdk, ({ Anthropic: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          authToken: null,
+          baseURL: baseUrl ?? 'https://api.anthropic.com',
+          maxRetries: 0,
+          fetch: call.fetch,
+          logLevel: 'off',
         }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'claude-sonnet-5-5',
-      displayName: 'Claude Sonnet 5.5',
-      family: 'anthropic',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 2,
-          cachedInputPerMTok: 0.2,
-          cacheWritePerMTok: 2.5,
-          outputPerMTok: 10,
-          source: 'https://platform.claude.com/docs/en/models/sonnet-5-5/overview',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'claude-opus-5-5',
-      displayName: 'Claude Opus 5.5',
-      family: 'anthropic',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 4,
-          cachedInputPerMTok: 0.2,
-          cacheWritePerMTok: 5,
-          outputPerMTok: 20,
-          source: 'https://platform.claude.com/docs/en/models/opus-5-5/overview',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'claude-fable-5-1',
-      displayName: 'Claude Fable 5.1',
-      family: 'anthropic',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 10,
-          cachedInputPerMTok: null,
-          outputPerMTok: 50,
-          source: 'https://platform.claude.com/docs/about-claude/models/whats-new-opus-5',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-  ],
+        call,
+      ),
+    ),
 };
 
 async function* partsOf(
   client: Anthropic,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const events = await client.messages.create(messageParams(request), {
     signal,
@@ -145,8 +70,9 @@ async function* partsOf(
   }
   if (reason === null) return;
   const usage = usageOfMessage(start, last);
-  if (reason === 'refusal') throw refusal('anthropic', usage);
-  yield { type: 'reply', reply: { text, usage, finish: finishOf(reason), answeredBy } };
+  if (reason === 'refusal') throw refusal('anthropic', { usage });
+  const finish = finishOf(reason);
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function messageParams(request: ModelRequest): MessageCreateParamsStreaming {
@@ -194,16 +120,4 @@ export function usageOfMessage(start: Usage | null, last: MessageDeltaUsage | nu
     output: last?.output_tokens ?? null,
     thinking: last?.output_tokens_details?.thinking_tokens ?? null,
   });
-}
-
-function capabilities(
-  effortLevels: Effort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
-): ModelEntry['capabilities'] {
-  return {
-    temperature: false,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 1_000_000,
-    maxOutputTokens: 128_000,
-  };
 }

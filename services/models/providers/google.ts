@@ -10,12 +10,17 @@ import {
   sdkProvider,
   tokenCount,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
-import { unknownUsage } from '#services/models/model.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, PriceRow, ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type {
+  Effort,
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  UsageRecord,
+} from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 
 const sdk = async () => import('@google/genai');
 
@@ -27,117 +32,26 @@ export const google: ProviderDefinition = {
   keyVariable: 'GOOGLE_API_KEY',
   sandboxPath: '/google',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { GoogleGenAI: Client } = await sdk();
-      return new Client({
-        apiKey,
-        vertexai: false,
-        apiVersion: 'v1beta',
-        httpOptions: {
-          baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
-          fetch: guardedFetch,
-        },
-      });
-    };
-    return sdkProvider('google', client, partsOf);
-  },
-  models: [
-    {
-      id: 'gemini-3.1-flash-lite',
-      displayName: 'Gemini 3.1 Flash-Lite',
-      family: 'google',
-      capabilities: capabilities(['minimal', 'low', 'medium', 'high']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.25,
-          cachedInputPerMTok: 0.025,
-          outputPerMTok: 1.5,
-          source: 'https://github.com/simonw/llm-prices/blob/main/data/google.json',
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('google', sdk, ({ GoogleGenAI: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          vertexai: false,
+          apiVersion: 'v1beta',
+          httpOptions: {
+            baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
+            fetch: call.fetch,
+          },
         }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-3.5-flash-lite',
-      displayName: 'Gemini 3.5 Flash-Lite',
-      family: 'google',
-      capabilities: capabilities(['minimal', 'low', 'medium', 'high']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.3,
-          cachedInputPerMTok: 0.03,
-          outputPerMTok: 2.5,
-          source: 'https://github.com/simonw/llm-prices/blob/main/data/google.json',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-3.8-flash',
-      displayName: 'Gemini 3.8 Flash',
-      family: 'google',
-      capabilities: capabilities(['minimal', 'low', 'medium', 'high']),
-      prices: [
-        priceRowOf({
-          validTo: '2027-01-01T00:00:00.000Z',
-          inputPerMTok: 0.75,
-          cachedInputPerMTok: 0.075,
-          outputPerMTok: 3.75,
-          source:
-            'https://github.com/api-evangelist/deepmind/blob/main/plans/deepmind-plans-pricing.yml',
-        }),
-        priceRowOf({
-          validFrom: '2027-01-01T00:00:00.000Z',
-          inputPerMTok: 1.5,
-          cachedInputPerMTok: 0.15,
-          outputPerMTok: 7.5,
-          source:
-            'https://github.com/api-evangelist/deepmind/blob/main/plans/deepmind-plans-pricing.yml',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-4-hydrogen',
-      displayName: 'Gemini 4 Hydrogen',
-      family: 'google',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 1.5,
-          cachedInputPerMTok: 0.075,
-          outputPerMTok: 7.5,
-          source: 'https://docs.laozhang.ai/announcements/gemini-4-hydrogen-2026-11.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-4-argon',
-      displayName: 'Gemini 4 Argon',
-      family: 'google',
-      capabilities: capabilities(['low', 'medium', 'high']),
-      prices: gemini4LaunchPrices('https://github.com/BerriAI/litellm/discussions/46238'),
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gemini-4-carbon',
-      displayName: 'Gemini 4 Carbon',
-      family: 'google',
-      capabilities: capabilities(['low', 'medium', 'high']),
-      prices: gemini4LaunchPrices(
-        'https://docs.laozhang.ai/en/announcements/gemini-4-carbon-2026-11',
+        call,
       ),
-      deprecatedAfter: null,
-    },
-  ],
+    ),
 };
 
 async function* partsOf(
   client: GoogleGenAI,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal }: OpenCall,
 ): AsyncIterable<ModelPart> {
   const chunks = await client.models.generateContentStream(contentParams(request, signal));
   let text = '';
@@ -147,7 +61,7 @@ async function* partsOf(
   for await (const chunk of chunks) {
     if (chunk.usageMetadata !== undefined) usage = usageOfContent(chunk.usageMetadata);
     if (chunk.modelVersion) answeredBy = chunk.modelVersion;
-    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', usage);
+    if (chunk.promptFeedback?.blockReason !== undefined) throw refusal('google', { usage });
     const candidate = chunk.candidates?.[0];
     reason = candidate?.finishReason ?? reason;
     for (const part of candidate?.content?.parts ?? []) {
@@ -158,8 +72,11 @@ async function* partsOf(
   }
   if (reason === null) return;
   const finish = finishOf(reason);
-  if (finish === null) throw refusal('google', usage);
-  yield { type: 'reply', reply: { text, usage, finish, answeredBy } };
+  if (finish === 'refusal') throw refusal('google', { usage });
+  if (finish === 'malformed') {
+    throw new ModelFailure('malformed', `google ended its reply with ${reason}`, { usage });
+  }
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function contentParams(
@@ -203,11 +120,22 @@ const thinkingLevels: Readonly<Record<Effort, string>> = {
   max: 'XHIGH',
 };
 
-/** Null is a stop for safety, recitation or policy, which counts as a refusal. */
-function finishOf(reason: `${FinishReason}`): 'stop' | 'length' | null {
+/** A stop for safety, recitation or policy is a refusal; any other one may not happen again. */
+export function finishOf(
+  reason: `${FinishReason}`,
+): ModelReply['finish'] | 'refusal' | 'malformed' {
   if (reason === 'STOP') return 'stop';
-  return reason === 'MAX_TOKENS' ? 'length' : null;
+  if (reason === 'MAX_TOKENS') return 'length';
+  return refusals.includes(reason) ? 'refusal' : 'malformed';
 }
+
+const refusals: readonly `${FinishReason}`[] = [
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+];
 
 /** The prompt's count includes the cached part, the candidates' count excludes thoughts. */
 export function usageOfContent(
@@ -226,35 +154,4 @@ export function usageOfContent(
     output: visible === null && thoughts === null ? null : (visible ?? 0) + (thoughts ?? 0),
     thinking: thoughts,
   });
-}
-
-/** Half price until the end of November 2026. */
-function gemini4LaunchPrices(source: string): PriceRow[] {
-  const promotionEnds = '2026-12-01T00:00:00.000Z';
-  return [
-    priceRowOf({
-      validTo: promotionEnds,
-      inputPerMTok: 2,
-      cachedInputPerMTok: 0.1,
-      outputPerMTok: 10,
-      source,
-    }),
-    priceRowOf({
-      validFrom: promotionEnds,
-      inputPerMTok: 4,
-      cachedInputPerMTok: 0.2,
-      outputPerMTok: 20,
-      source,
-    }),
-  ];
-}
-
-function capabilities(effortLevels: Effort[]): ModelEntry['capabilities'] {
-  return {
-    temperature: true,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 1_048_576,
-    maxOutputTokens: 65_536,
-  };
 }

@@ -5,12 +5,11 @@ import type {
   UsageInfo,
 } from '@mistralai/mistralai/models/components';
 import * as v from 'valibot';
-import { refusal, sdkProvider, usageFromTotals } from '#services/models/guarded-call.ts';
+import { refusal, sdkProvider, usageFromTotals } from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
-import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, ProviderDefinition } from '#services/models/provider.ts';
-import { guardedFetch } from '#services/models/transport.ts';
+import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
 
 const sdk = async () => import('@mistralai/mistralai');
 
@@ -25,112 +24,21 @@ export const mistral: ProviderDefinition = {
   keyVariable: 'MISTRAL_API_KEY',
   sandboxPath: '/mistral',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { HTTPClient, Mistral: Client } = await sdk();
-      return new Client({
-        apiKey,
-        serverURL: baseUrl ?? 'https://api.mistral.ai',
-        httpClient: new HTTPClient({ fetcher: guardedFetch }),
-        retryConfig: { strategy: 'none' },
-      });
-    };
-    return sdkProvider('mistral', client, partsOf);
-  },
-  models: [
-    {
-      id: 'ministral-8b-2512',
-      displayName: 'Ministral 3 8B',
-      family: 'mistral',
-      capabilities: capabilities([], 32_768),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.15,
-          cachedInputPerMTok: null,
-          outputPerMTok: 0.15,
-          source:
-            'https://github.com/anomalyco/models.dev/blob/main/providers/mistral/models/ministral-8b-latest.toml',
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('mistral', sdk, ({ HTTPClient, Mistral: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          serverURL: baseUrl ?? 'https://api.mistral.ai',
+          httpClient: new HTTPClient({ fetcher: call.fetch }),
+          retryConfig: { strategy: 'none' },
         }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-small-2603',
-      displayName: 'Mistral Small 4',
-      family: 'mistral',
-      capabilities: capabilities(['none', 'high'], 65_536),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.15,
-          cachedInputPerMTok: 0.015,
-          outputPerMTok: 0.6,
-          source:
-            'https://github.com/anomalyco/models.dev/blob/main/providers/mistral/models/mistral-small-latest.toml',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-large-2512',
-      displayName: 'Mistral Large 3',
-      family: 'mistral',
-      capabilities: capabilities([], 65_536),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 0.5,
-          cachedInputPerMTok: null,
-          outputPerMTok: 1.5,
-          source: 'https://vercel.com/ai-gateway/models/mistral-large-3.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-medium-2604',
-      displayName: 'Mistral Medium 3.5',
-      family: 'mistral',
-      capabilities: capabilities(['none', 'high'], 65_536),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 1.5,
-          cachedInputPerMTok: null,
-          outputPerMTok: 7.5,
-          source: 'https://vercel.com/ai-gateway/models/mistral-medium-3.5.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'mistral-large-4',
-      displayName: 'Mistral Large 4',
-      family: 'mistral',
-      capabilities: capabilities([], 262_144),
-      prices: [
-        priceRowOf({
-          validTo: '2026-10-20T00:00:00.000Z',
-          inputPerMTok: 0.68,
-          cachedInputPerMTok: null,
-          outputPerMTok: 2.09,
-          source: 'https://github.com/BlockRunAI/Franklin/releases/tag/v3.49.15',
-        }),
-        priceRowOf({
-          validFrom: '2026-10-20T00:00:00.000Z',
-          inputPerMTok: 1.36,
-          cachedInputPerMTok: null,
-          outputPerMTok: 4.18,
-          source: 'https://vercel.com/ai-gateway/models/mistral-large-4.md',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-  ],
+        call,
+      ),
+    ),
 };
 
-async function* partsOf(
-  client: Mistral,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncIterable<ModelPart> {
+async function* partsOf(client: Mistral, { request, signal }: OpenCall): AsyncIterable<ModelPart> {
   const events = await client.chat.stream(chatRequest(request), { signal });
   let text = '';
   let usage = unknownUsage;
@@ -150,9 +58,9 @@ async function* partsOf(
   if (reason === 'error') {
     throw new ModelFailure('unavailable', 'mistral broke off its reply', { usage });
   }
-  if (reason === 'content_filter') throw refusal('mistral', usage);
+  if (reason === 'content_filter') throw refusal('mistral', { usage });
   const finish = reason === 'length' || reason === 'model_length' ? 'length' : 'stop';
-  yield { type: 'reply', reply: { text, usage, finish, answeredBy } };
+  yield { type: 'reply', reply: { text, usage, billedCost: null, finish, answeredBy } };
 }
 
 export function chatRequest(request: ModelRequest): ChatCompletionStreamRequest {
@@ -204,14 +112,4 @@ export function usageOfChat(usage: UsageInfo): UsageRecord {
     output: usage.completionTokens ?? null,
     thinking: known.completion_tokens_details?.reasoning_tokens ?? null,
   });
-}
-
-function capabilities(effortLevels: Effort[], maxOutputTokens: number): ModelEntry['capabilities'] {
-  return {
-    temperature: true,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 262_144,
-    maxOutputTokens,
-  };
 }

@@ -9,18 +9,12 @@ import {
   sdkProvider,
   sdkTimeoutMs,
   usageFromTotals,
-} from '#services/models/guarded-call.ts';
+} from '#services/models/transport/guarded-call.ts';
+import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
-import type {
-  Effort,
-  ModelPart,
-  ModelReply,
-  ModelRequest,
-  UsageRecord,
-} from '#services/models/model.ts';
-import { priceRowOf } from '#services/models/provider.ts';
-import type { ModelEntry, PriceRow, ProviderDefinition } from '#services/models/provider.ts';
-import { classOfStatus, guardedFetch } from '#services/models/transport.ts';
+import type { ModelPart, ModelReply, ModelRequest, UsageRecord } from '#services/models/model.ts';
+import type { ProviderDefinition } from '#services/models/provider.ts';
+import { classOfStatus } from '#services/models/transport/guarded-fetch.ts';
 
 const sdk = async () => import('openai');
 
@@ -32,114 +26,24 @@ export const openai: ProviderDefinition = {
   keyVariable: 'OPENAI_API_KEY',
   sandboxPath: '/openai/v1',
   loadSdk: sdk,
-  connect({ apiKey, baseUrl }) {
-    const client = async () => {
-      const { OpenAI: Client } = await sdk();
-      return new Client({
-        apiKey,
-        baseURL: baseUrl ?? 'https://api.openai.com/v1',
-        organization: null,
-        project: null,
-        maxRetries: 0,
-        fetch: guardedFetch,
-        logLevel: 'off',
-      });
-    };
-    return sdkProvider('openai', client, partsOf);
-  },
-  models: [
-    {
-      id: 'gpt-6-luna',
-      displayName: 'GPT-6 Luna',
-      family: 'openai',
-      capabilities: capabilities(),
-      prices: [
-        priceRowOfGpt({
-          inputPerMTok: 0.1,
-          cachedInputPerMTok: 0.01,
-          outputPerMTok: 0.5,
-          source: 'https://developers.openai.com/api/docs/models/gpt-6-luna',
+  connect: ({ apiKey, baseUrl }) =>
+    sdkProvider('openai', sdk, ({ OpenAI: Client }, call) =>
+      partsOf(
+        new Client({
+          apiKey,
+          baseURL: baseUrl ?? 'https://api.openai.com/v1',
+          organization: null,
+          project: null,
+          maxRetries: 0,
+          fetch: call.fetch,
+          logLevel: 'off',
         }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gpt-6.1-terra',
-      displayName: 'GPT-6.1 Terra',
-      family: 'openai',
-      capabilities: capabilities(),
-      prices: [
-        priceRowOfGpt({
-          validFrom: '2026-10-26T00:00:00.000Z',
-          inputPerMTok: 1,
-          cachedInputPerMTok: 0.05,
-          outputPerMTok: 5,
-          source: 'https://docs.litellm.ai/blog/gpt-6-1-terra',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gpt-6.1-sol',
-      displayName: 'GPT-6.1 Sol',
-      family: 'openai',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOfGpt({
-          inputPerMTok: 2,
-          cachedInputPerMTok: 0.1,
-          outputPerMTok: 10,
-          source: 'https://docs.litellm.ai/blog/gpt_6_1_sol',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gpt-6-astra',
-      displayName: 'GPT-6 Astra',
-      family: 'openai',
-      capabilities: capabilities(['low', 'medium', 'high', 'xhigh', 'max']),
-      prices: [
-        priceRowOf({
-          inputPerMTok: 10,
-          cachedInputPerMTok: null,
-          outputPerMTok: 50,
-          source: 'https://docs.venice.ai/es/models/claude-fable-5',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-    {
-      id: 'gpt-5.6-luna',
-      displayName: 'GPT-5.6 Luna',
-      family: 'openai',
-      capabilities: capabilities(),
-      prices: [
-        priceRowOfGpt({
-          validTo: '2026-07-30T00:00:00.000Z',
-          inputPerMTok: 1,
-          cachedInputPerMTok: 0.1,
-          outputPerMTok: 6,
-          source: 'https://docs.laozhang.ai/en/announcements/gpt-5-6-pricing-2026-07.md',
-        }),
-        priceRowOfGpt({
-          validFrom: '2026-07-30T00:00:00.000Z',
-          inputPerMTok: 0.2,
-          cachedInputPerMTok: 0.02,
-          outputPerMTok: 1.2,
-          source: 'https://developers.openai.com/api/docs/models/gpt-5.6-luna',
-        }),
-      ],
-      deprecatedAfter: null,
-    },
-  ],
+        call,
+      ),
+    ),
 };
 
-async function* partsOf(
-  client: OpenAI,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncIterable<ModelPart> {
+async function* partsOf(client: OpenAI, { request, signal }: OpenCall): AsyncIterable<ModelPart> {
   const events = await client.responses.create(responsesParams(request), {
     signal,
     timeout: sdkTimeoutMs(request),
@@ -196,10 +100,12 @@ export function replyOfResponse(response: OpenAIResponse): ModelReply {
   const usage = usageOfResponse(response.usage);
   const content = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const filtered = response.incomplete_details?.reason === 'content_filter';
-  if (filtered || content.some((part) => part.type === 'refusal')) throw refusal('openai', usage);
+  if (filtered || content.some((part) => part.type === 'refusal'))
+    throw refusal('openai', { usage });
   return {
     text: content.map((part) => (part.type === 'output_text' ? part.text : '')).join(''),
     usage,
+    billedCost: null,
     finish: response.status === 'incomplete' ? 'length' : 'stop',
     answeredBy: response.model,
   };
@@ -218,40 +124,4 @@ export function usageOfResponse(usage: ResponseUsage | null | undefined): UsageR
     output: usage.output_tokens,
     thinking: output.reasoning_tokens ?? null,
   });
-}
-
-/** Above 272k input the whole request costs twice the input and 1.5 times the output. */
-function priceRowOfGpt(
-  given: Pick<PriceRow, 'inputPerMTok' | 'cachedInputPerMTok' | 'outputPerMTok' | 'source'> &
-    Partial<PriceRow>,
-): PriceRow {
-  const { inputPerMTok, cachedInputPerMTok, outputPerMTok } = given;
-  return priceRowOf({
-    cacheWritePerMTok: times(inputPerMTok, 1.25),
-    longContext: {
-      aboveInputTokens: 272_000,
-      inputPerMTok: times(inputPerMTok, 2),
-      cachedInputPerMTok: cachedInputPerMTok === null ? null : times(cachedInputPerMTok, 2),
-      cacheWritePerMTok: times(inputPerMTok, 2.5),
-      outputPerMTok: times(outputPerMTok, 1.5),
-    },
-    ...given,
-  });
-}
-
-/** Prices have at most four decimals. */
-function times(price: number, factor: number): number {
-  return Math.round(price * factor * 10_000) / 10_000;
-}
-
-function capabilities(
-  effortLevels: Effort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
-): ModelEntry['capabilities'] {
-  return {
-    temperature: false,
-    effortLevels,
-    jsonSchema: true,
-    contextTokens: 1_050_000,
-    maxOutputTokens: 128_000,
-  };
 }

@@ -1,11 +1,13 @@
 import type { ModelRequest } from '#services/models/model.ts';
-import { findsInjection, scrub } from './scrub.ts';
+import { findsInjection, scrubOf } from './scrub.ts';
+import type { Scrub } from './scrub.ts';
 import { checkDraft } from './draft.ts';
 import type { DraftSources } from './draft.ts';
 import type {
   Ballot,
   CallOutcome,
   LedgerTexts,
+  Repair,
   Scores,
   Slot,
 } from '#services/optimizations/run/events.ts';
@@ -26,7 +28,7 @@ import {
   opinionText,
 } from './reply-checks.ts';
 import { parseReply } from './reply-schemas.ts';
-import type { Checked, Draft, Opinion } from './reply-schemas.ts';
+import type { Checked, Draft, Opinion, Parsed } from './reply-schemas.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
@@ -52,6 +54,7 @@ export type PreparedCall = {
 /** `texts` are sealed by field before they reach an event. */
 export type CheckedCall = {
   outcome: CallOutcome;
+  repaired: readonly Repair[];
   texts: { reply: string; shown?: string; notes?: string };
   ledger?: LedgerTexts;
 };
@@ -140,12 +143,13 @@ function opinionCall(
   seat: string,
   delimiter: string,
 ): PreparedCall {
+  const scrub = scrubFor(run);
   const role = run.view.seats.find((one) => one.seat === seat)?.role ?? 'strategic';
   return {
     request: opinionPrompt(asked, role, { delimiter }),
     expectedCharacters: expectedReplyCharacters.opinion,
     check: (reply) =>
-      checked(parseReply('opinion', reply), (opinion) => {
+      checked(parseReply('opinion', reply), (opinion, repaired) => {
         const written = opinionText(opinion);
         const shown = scrub(written);
         return {
@@ -159,6 +163,7 @@ function opinionCall(
             characters: shown.length,
             injectionFound: findsInjection(written),
           },
+          repaired,
           texts: { reply: JSON.stringify(opinion), shown },
         };
       }),
@@ -184,7 +189,7 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
       if (!parsed.ok) return parsed;
       return checked(
         checkLedger(parsed.value, answers),
-        ({ claims, options, rejectedQuotes, unplaced }) => {
+        ({ claims, options, rejectedQuotes, quotesRepaired, unplaced }) => {
           // An answer that the extractor forgot keeps a decision of its own to vote for.
           const own = toSeats(unplaced).map((seat, index) => ({
             id: `o${options.length + index + 1}`,
@@ -214,6 +219,7 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
               options: allOptions.map((option) => ({ id: option.id, seats: option.seats })),
               notes: notes.map(({ id, kind, authors }) => ({ id, kind, seats: authors })),
             },
+            repaired: quotesRepaired ? [...parsed.repaired, 'quotes'] : parsed.repaired,
             texts: { reply: JSON.stringify(parsed.value) },
             ledger: {
               claims: Object.fromEntries(
@@ -245,6 +251,7 @@ function reviewCall(
   delimiter: string,
 ): PreparedCall {
   const { view } = run;
+  const scrub = scrubFor(run);
   const seats = answersFor(run.state, reviewer);
   const labels = run.labels[reviewer] ?? {};
   const seatOf = new Map(Object.entries(labels).map(([seat, label]) => [label, seat]));
@@ -292,6 +299,7 @@ function reviewCall(
         };
         return {
           outcome: { kind: 'review', ballot },
+          repaired: parsed.repaired,
           texts: {
             reply: JSON.stringify(parsed.value),
             notes: JSON.stringify({ critique: found.critique, flaws }),
@@ -334,7 +342,7 @@ function draftCall(run: OpenRun, asked: Challenge, round: number, delimiter: str
     request: draftPrompt(asked, brief, { delimiter }),
     expectedCharacters: expectedReplyCharacters.draft,
     check: (reply) =>
-      checked(parseReply('draft', reply), (draft) => {
+      checked(parseReply('draft', reply), (draft, repaired) => {
         const found = checkDraft(draft, sources);
         return {
           outcome: {
@@ -349,6 +357,7 @@ function draftCall(run: OpenRun, asked: Challenge, round: number, delimiter: str
               failed: found.failed,
             },
           },
+          repaired,
           texts: { reply: JSON.stringify(draft) },
         };
       }),
@@ -363,7 +372,7 @@ function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCal
     request: verificationPrompt(draft, consensus, { delimiter }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
-      checked(parseReply('verification', reply), (verification) => ({
+      checked(parseReply('verification', reply), (verification, repaired) => ({
         outcome: {
           kind: 'verify',
           ...checkVerification(
@@ -371,6 +380,7 @@ function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCal
             consensus.map(({ id }) => id),
           ),
         },
+        repaired,
         texts: { reply: JSON.stringify(verification) },
       })),
   };
@@ -467,13 +477,24 @@ function scoresOf(run: OpenRun): Scores {
   return run.view.scores;
 }
 
+function scrubFor({ state }: OpenRun): Scrub {
+  if (!('schedule' in state)) throw new RangeError('The run has not been created');
+  const { seats, schedule } = state;
+  const { extractors, synthesizers, verifiers } = schedule;
+  return scrubOf([...seats, ...extractors, ...synthesizers, ...verifiers.flat()]);
+}
+
 function seedOf(run: OpenRun): string {
   if (!('seed' in run.state)) throw new RangeError('The run has not been created');
   return run.state.seed;
 }
 
-function checked<From, To>(from: Checked<From>, map: (value: From) => To): Checked<To> {
-  return from.ok ? { ok: true, value: map(from.value) } : from;
+function checked<From, To>(
+  from: Checked<From> | Parsed<From>,
+  map: (value: From, repaired: readonly Repair[]) => To,
+): Checked<To> {
+  if (!from.ok) return from;
+  return { ok: true, value: map(from.value, 'repaired' in from ? from.repaired : []) };
 }
 
 function countBySeat(flaws: readonly { seat: string }[]): Record<string, number> {

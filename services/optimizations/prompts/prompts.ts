@@ -1,5 +1,5 @@
 import type { ModelRequest } from '#services/models/model.ts';
-import type { SeatRole } from '#services/models/strategies.ts';
+import type { SeatRole } from '#services/models/strategy-list.ts';
 import type { ChallengeType } from '#services/optimizations/run/events.ts';
 import { replyJsonSchemas } from './reply-schemas.ts';
 import type { Draft, ReplyName } from './reply-schemas.ts';

@@ -1,4 +1,5 @@
 import { normalizeSpace } from './plain-text.ts';
+import { contains, quotable, quotedWords } from './quotes.ts';
 import { malformed } from './reply-schemas.ts';
 import type { Checked, ClaimLedger, Opinion, Review, Verification } from './reply-schemas.ts';
 
@@ -24,6 +25,8 @@ export type CheckedLedger = {
   /** Ids are o1, o2 …; an answer belongs to one option only. */
   options: readonly { id: string; text: string; labels: readonly string[] }[];
   rejectedQuotes: number;
+  /** A quote counted although it was not copied to the letter. */
+  quotesRepaired: boolean;
   /** Claims without any verified quote. */
   droppedClaims: number;
   /** Answers that the ledger put under no option. */
@@ -31,8 +34,8 @@ export type CheckedLedger = {
 };
 
 /**
- * Grounds a ledger: a quote counts only when it is a literal substring of the answer it names, after
- * whitespace is made equal; a claim without a quote is dropped. Ids are renamed c1… and o1…, so that
+ * Grounds a ledger: a quote counts only when the answer it names holds it (`quotes.ts`), and is kept
+ * in that answer's words; a claim without a quote is dropped. Ids are renamed c1… and o1…, so that
  * nothing the extractor wrote is ever used as an id.
  */
 export function checkLedger(
@@ -47,15 +50,20 @@ export function checkLedger(
   const shown = new Map(
     answers.map((answer) => [
       answer.label,
-      { text: normalizeSpace(answer.text), claims: answer.claims ?? [] },
+      { text: quotable(answer.text), claims: answer.claims ?? [] },
     ]),
   );
   let rejectedQuotes = 0;
+  let quotesRepaired = false;
   const grounded: CheckedClaim[] = [];
   for (const claim of ledger.claims) {
-    const quotes = claim.supporting_quotes
-      .map(({ answer_label, quote }) => ({ label: answer_label, quote }))
-      .filter(({ label, quote }) => contains(shown.get(label)?.text ?? '', normalizeSpace(quote)));
+    const quotes = claim.supporting_quotes.flatMap(({ answer_label: label, quote }) => {
+      const answer = shown.get(label);
+      const words = answer === undefined ? null : quotedWords(answer.text, quote);
+      if (words === null) return [];
+      quotesRepaired ||= words !== quote.replace(/\s+/g, ' ').trim();
+      return [{ label, quote: words }];
+    });
     rejectedQuotes += claim.supporting_quotes.length - quotes.length;
     if (quotes.length === 0) continue;
     const flips = quotes
@@ -86,6 +94,7 @@ export function checkLedger(
       claims: grounded,
       options,
       rejectedQuotes,
+      quotesRepaired,
       droppedClaims: ledger.claims.length - grounded.length,
       unplaced: answers.map(({ label }) => label).filter((label) => !placed.has(label)),
     },
@@ -265,21 +274,6 @@ function flipsOn(claims: Opinion['claims'], quote: string): boolean {
     const own = normalizeSpace(claim.text);
     return claim.if_false_flips && (contains(own, quoted) || contains(quoted, own));
   });
-}
-
-/** `includes` by borders: the built-in search takes the product of both lengths where texts repeat. */
-function contains(searched: string, part: string): boolean {
-  // No reply keeps this character, so no border is longer than the part.
-  const joined = `${part}\u0000${searched}`;
-  const borders = new Uint32Array(joined.length);
-  for (let at = 1, length = 0; at < joined.length; at += 1) {
-    const unit = joined.charCodeAt(at);
-    while (length > 0 && unit !== joined.charCodeAt(length)) length = borders[length - 1] ?? 0;
-    if (unit === joined.charCodeAt(length)) length += 1;
-    if (length === part.length) return true;
-    borders[at] = length;
-  }
-  return false;
 }
 
 function hasRepeats(values: readonly string[]): boolean {

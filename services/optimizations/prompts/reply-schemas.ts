@@ -1,12 +1,15 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
+import type { Repair } from '#services/optimizations/run/events.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
+import { coerced, isClamped, readJson } from './repair.ts';
 
 /**
  * The reply format of each stage. A reply is parsed once, here.
- * Texts and lists are cut and numbers brought into their range rather than refused, because neither
- * is a reason to pay for a second call; a missing field or a wrong type is `malformed`.
+ * Texts and lists are cut, numbers brought into their range and forms repaired (`repair.ts`) rather
+ * than refused, because none is a reason to pay for a second call; any other wrong type or missing
+ * field is `malformed`.
  *
  * The labels, claim ids and option ids in a reply are the writer's words until a check below has
  * compared them with what was shown.
@@ -252,19 +255,26 @@ export const replyJsonSchemas: Readonly<Record<ReplyName, JsonSchema>> = {
 export type Malformed = { ok: false; failure: 'malformed'; reason: string };
 export type Checked<Value> = { ok: true; value: Value } | Malformed;
 
+/** `repaired` says what its form needed. */
+export type Parsed<Value> = { ok: true; value: Value; repaired: readonly Repair[] } | Malformed;
+
 /**
- * A reply's text as a value of its schema. One fenced code block around the JSON is tolerated,
- * because models add it unasked; anything else around it is malformed. The reason names paths and
- * expectations only, never the text.
+ * A reply's text as a value of its schema, its form repaired where that is safe. The reason names
+ * paths and expectations only, never the text.
  */
 export function parseReply<Name extends ReplyName>(
   name: Name,
   reply: string,
-): Checked<ReplyOf<Name>> {
-  const json = parseJson(unfence(reply));
+): Parsed<ReplyOf<Name>> {
+  const json = readJson(reply);
   if (json === undefined) return malformed('The reply is not JSON.');
-  const parsed = v.safeParse(schemas[name], json);
-  if (parsed.success) return { ok: true, value: parsed.output };
+  const repaired = new Set<Repair>(json.isRepaired ? ['json'] : []);
+  const value = coerced(json.value, replyJsonSchemas[name], repaired);
+  const parsed = v.safeParse(schemas[name], value);
+  if (parsed.success) {
+    if (isClamped(value, parsed.output)) repaired.add('clamped');
+    return { ok: true, value: parsed.output, repaired: [...repaired] };
+  }
   const issue = parsed.issues[0];
   return malformed(
     `${v.getDotPath(issue) ?? 'reply'}: expected ${issue.expected ?? 'another value'}`,
@@ -273,20 +283,6 @@ export function parseReply<Name extends ReplyName>(
 
 export function malformed(reason: string): Malformed {
   return { ok: false, failure: 'malformed', reason };
-}
-
-function unfence(reply: string): string {
-  const trimmed = reply.trim();
-  const fenced = /^```[a-zA-Z]*[ \t]*\n([\s\S]*?)\n?```$/.exec(trimmed);
-  return fenced?.[1] ?? trimmed;
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The whole number in the range that is nearest. */

@@ -6,16 +6,25 @@ import { flattenMarkdown } from './plain-text.ts';
  * measured bias of model judges) and without the names of its model.
  */
 
-/** Plain text without self-identification; scrubbing twice changes nothing. */
-export function scrub(text: string): string {
-  let scrubbed = text;
-  // Removing one thing can uncover another (a name behind a bullet, say), so repeat until stable.
-  for (let pass = 0; pass < maximumScrubPasses; pass += 1) {
-    const next = dropSelfIdentification(flattenMarkdown(scrubbed));
-    if (next === scrubbed) break;
-    scrubbed = next;
-  }
-  return scrubbed;
+/** A model of the run, by all names under which it could name itself. */
+export type NamedModel = { model: string; name?: string; family?: string };
+
+/** Makes text plain and free of self-identification; scrubbing twice changes nothing. */
+export type Scrub = (text: string) => string;
+
+/** @param models all models of the run, whose names are removed beside those of known providers */
+export function scrubOf(models: readonly NamedModel[]): Scrub {
+  const patterns = selfIdentificationOf(models);
+  return (text) => {
+    let scrubbed = text;
+    // Removing one thing can uncover another (a name behind a bullet, say), so repeat until stable.
+    for (let pass = 0; pass < maximumScrubPasses; pass += 1) {
+      const next = dropSelfIdentification(flattenMarkdown(scrubbed), patterns);
+      if (next === scrubbed) break;
+      scrubbed = next;
+    }
+    return scrubbed;
+  };
 }
 
 /**
@@ -30,45 +39,69 @@ export function findsInjection(text: string): boolean {
 /** Marks may stand behind one another, as in a name inside a quotation; few passes reach them all. */
 const maximumScrubPasses = 4;
 
-const names = recognisedNames();
-const generic = 'large|medium|small|mini|nano|pro|flash|lite|turbo|ultra';
-// A name and its version words, without the full stop that may follow.
-const modelNames =
-  `(?:${names.models.join('|')})` +
-  `(?:[- ]?(?:\\d+(?:\\.\\d+)*[a-z]?|${generic}|${names.variants.join('|')})\\b)*`;
-const makers = `(?:${names.makers.join('|')})`;
-const machine =
-  '(?:an?\\s+|the\\s+)?(?:large\\s+)?(?:ai|a\\.i\\.|artificial intelligence|language|generative)(?:[- ](?:language|based|powered))?\\s*(?:model|assistant|system|chatbot)?';
-const made = `(?:,?\\s*(?:an?\\s+[\\w ]{0,30})?(?:made|built|created|developed|trained|designed)\\s+by\\s+${makers})`;
-
-const selfIdentification: readonly RegExp[] = [
-  // "As an AI model made by X," and "Speaking as Claude, ..." at the head of a clause.
-  new RegExp(
-    `\\b(?:speaking\\s+)?as\\s+(?:${machine}|${modelNames})(?:,?\\s+(?:an?\\s+)?${machine})?${made}?,\\s*`,
-    'gi',
-  ),
-  // "I am Claude, made by Anthropic." and "My name is …" up to the end of the sentence or clause.
-  new RegExp(
-    `\\b(?:hi[,!]?\\s+|hello[,!]?\\s+)?(?:i['\u2019]?m|i am|my name is|this is)\\s+(?:${modelNames}|${machine}\\b)${made}?[^.;\\n]{0,80}?(?:[.;!]|(?:,?\\s+and\\s+)(?=i\\b)|\\n|$)\\s*`,
-    'gim',
-  ),
-  new RegExp(
-    `\\b(?:i was|i have been)\\s+(?:made|built|created|developed|trained|designed)\\s+by\\s+${makers}[^.\\n]{0,80}(?:[.!]|$)\\s*`,
-    'gim',
-  ),
-  new RegExp(`\\bhere at\\s+${makers},\\s*`, 'gi'),
-  /\b(?:based on|according to|given)\s+my\s+training(?:\s+data)?(?:\s+and[^,.\n]{0,40})?,\s*/gi,
-  /(^|[.!?]\s+)[^.\n]{0,80}\bmy\s+(?:knowledge|training)(?:\s+data)?\s+(?:cut-?off|ends?|stops?)\b[^.\n]{0,120}(?:[.!]|$)\s*/gim,
-  // A signature on a line of its own.
-  new RegExp(
-    `^[ \\t]*(?:[-\u2013\u2014]{1,2}|signed:?|answer by:?|model:)[ \\t]*${modelNames}[ \\t]*$`,
-    'gim',
-  ),
+const generic = [
+  'large',
+  'medium',
+  'small',
+  'mini',
+  'nano',
+  'pro',
+  'flash',
+  'lite',
+  'turbo',
+  'ultra',
 ];
 
-function dropSelfIdentification(text: string): string {
+function selfIdentificationOf(models: readonly NamedModel[]): readonly RegExp[] {
+  const known = recognisedNames();
+  const own = models.flatMap(({ model, name }) => [model, name ?? model]);
+  const names = [...own.map((name) => `${escaped(name)}(?!\\w)`), ...known.models];
+  const variants = [...new Set([...generic, ...own.flatMap(wordsOf)])];
+  const makers = [...known.makers, ...models.flatMap(({ family }) => family ?? []).map(escaped)];
+  // A name and its version words, without the full stop that may follow.
+  const modelNames = `(?:${names.join('|')})(?:[- ]?(?:\\d+(?:\\.\\d+)*[a-z]?|${variants.join('|')})\\b)*`;
+  const maker = `(?:${makers.join('|')})`;
+  const machine =
+    '(?:an?\\s+|the\\s+)?(?:large\\s+)?(?:ai|a\\.i\\.|artificial intelligence|language|generative)(?:[- ](?:language|based|powered))?\\s*(?:model|assistant|system|chatbot)?';
+  const made = `(?:,?\\s*(?:an?\\s+[\\w ]{0,30})?(?:made|built|created|developed|trained|designed)\\s+by\\s+${maker})`;
+  return [
+    // "As an AI model made by X," and "Speaking as Claude, ..." at the head of a clause.
+    new RegExp(
+      `\\b(?:speaking\\s+)?as\\s+(?:${machine}|${modelNames})(?:,?\\s+(?:an?\\s+)?${machine})?${made}?,\\s*`,
+      'gi',
+    ),
+    // "I am Claude, made by Anthropic." and "My name is …" up to the end of the sentence or clause.
+    new RegExp(
+      `\\b(?:hi[,!]?\\s+|hello[,!]?\\s+)?(?:i['\u2019]?m|i am|my name is|this is)\\s+(?:${modelNames}|${machine}\\b)${made}?[^.;\\n]{0,80}?(?:[.;!]|(?:,?\\s+and\\s+)(?=i\\b)|\\n|$)\\s*`,
+      'gim',
+    ),
+    new RegExp(
+      `\\b(?:i was|i have been)\\s+(?:made|built|created|developed|trained|designed)\\s+by\\s+${maker}[^.\\n]{0,80}(?:[.!]|$)\\s*`,
+      'gim',
+    ),
+    new RegExp(`\\bhere at\\s+${maker},\\s*`, 'gi'),
+    /\b(?:based on|according to|given)\s+my\s+training(?:\s+data)?(?:\s+and[^,.\n]{0,40})?,\s*/gi,
+    /(^|[.!?]\s+)[^.\n]{0,80}\bmy\s+(?:knowledge|training)(?:\s+data)?\s+(?:cut-?off|ends?|stops?)\b[^.\n]{0,120}(?:[.!]|$)\s*/gim,
+    // A signature on a line of its own.
+    new RegExp(
+      `^[ \\t]*(?:[-\u2013\u2014]{1,2}|signed:?|answer by:?|model:)[ \\t]*${modelNames}[ \\t]*$`,
+      'gim',
+    ),
+  ];
+}
+
+function wordsOf(name: string): string[] {
+  return name.toLowerCase().match(/[a-z]{2,}/g) ?? [];
+}
+
+/** As part of a pattern: every space may also be a hyphen, and the reverse. */
+function escaped(name: string): string {
+  return RegExp.escape(name).replace(/(?:\\x20|\\x2d| |-)+/g, '[- ]?');
+}
+
+function dropSelfIdentification(text: string, patterns: readonly RegExp[]): string {
   let result = text;
-  for (const pattern of selfIdentification)
+  for (const pattern of patterns)
     result = result.replace(pattern, (_match, before: unknown) =>
       typeof before === 'string' ? before : '',
     );

@@ -11,7 +11,7 @@ import type {
   SeatProgress,
   SeatStatus,
 } from '#services/optimizations/contract.ts';
-import type { Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
+import type { Repair, Scores, Seat, Slot } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
 import type { AttemptView, CallView, RunView } from './view.ts';
@@ -272,7 +272,7 @@ export function describeSeat(view: RunView, seat: Seat): SeatProgress {
   return {
     id: `${view.id}:${seat.seat}`,
     seat: seat.seat,
-    name: seat.model,
+    name: seat.name ?? seat.model,
     provider: seat.provider,
     role: seat.role,
     status,
@@ -284,8 +284,23 @@ export function describeSeat(view: RunView, seat: Seat): SeatProgress {
     attempt: last?.number ?? 0,
     simulated: seat.simulated,
     reason: seatReason(view, seat.seat, status),
+    repaired: repairsOf(view, slots),
   };
 }
+
+function repairsOf(view: RunView, slots: readonly Slot[]): string[] {
+  const found = slots.flatMap((slot) =>
+    Object.values(view.calls[slot]?.attempts ?? {}).flatMap(({ repaired }) => repaired),
+  );
+  return [...new Set(found)].map((repair) => repairWords[repair]);
+}
+
+export const repairWords: Readonly<Record<Repair, string>> = {
+  json: 'The JSON of the answer was repaired',
+  clamped: 'A value of another type or range was corrected',
+  defaults: 'A missing field was taken as empty',
+  quotes: 'A quote differed in its punctuation',
+};
 
 function seatStatus(view: RunView, seat: string): SeatStatus {
   if (view.excluded?.seat === seat) return 'excluded';
@@ -338,6 +353,7 @@ export const failureWords: Readonly<Record<FailureClass | 'lost' | 'late', strin
   refusal: 'The model declined to answer this question',
   truncated: 'The answer was cut off',
   malformed: 'The answer did not have the required form',
+  silent: 'The provider stopped sending',
   aborted: 'The call was stopped',
   lost: 'The call was lost',
   late: 'No answer in time',

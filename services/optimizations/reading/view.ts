@@ -7,6 +7,7 @@ import type {
   LedgerTexts,
   MissingSeat,
   OptimizationEvent,
+  Repair,
   Schedule,
   Scores,
   Seat,
@@ -32,6 +33,8 @@ export type AttemptView = {
   costMicros: number | null;
   usage: UsageRecord | null;
   failure: FailureClass | null;
+  /** Of an answer whose form was repaired. */
+  repaired: readonly Repair[];
   final: boolean;
   retryAt: string | null;
 };
@@ -214,7 +217,7 @@ export function patchOf(
       return call(
         slot,
         attempt,
-        { status: 'succeeded', ...ended(event.data) },
+        { status: 'succeeded', repaired: event.data.repaired ?? [], ...ended(event.data) },
         {
           outcome,
           streamed: 1,
@@ -398,6 +401,7 @@ const newAttempt: AttemptView = {
   costMicros: null,
   usage: null,
   failure: null,
+  repaired: [],
   final: false,
   retryAt: null,
 };

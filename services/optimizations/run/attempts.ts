@@ -1,8 +1,9 @@
-import type { FailureClass } from '#services/models/model.ts';
+import { efforts } from '#services/models/model.ts';
+import type { Effort, FailureClass } from '#services/models/model.ts';
 import { deadlineLength, untilClosed } from './deadlines.ts';
-import type { Slot } from './events.ts';
+import type { CouncilModel, Slot } from './events.ts';
 import { endedBy, freshCall } from './state.ts';
-import type { EndedBy, OpenState } from './state.ts';
+import type { CallState, EndedBy, OpenState } from './state.ts';
 import { seededInteger } from '#services/platform/seeded.ts';
 import { parseSlot } from './slots.ts';
 
@@ -43,6 +44,25 @@ export function nextTry(
   return delayMs < triedForMs(state, slot, ends, now)
     ? new Date(now + delayMs).toISOString()
     : null;
+}
+
+/**
+ * The effort of a slot's next attempt: a level lower for each answer that was cut off, because thinking
+ * takes its room; the lowest level stays. Without an effort the model's own is taken for medium.
+ */
+export function effortOf(
+  seated: Pick<CouncilModel, 'effort' | 'efforts'>,
+  { truncated }: Pick<CallState, 'truncated'>,
+): Effort | null {
+  let effort = seated.effort;
+  for (let lowered = 0; lowered < truncated; lowered += 1)
+    effort = nextLower(effort, seated.efforts ?? []) ?? effort;
+  return effort;
+}
+
+function nextLower(effort: Effort | null, known: readonly Effort[]): Effort | null {
+  const level = efforts.indexOf(effort ?? 'medium');
+  return efforts.slice(0, level).findLast((lower) => known.includes(lower)) ?? null;
 }
 
 /**

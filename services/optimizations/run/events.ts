@@ -1,7 +1,12 @@
-import type { Effort, FailureClass, UsageRecord } from '#services/models/model.ts';
-import type { SeatRole } from '#services/models/strategies.ts';
+import type {
+  Effort,
+  FailureClass,
+  StructuredOutput,
+  UsageRecord,
+} from '#services/models/model.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 import type { Lanes } from '#services/models/waiting.ts';
-import type { StrategyId } from '#services/models/strategy-list.ts';
 
 /**
  * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
@@ -27,10 +32,24 @@ export type ChallengeType = (typeof challengeTypes)[number];
 /** A model in a run: on the panel, or as extractor, synthesiser or verifier. */
 export type CouncilModel = {
   model: string;
+  /** As people read it; absent in runs of v0.1. */
+  name?: string;
   provider: string;
   effort: Effort | null;
   simulated: boolean;
+  /** The id that the provider knows it by; absent where that is `model`. */
+  remoteId?: string;
+  /** The levels that it knows. */
+  efforts?: readonly Effort[];
+  /** Absent: `schema`. */
+  structuredOutput?: StructuredOutput;
 };
+
+/** The part of it that a call's start records. */
+export type CalledModel = Pick<
+  CouncilModel,
+  'model' | 'provider' | 'effort' | 'simulated' | 'remoteId'
+>;
 
 /** `seat` is the code people see: S1, R2, I3. */
 export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
@@ -51,6 +70,14 @@ export type Schedule = {
   strongest: string;
   /** A price of this run was last read more than 30 days before it was created. */
   pricesStale: boolean;
+  /**
+   * By model, the prices that this run's costs use: a call costs the row in force when it starts.
+   * Absent in runs of v0.1, as is `maxOutputTokens`, the bound of one call's output.
+   */
+  prices?: Readonly<Record<string, readonly PriceRow[]>>;
+  maxOutputTokens?: number;
+  /** By model: the tokens of context that a local server loads it with. */
+  numCtx?: Readonly<Record<string, number>>;
   deadlinesMs: {
     opinionsSoft: number;
     opinionsHard: number;
@@ -240,7 +267,23 @@ export type Scores = {
 };
 
 type CallAt = { slot: Slot; attempt: number };
-type CallEnd = CallAt & { usage: UsageRecord; costMicros: number | null; latencyMs: number };
+/** Where a cost comes from: the provider's bill, usage times price, or nobody charges anything. */
+export type CostSource = 'billed' | 'priced' | 'local';
+
+type CallEnd = CallAt & {
+  usage: UsageRecord;
+  costMicros: number | null;
+  /** Absent while the cost is unknown. */
+  costSource?: CostSource;
+  latencyMs: number;
+};
+
+/**
+ * What a reply's form needed before it could be read: `json` its syntax, `clamped` a value of another
+ * type or range, `defaults` a missing field, `quotes` a quote that differed in its punctuation.
+ */
+export type Repair = 'json' | 'clamped' | 'defaults' | 'quotes';
+
 /** `creditsVersion` is 0 when nothing was held: a draft was cancelled. */
 type Closed = { captured: number; refunded: number; creditsVersion: number };
 
@@ -288,13 +331,15 @@ export type OptimizationEvent =
         waitMs?: number;
       }
     >
-  | Event<'CallStarted', CallAt & CouncilModel & { startedAt: string }>
+  | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>
   | Event<'CallLost', CallAt & { final: boolean }>
   | Event<
       'CallSucceeded',
       CallEnd & {
         answeredBy: string;
         outcome: CallOutcome;
+        /** Absent when nothing was. */
+        repaired?: readonly Repair[];
         /**
          * `reply`: the model's text. Opinions add `shown`, the scrubbed text that reviewers read;
          * reviews add `notes`, JSON of {critique, flaws: [{seat, text}]}.

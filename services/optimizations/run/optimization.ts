@@ -1,9 +1,16 @@
 import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
-import { isLastAttempt, nextTry } from './attempts.ts';
+import { effortOf, isLastAttempt, nextTry } from './attempts.ts';
 import { forgottenFrom } from './deadlines.ts';
-import type { CallOutcome, OptimizationEvent, Slot } from './events.ts';
+import type {
+  CalledModel,
+  CallOutcome,
+  CostSource,
+  OptimizationEvent,
+  Repair,
+  Slot,
+} from './events.ts';
 import { owedSlots } from './owed.ts';
 import { reactions } from './reactions.ts';
 import { evolve, freshCall, initialState, isOpen } from './state.ts';
@@ -36,6 +43,7 @@ export type CallResult =
       ok: true;
       outcome: CallOutcome;
       answeredBy: string;
+      repaired: readonly Repair[];
       sealed: { reply: string; shown?: string; notes?: string };
       /** The ledger's texts, for the slot `claims.*`. */
       ledger?: string;
@@ -61,6 +69,8 @@ export type OptimizationCommand =
       now: string;
       usage: UsageRecord;
       costMicros: number | null;
+      /** Null while the cost is unknown. */
+      costSource: CostSource | null;
       latencyMs: number;
       result: CallResult;
     }
@@ -179,11 +189,18 @@ function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationE
     data: {
       slot: command.slot,
       attempt: command.attempt,
-      ...modelOf(command.slot, state),
+      ...calledModel(command.slot, state),
       startedAt: command.now,
     },
   };
   return call.open ? [{ type: 'CallLost', data: { ...lost, final: false } }, begun] : [begun];
+}
+
+function calledModel(slot: Slot, state: OpenState): CalledModel {
+  const seated = modelOf(slot, state);
+  const { model, provider, simulated, remoteId } = seated;
+  const effort = effortOf(seated, state.calls[slot] ?? freshCall);
+  return { model, provider, effort, simulated, ...(remoteId === undefined ? {} : { remoteId }) };
 }
 
 function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent[] {
@@ -195,6 +212,7 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
     attempt: command.attempt,
     usage: command.usage,
     costMicros: command.costMicros,
+    ...(command.costSource === null ? {} : { costSource: command.costSource }),
     latencyMs: command.latencyMs,
   };
   const late: OptimizationEvent[] = call.priced.includes(command.attempt)
@@ -204,9 +222,10 @@ function endCall(command: CommandOf<'EndCall'>, state: Known): OptimizationEvent
   if (!slotOpen) return late;
   if (command.result.ok) {
     // The first valid answer for an open slot wins, from any attempt.
-    const { outcome, answeredBy, sealed } = command.result;
+    const { outcome, answeredBy, sealed, repaired } = command.result;
+    const repairs = repaired.length === 0 ? {} : { repaired };
     return [
-      { type: 'CallSucceeded', data: { ...end, answeredBy, outcome, sealed } },
+      { type: 'CallSucceeded', data: { ...end, answeredBy, outcome, ...repairs, sealed } },
       ...consequences(command, state, outcome),
     ];
   }

@@ -74,6 +74,5 @@ export function modelOf(
 function modelAt(models: readonly CouncilModel[], index: number, slot: Slot): CouncilModel {
   const found = models[index];
   if (!found) throw new RangeError(`Slot ${slot} has no model`);
-  const { model, provider, effort, simulated } = found;
-  return { model, provider, effort, simulated };
+  return found;
 }

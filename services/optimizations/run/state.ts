@@ -14,6 +14,8 @@ export type CallState = {
   attempts: number;
   /** Attempts that have ended without an answer, by how. */
   ends: Readonly<Record<EndedBy, number>>;
+  /** Attempts whose answer was cut off: each lowers the effort of the next one. */
+  truncated: number;
   /** An attempt returned unusable text with known usage. */
   answeredUnusable: boolean;
   /** The last attempt is under way. */
@@ -90,6 +92,7 @@ export function isOpen(state: RunState): state is OpenState {
 export const freshCall: CallState = {
   attempts: 0,
   ends: { transient: 0, timeout: 0, unusable: 0, lost: 0 },
+  truncated: 0,
   answeredUnusable: false,
   open: false,
   outcome: null,
@@ -109,6 +112,7 @@ export function endedBy(failure: FailureClass): EndedBy | null {
       return 'timeout';
     case 'truncated':
     case 'malformed':
+    case 'silent':
       return 'unusable';
     case 'auth':
     case 'billing':
@@ -118,6 +122,10 @@ export function endedBy(failure: FailureClass): EndedBy | null {
     case 'aborted':
       return null;
   }
+}
+
+function isUnusableText(failure: FailureClass): boolean {
+  return failure === 'truncated' || failure === 'malformed';
 }
 
 export function evolve(state: RunState, event: OptimizationEvent): RunState {
@@ -159,12 +167,14 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       );
     case 'CallFailed': {
       const by = endedBy(event.data.failure);
+      const call = ('calls' in state ? state.calls[event.data.slot] : undefined) ?? freshCall;
       return priced(
         withCall(state, event.data.slot, {
           ...endedAttempt(state, event.data.slot, by),
-          ...(by === 'unusable' && event.data.usage.source !== 'unknown'
+          ...(isUnusableText(event.data.failure) && event.data.usage.source !== 'unknown'
             ? { answeredUnusable: true }
             : {}),
+          ...(event.data.failure === 'truncated' ? { truncated: call.truncated + 1 } : {}),
           retryAt: event.data.retryAt,
           ...(event.data.final ? { dead: event.data.failure } : {}),
         }),

@@ -15,9 +15,10 @@ export type Mode = 'local' | 'production';
 export type CompatibleEndpoint = {
   name: string;
   baseUrl: string;
-  /** Null for endpoints that ask for no key, such as a local Ollama. */
+  /** Null for endpoints that ask for no key, such as a local server. */
   key: string | null;
-  models: readonly string[];
+  /** `remoteId` as the endpoint knows it; `model` is its id in the catalogue, or the same. */
+  models: readonly { remoteId: string; model: string }[];
 };
 
 export const personas = [
@@ -57,9 +58,19 @@ export type Env = {
   migrateDatabaseUrl: string | null;
   productName: string;
   contactEmail: string | null;
+  /** Absolute path of the operator's catalogue of models; null for none. */
+  modelsFile: string | null;
   /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
   providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
+  /** Null is OpenRouter's own address. */
+  openrouterUrl: string | null;
+  /** Whether makers that keep or train on what they are sent may answer by OpenRouter. */
+  openrouterDataCollection: 'deny' | 'allow';
+  /** Null means that no local Ollama is used. */
+  ollamaUrl: string | null;
+  /** The most tokens of context that Ollama loads a model with. */
+  ollamaMaxContext: number;
   sandboxProfile: 'realistic' | 'instant';
   sandboxSeed: string;
   /** Model id → the fault that the sandbox simulates for it. */
@@ -146,8 +157,13 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
+    modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
+    openrouterUrl: values.OPENROUTER_URL ?? null,
+    openrouterDataCollection: values.OPENROUTER_DATA_COLLECTION,
+    ollamaUrl: values.OLLAMA_URL ?? null,
+    ollamaMaxContext: values.OLLAMA_MAX_CONTEXT,
     sandboxProfile: values.SANDBOX_PROFILE,
     sandboxSeed: values.SANDBOX_SEED,
     sandboxPersonas: values.SANDBOX_PERSONAS,
@@ -243,6 +259,12 @@ const originUrl = v.pipe(
   v.transform((text) => new URL(text).origin),
 );
 
+const webUrl = (example: string) =>
+  v.pipe(
+    urlWith(['http:', 'https:'], example),
+    v.transform((text) => text.replace(/\/+$/, '')),
+  );
+
 const postgresUrl = urlWith(
   ['postgres:', 'postgresql:'],
   'postgres://user:password@host:5432/database',
@@ -275,13 +297,15 @@ const keys32 = v.pipe(
 
 const origins = v.pipe(commaSeparated, v.array(originUrl));
 
-/** `name|baseUrl|key|model,model;…`; the key may be left empty. */
+/** `name|baseUrl|key|model,id=model;…`; the key may be left empty. */
 const compatibleEndpoints = v.pipe(
   v.optional(v.string(), ''),
   v.rawTransform(({ dataset, addIssue, NEVER }): CompatibleEndpoint[] => {
     const endpoints = partsOf(dataset.value, ';').map(endpointOf);
     if (endpoints.every((endpoint) => endpoint !== null)) return endpoints;
-    addIssue({ message: 'must be name|baseUrl|key|model,model with ; between endpoints' });
+    addIssue({
+      message: 'must be name|baseUrl|key|model,id=catalogue-id with ; between endpoints',
+    });
     return NEVER;
   }),
 );
@@ -342,7 +366,12 @@ const envSchema = v.object({
     'Sevenfold',
   ),
   CONTACT_EMAIL: v.optional(email),
+  MODELS_FILE: v.optional(v.string()),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
+  OPENROUTER_URL: v.optional(webUrl('https://openrouter.ai/api/v1')),
+  OPENROUTER_DATA_COLLECTION: v.optional(oneOf(['deny', 'allow']), 'deny'),
+  OLLAMA_URL: v.optional(webUrl('http://127.0.0.1:11434')),
+  OLLAMA_MAX_CONTEXT: v.optional(wholeNumber(4096, 1_048_576), '16384'),
   SANDBOX_PROFILE: v.optional(oneOf(['realistic', 'instant']), 'realistic'),
   SANDBOX_SEED: v.optional(
     v.pipe(v.string(), v.maxLength(100, 'must have at most 100 characters')),
@@ -540,16 +569,25 @@ function endpointOf(text: string): CompatibleEndpoint | null {
   const [name = '', baseUrl = '', key = '', modelList = '', ...rest] = text
     .split('|')
     .map((part) => part.trim());
-  const models = partsOf(modelList, ',');
+  const models = partsOf(modelList, ',').map(listedModel);
   const fine =
     rest.length === 0 &&
     /^[a-z][a-z0-9-]{0,39}$/.test(name) &&
     URL.canParse(baseUrl) &&
     ['http:', 'https:'].includes(new URL(baseUrl).protocol) &&
-    models.length > 0;
+    models.length > 0 &&
+    models.every(({ remoteId, model }) => remoteId !== '' && model !== '');
   return fine
     ? { name, baseUrl: baseUrl.replace(/\/$/, ''), key: key === '' ? null : key, models }
     : null;
+}
+
+/** `id` or `id=catalogue-id`. */
+function listedModel(text: string): CompatibleEndpoint['models'][number] {
+  const at = text.lastIndexOf('=');
+  return at < 0
+    ? { remoteId: text, model: text }
+    : { remoteId: text.slice(0, at).trim(), model: text.slice(at + 1).trim() };
 }
 
 function isOrigin(text: string): boolean {

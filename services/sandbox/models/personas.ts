@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { modelOf } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { estimateTokens, idOf, questionOf } from './wire.ts';
 import type { Turn, WireCall, WireFailure, WireUsage } from './wire.ts';
@@ -25,6 +25,8 @@ export type Respond = (request: {
 export type TurnSettings = {
   respond: Respond;
   seed: string;
+  /** What the vendors serve. */
+  catalogue: Pick<Catalogue, 'modelOf'>;
   /** Model id → persona. */
   personas: Readonly<Record<string, Persona>>;
 };
@@ -49,7 +51,7 @@ export function callCounter(): CallCounter {
  */
 export function turnOf(call: WireCall, count: number, settings: TurnSettings): Turn {
   const persona = settings.personas[call.model] ?? null;
-  const refused = refusedRequest(call, persona, count);
+  const refused = refusedRequest(call, persona, count, settings.catalogue);
   if (refused !== null) return refused;
   const answer = settings.respond({
     provider: call.provider,
@@ -82,6 +84,7 @@ function refusedRequest(
   call: WireCall,
   persona: Persona | null,
   count: number,
+  { modelOf }: TurnSettings['catalogue'],
 ): WireFailure | null {
   const entry = modelOf(call.model);
   // An endpoint that imitates OpenAI has models of its own, which the catalogue does not list.
@@ -89,7 +92,7 @@ function refusedRequest(
   if (!known || persona === 'dead') {
     return failed('unknown_model', `The model ${call.model} does not exist.`);
   }
-  const efforts = entry?.capabilities.effortLevels ?? null;
+  const efforts = entry?.efforts ?? null;
   if (call.effort !== null && efforts !== null && !efforts.some((each) => each === call.effort)) {
     return failed('bad_request', `${call.model} does not support effort ${call.effort}.`);
   }

@@ -3,11 +3,15 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ValiError } from 'valibot';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import { anthropicMessages } from './anthropic.ts';
 import { googleContent } from './google.ts';
+import { listReply } from './lists.ts';
 import { mistralChat } from './mistral.ts';
+import { ollamaChat } from './ollama.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
+import { openrouterChat } from './openrouter.ts';
 import { paceOf, piecesOf } from './pace.ts';
 import type { Pace, Profile } from './pace.ts';
 import { callCounter, turnOf } from './personas.ts';
@@ -26,6 +30,7 @@ export type ProviderSandbox = {
 };
 
 export type ProviderSandboxSettings = TurnSettings & {
+  catalogue: Pick<Catalogue, 'models' | 'modelOf'>;
   profile: Profile;
   /** 0 or absent takes a free port. */
   port?: number;
@@ -39,6 +44,8 @@ const formats: readonly WireFormat[] = [
   anthropicMessages,
   googleContent,
   mistralChat,
+  openrouterChat,
+  ollamaChat,
   openaiChat,
 ];
 
@@ -84,12 +91,12 @@ async function answer(
     return;
   }
   const found = formatOf(url.pathname);
+  const body = await bodyOf(request);
   if (request.method !== 'POST' || found === null) {
-    sendJson(response, 404, { error: { message: 'No such address in the sandbox.' } });
+    answerList(request, response, { url, body }, settings);
     return;
   }
   const { format, match } = found;
-  const body = await bodyOf(request);
   const key = format.keyOf(headersOf(request), url);
   if (key === null || key === refusedKey) {
     sendFailure(response, format, invalid('auth', 'The key is not valid.'));
@@ -101,7 +108,8 @@ async function answer(
     return;
   }
   const calls = count(call);
-  const turn = turnOf(call, calls, settings);
+  const asked = asListed(call, settings.catalogue);
+  const turn = turnOf(asked, calls, settings);
   if (turn.kind === 'failure') {
     sendFailure(response, format, turn);
     return;
@@ -110,8 +118,37 @@ async function answer(
     id: idOf(settings.seed, call.model, questionOf(call), calls),
     createdAtSeconds: Math.floor(Date.now() / 1000),
   };
-  const pace = paceOf(call, settings.personas[call.model] ?? null, settings.profile);
-  await stream(response, format.begin(call, turn, ids), turn, pace);
+  const pace = paceOf(asked, settings.personas[asked.model] ?? null, settings.profile);
+  await stream(response, { wire: format.begin(call, turn, ids), turn, pace, format });
+}
+
+function answerList(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: { url: URL; body: string | null },
+  { catalogue }: Pick<ProviderSandboxSettings, 'catalogue'>,
+): void {
+  const list = { method: request.method ?? '', headers: headersOf(request), ...asked };
+  try {
+    const reply = listReply(list, catalogue, refusedKey);
+    if (reply !== null) sendJson(response, reply.status, reply.body);
+    else sendJson(response, 404, { error: { message: 'No such address in the sandbox.' } });
+  } catch (error) {
+    if (!(error instanceof ValiError) && !(error instanceof SyntaxError)) throw error;
+    sendJson(response, 400, { error: 'The request has the wrong shape.' });
+  }
+}
+
+/**
+ * A router's model as the catalogue has it, so that it answers, and fails, as it would at its maker;
+ * a local one as a model of an endpoint, about which nothing more is known.
+ */
+function asListed(call: WireCall, { models }: ProviderSandboxSettings['catalogue']): WireCall {
+  if (call.provider === 'ollama') return { ...call, provider: 'compatible' };
+  if (call.provider !== 'openrouter') return call;
+  const entry = models.find(({ remoteIds }) => remoteIds['openrouter'] === call.model);
+  if (entry === undefined) return call;
+  return { ...call, model: entry.id, provider: entry.provider ?? 'compatible' };
 }
 
 function formatOf(pathname: string): { format: WireFormat; match: RegExpExecArray } | null {
@@ -130,7 +167,9 @@ function readCall(
   if (body === null) return invalid('bad_request', 'The request is too large.');
   try {
     const call = format.read(JSON.parse(body), match);
-    return call.stream ? call : invalid('bad_request', 'The sandbox answers as a stream only.');
+    if (!call.stream) return invalid('bad_request', 'The sandbox answers as a stream only.');
+    const { refusal } = call;
+    return refusal === undefined ? call : invalid(refusal.failure, refusal.message);
   } catch (error) {
     if (error instanceof ValiError || error instanceof SyntaxError) {
       return invalid('bad_request', 'The request has the wrong shape.');
@@ -149,15 +188,18 @@ function invalid(failure: WireFailure['failure'], message: string): WireFailure 
  */
 async function stream(
   response: ServerResponse,
-  wire: WireStream,
-  turn: StreamedTurn,
-  pace: Pace,
+  {
+    wire,
+    turn,
+    pace,
+    format,
+  }: { wire: WireStream; turn: StreamedTurn; pace: Pace; format: WireFormat },
 ): Promise<void> {
   const startedAt = performance.now();
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
   });
   response.flushHeaders();

@@ -17,6 +17,8 @@ export type WireCall = {
   stream: boolean;
   /** Chat Completions send usage only to those who ask. */
   wantsUsage: boolean;
+  /** Why this vendor does not accept it; absent when it does. */
+  refusal?: Pick<WireFailure, 'failure' | 'message'>;
 };
 
 /** Tokens: `input` includes `cached`; `visible` and `thinking` are apart. */
@@ -53,6 +55,8 @@ export type WireStream = {
 export type WireFormat = {
   /** The path below the sandbox's origin; a group named `model` when the path names it. */
   path: RegExp;
+  /** Absent: server-sent events. */
+  contentType?: string;
   /** The header or query parameter that carries the key. */
   keyOf(headers: Headers, url: URL): string | null;
   /** @throws ValiError for a body of another shape */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { modelOf as catalogued } from '#services/models/catalogue.ts';
-import { strategies } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
 import { normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
 import { fieldsOfPrompt, prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
@@ -35,6 +34,8 @@ import {
   runId,
   start,
 } from '#tests/optimizations/run/run-script.ts';
+
+const { strategies, modelOf: catalogued } = loadCatalogue(null);
 
 /** Whole runs with our prompts, the sandbox's answers and our checks. */
 

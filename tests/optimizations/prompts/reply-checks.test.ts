@@ -98,27 +98,6 @@ describe('a JSON schema of a reply', () => {
 });
 
 describe('parsing a reply', () => {
-  it('the parser accepts JSON, bare or in one fence', () => {
-    const json = JSON.stringify(opinion);
-    for (const text of [
-      json,
-      `\n${json}\n`,
-      '```json\n' + json + '\n```',
-      '```\n' + json + '\n```',
-    ])
-      expect(parseReply('opinion', text)).toEqual({ ok: true, value: opinion });
-  });
-
-  it.each([
-    ['prose around it', `Here is my answer:\n${JSON.stringify(opinion)}`],
-    ['a second fence', '```json\n{}\n```\n```json\n{}\n```'],
-    ['a cut end', JSON.stringify(opinion).slice(0, -3)],
-    ['nothing', ''],
-    ['an array', '[]'],
-  ])('the parser calls %s malformed', (_what, text) => {
-    expect(parseReply('opinion', text)).toMatchObject({ ok: false, failure: 'malformed' });
-  });
-
   it('the parser names what is missing without repeating the reply', () => {
     const { stated_confidence: _left, ...rest } = opinion;
     const parsed = parseReply('opinion', JSON.stringify({ ...rest, note: 'secret words' }));

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { providerDefinitions } from '#services/models/provider-list.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { displayNameOf } from '#services/models/provider-list.ts';
 import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
-import { findsInjection, scrub } from '#services/optimizations/prompts/scrub.ts';
+import { findsInjection, scrubOf } from '#services/optimizations/prompts/scrub.ts';
 import { opinionText } from '#services/optimizations/prompts/reply-checks.ts';
+
+const { models } = loadCatalogue(null);
+const scrub = scrubOf(models.map(({ id, displayName }) => ({ model: id, name: displayName })));
 
 describe('scrubbing an answer', () => {
   it.each([
@@ -22,8 +26,8 @@ describe('scrubbing an answer', () => {
   });
 
   it.each(
-    providerDefinitions.flatMap(({ displayName: maker, models }) =>
-      models.map(({ displayName }) => [displayName, maker] as const),
+    models.map(
+      ({ displayName, provider }) => [displayName, displayNameOf(provider ?? '')] as const,
     ),
   )('scrubbing an answer drops the name %s, made by %s', (name, maker) => {
     expect(scrub(`As ${name}, I would wait.`)).toBe('I would wait.');

@@ -1,6 +1,6 @@
 import { createReadable } from '#services/live/readable.ts';
 import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
-import { findsInjection, scrub } from '#services/optimizations/prompts/scrub.ts';
+import { findsInjection, scrubOf } from '#services/optimizations/prompts/scrub.ts';
 import { escapeMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
 import { sharedNotes, opinionText } from '#services/optimizations/prompts/reply-checks.ts';
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
@@ -8,7 +8,7 @@ import { filled } from '#tests/walls/hostile/inputs.ts';
 
 /** Every step that reads a reply's text between the provider and storage or display. */
 
-const flattening = { flattenMarkdown, scrub, escapeMarkdown };
+const flattening = { flattenMarkdown, scrub: scrubOf([]), escapeMarkdown };
 const comparing = {
   findsInjection,
   normalizeSpace,

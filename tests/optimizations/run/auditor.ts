@@ -34,6 +34,7 @@ const endings: Readonly<Record<string, string>> = {
   timeout: 'timeout',
   malformed: 'unusable',
   truncated: 'unusable',
+  silent: 'unusable',
   lost: 'lost',
 };
 const mostEndings: Readonly<Record<string, number>> = {

@@ -238,6 +238,7 @@ describe('an answer', () => {
           attempt: 1,
           usage,
           costMicros: 1500,
+          costSource: 'priced',
           latencyMs: 4200,
           answeredBy: 'model-as-answered',
           outcome: opinion(),
@@ -260,6 +261,7 @@ describe('an answer', () => {
           attempt: 2,
           usage,
           costMicros: 1500,
+          costSource: 'priced',
           latencyMs: 4200,
         },
       },
@@ -359,6 +361,7 @@ describe('a failure', () => {
     ['timeout', 2],
     ['malformed', 2],
     ['truncated', 2],
+    ['silent', 2],
     ['auth', 1],
     ['billing', 1],
     ['unknown_model', 1],
@@ -368,6 +371,34 @@ describe('a failure', () => {
   ] as const)('%s ends the slot after %d attempts', (failure, most) => {
     expect(failures('opinion.S1', failure, started())).toHaveLength(most);
   });
+
+  test.each([
+    ['high', ['low', 'medium', 'high'], 'medium'],
+    ['high', ['none', 'high'], 'none'],
+    ['low', ['low', 'high'], 'low'],
+    [null, ['low', 'high'], 'low'],
+    [null, [], null],
+    ['high', undefined, 'high'],
+  ] as const)(
+    'an answer of effort %s that was cut off is asked for again at the next lower of %j: %s',
+    (effort, efforts, lower) => {
+      const seats = sevenSeats.map((seat) => ({
+        ...seat,
+        effort,
+        ...(efforts === undefined ? {} : { efforts }),
+      }));
+      const cut = started({ seats }).given(
+        begin('opinion.S1'),
+        fails('opinion.S1', 'truncated'),
+        begin('opinion.S2'),
+        fails('opinion.S2', 'malformed'),
+      );
+      const effortOf = (slot: string) =>
+        only(cut.when(begin(slot, 2, after(10_000))), 'CallStarted').data.effort;
+      expect(effortOf('opinion.S1')).toBe(lower);
+      expect(effortOf('opinion.S2')).toBe(effort);
+    },
+  );
 
   test('a failure of one class does not use up the attempts of another', () => {
     const mixed = started().given(

@@ -149,6 +149,7 @@ function ended(slot: Slot, result: CallResult, parts: EndParts): OptimizationCom
     now,
     usage: costMicros === null ? unknownUsage : usage,
     costMicros,
+    costSource: costMicros === null ? null : 'priced',
     latencyMs: 4200,
     result,
   };
@@ -163,6 +164,7 @@ export function answers(
     ok: true,
     outcome,
     answeredBy: 'model-as-answered',
+    repaired: [],
     sealed: {
       reply: 'sealed reply',
       ...(outcome.kind === 'opinion' ? { shown: 'sealed shown' } : {}),

@@ -114,7 +114,8 @@ describe('the settings', () => {
       RATE_LIMITS: 'signup=1000/h,runs=off',
       SANDBOX_PERSONAS: 'gpt-5.2=slow,some/model=hang',
       OPENAI_COMPATIBLE_ENDPOINTS:
-        'ollama|http://127.0.0.1:11434/v1/||llama3.3,qwen3; router|https://r.example/v1|k-1|a/b',
+        'lmstudio|http://127.0.0.1:1234/v1/||llama3.3,qwen3 = qwen-3; router|https://r.example/v1|k-1|a/b',
+      OLLAMA_URL: 'http://127.0.0.1:11434/',
       STRIPE_SECRET_KEY: 'sk_test',
       STRIPE_WEBHOOK_SECRET: 'whsec_1,whsec_2',
       ANTHROPIC_API_KEY: 'key',
@@ -126,13 +127,22 @@ describe('the settings', () => {
     expect(env.sandboxPersonas).toEqual({ 'gpt-5.2': 'slow', 'some/model': 'hang' });
     expect(env.compatibleEndpoints).toEqual([
       {
-        name: 'ollama',
-        baseUrl: 'http://127.0.0.1:11434/v1',
+        name: 'lmstudio',
+        baseUrl: 'http://127.0.0.1:1234/v1',
         key: null,
-        models: ['llama3.3', 'qwen3'],
+        models: [
+          { remoteId: 'llama3.3', model: 'llama3.3' },
+          { remoteId: 'qwen3', model: 'qwen-3' },
+        ],
       },
-      { name: 'router', baseUrl: 'https://r.example/v1', key: 'k-1', models: ['a/b'] },
+      {
+        name: 'router',
+        baseUrl: 'https://r.example/v1',
+        key: 'k-1',
+        models: [{ remoteId: 'a/b', model: 'a/b' }],
+      },
     ]);
+    expect(env.ollamaUrl).toBe('http://127.0.0.1:11434');
     expect(env.stripe?.webhookSecrets).toEqual(['whsec_1', 'whsec_2']);
     expect(env.providerKeys).toEqual({ anthropic: 'key' });
     expect(readEnv({ RATE_LIMITS: 'off' }).rateLimits).toBe('off');
@@ -228,7 +238,9 @@ describe('local mode', () => {
 
 test('.env.example lists every variable of the schema and every key of a provider, and no other', () => {
   const listed = Object.keys(parseEnv(readFileSync('.env.example', 'utf8')));
-  const keys = providerDefinitions.map(({ keyVariable }) => keyVariable);
+  const keys = providerDefinitions
+    .map(({ keyVariable }) => keyVariable)
+    .filter((name) => name.endsWith('_API_KEY'));
   expect(listed.toSorted()).toEqual([...knownVariables(), ...keys].toSorted());
   expect(new Set(listed).size).toBe(listed.length);
 });

@@ -1,5 +1,6 @@
 import type { Core } from '#services/core.ts';
-import { modelsOf, strategyOf } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { modelsOf } from '#services/models/strategies.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { CommandBus } from '#services/platform/command.ts';
@@ -23,7 +24,7 @@ export async function createSlowCouncil(settings: {
   const resources = new AsyncDisposableStack();
   const provider = await startSlowProvider({ tokensPerSecond });
   resources.defer(async () => provider.close());
-  const models = modelsOf(strategyOf(strategy)!).join(',');
+  const models = modelsOf(loadCatalogue(null).strategyOf(strategy)!).join(',');
   const council = await createTestCouncil({
     env: (sandboxUrl) => {
       provider.answersFrom(sandboxUrl);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { strategies } from '#services/models/strategies.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { buildPages } from '#tests/web/support/site.ts';
 
@@ -18,8 +18,8 @@ beforeAll(async () => {
 
 describe('the prices on the home page', () => {
   it('the home page names every strategy at its charged price, the cheapest first', () => {
-    const charged = strategies
-      .toSorted((one, other) => one.credits - other.credits)
+    const charged = loadCatalogue(null)
+      .strategies.toSorted((one, other) => one.credits - other.credits)
       .map(({ name, credits }) => `${name.toLowerCase()} ${credits}`);
     expect(words).toContain(`costs what its strategy costs: ${charged.join(', ')} credits`);
   });

@@ -116,6 +116,7 @@ export async function buildPages(): Promise<string> {
     root,
     productName: 'Sevenfold',
     contactEmail: null,
+    modelsFile: null,
     signal: new AbortController().signal,
     log: createLog({ level: 'error', process: 'build' }),
   });

@@ -1,8 +1,9 @@
-import { ModelFailure } from './model.ts';
-import type { FailureClass } from './model.ts';
+import * as v from 'valibot';
+import { ModelFailure } from '#services/models/model.ts';
+import type { FailureClass } from '#services/models/model.ts';
 
 /**
- * The one way out to a provider. Every SDK is handed `guardedFetch`, so that redirects, refused
+ * The one way out to a provider. Every SDK is handed a `guardedFetch`, so that redirects, refused
  * requests and lost connections are handled here in one way for all SDKs. An SDK wraps an error of
  * its fetch; `failureOf` finds it in the chain of causes.
  */
@@ -39,32 +40,36 @@ const streamBytes = 32 * 1024 * 1024;
 const longestRetryAfterMs = 3_600_000;
 
 /**
- * `fetch` that follows no redirect and throws HttpFailure unless the response is successful: a
+ * A `fetch` that follows no redirect and throws HttpFailure unless the response is successful: a
  * redirect could carry our key to another address.
+ *
+ * @param onBytes is called for the head of the answer and for every piece of it
  */
-export async function guardedFetch(
-  input: string | URL | Request,
-  init?: RequestInit,
-): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(input, { ...init, redirect: 'manual' });
-  } catch (error) {
-    if (isAbort(error)) throw error;
-    throw new ConnectionFailure('No connection', { cause: error });
-  }
-  if (response.ok) return new Response(response.body?.pipeThrough(atMost(streamBytes)), response);
-  if (response.status >= 300 && response.status < 400) {
-    await response.body?.cancel();
-    throw new HttpFailure(response.status, 'redirect', null);
-  }
-  const body = await refusalBody(response);
-  const nowMs = Date.now();
-  throw new HttpFailure(
-    response.status,
-    codeIn(body),
-    retryAfterHeaderMs(response.headers, nowMs) ?? retryDelayMs(body),
-  );
+export function guardedFetch(through: typeof fetch, onBytes: () => void): typeof fetch {
+  return async (input, init) => {
+    let response: Response;
+    try {
+      response = await through(input, { ...init, redirect: 'manual' });
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      throw new ConnectionFailure('No connection', { cause: error });
+    }
+    onBytes();
+    if (response.ok) {
+      return new Response(response.body?.pipeThrough(atMost(streamBytes, onBytes)), response);
+    }
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel();
+      throw new HttpFailure(response.status, 'redirect', null);
+    }
+    const body = await refusalBody(response);
+    const nowMs = Date.now();
+    throw new HttpFailure(
+      response.status,
+      codeIn(body),
+      retryAfterHeaderMs(response.headers, nowMs) ?? retryDelayMs(body),
+    );
+  };
 }
 
 /**
@@ -99,17 +104,26 @@ export function failureOf(provider: string, error: unknown): ModelFailure {
   });
 }
 
-/** An error that arrived inside a stream: the SDKs put the vendor's word or status on the error. */
+/**
+ * An error that arrived inside a stream: the SDKs put the vendor's word or status on the error.
+ * OpenRouter's code is a number, with its word beside it.
+ */
 function classOfStreamError(error: unknown): FailureClass | null {
   if (!(error instanceof Error)) return null;
-  const words = ['code' in error ? error.code : null, 'type' in error ? error.type : null].filter(
-    (word) => typeof word === 'string',
-  );
+  const { code, type, status, error: body } = error as Error & Record<string, unknown>;
+  const words = [code, type, errorTypeIn(body)].filter((word) => typeof word === 'string');
   const word = words.find((each) => each.toLowerCase() in classOfCode);
   if (word !== undefined) return classOfStatus(0, word);
-  const status = 'status' in error ? error.status : null;
-  return typeof status === 'number' && status >= 400 ? classOfStatus(status, null) : null;
+  const number = [status, code].find((each) => typeof each === 'number' && each >= 400);
+  return typeof number === 'number' ? classOfStatus(number, null) : null;
 }
+
+function errorTypeIn(body: unknown): unknown {
+  const parsed = v.safeParse(streamError, body);
+  return parsed.success ? parsed.output.metadata.error_type : null;
+}
+
+const streamError = v.object({ metadata: v.object({ error_type: v.string() }) });
 
 /** The class of an HTTP status, refined by the vendor's own word where the status alone misleads. */
 export function classOfStatus(status: number, code: string | null): FailureClass {
@@ -134,24 +148,39 @@ const classOfCode: Readonly<Record<string, FailureClass>> = {
   billing_not_active: 'billing',
   billing_hard_limit_reached: 'billing',
   billing_error: 'billing',
+  payment_required: 'billing',
+  openrouter_credits: 'billing',
+  openrouter_key_limit: 'billing',
+  openrouter_guardrail_budget: 'billing',
+  openrouter_workspace_budget: 'billing',
   credit_balance_too_low: 'billing',
   api_key_invalid: 'auth',
   invalid_api_key: 'auth',
   authentication_error: 'auth',
+  authentication: 'auth',
   permission_error: 'auth',
   model_not_found: 'unknown_model',
   invalid_model: 'unknown_model',
   rate_limit_exceeded: 'rate_limited',
   rate_limit_error: 'rate_limited',
+  // Credits that calls under way have set aside: they come back when those end.
+  openrouter_in_flight_budget: 'rate_limited',
   overloaded_error: 'unavailable',
   server_error: 'unavailable',
+  provider_overloaded: 'unavailable',
+  provider_unavailable: 'unavailable',
   api_error: 'unavailable',
   timeout_error: 'timeout',
   content_policy_violation: 'refusal',
   content_filter: 'refusal',
+  refusal: 'refusal',
   invalid_prompt: 'refusal',
   bio_policy: 'refusal',
   misalignment_policy_violation: 'refusal',
+  // The model exists, but nobody who serves it may be asked.
+  no_endpoints: 'bad_request',
+  privacy_restricted: 'bad_request',
+  constraint_filtered: 'bad_request',
   redirect: 'bad_request',
 };
 
@@ -186,13 +215,26 @@ function retryDelayMs(body: string): number | null {
  * most specific of several codes wins.
  */
 function codeIn(body: string): string | null {
-  if (/credit balance is too low/i.test(body)) return 'credit_balance_too_low';
-  const words = [...body.matchAll(/"(?:code|type|status|reason)"\s*:\s*"([A-Za-z0-9_.-]{1,60})"/g)]
+  const phrase = phrases.find(([pattern]) => pattern.test(body));
+  if (phrase !== undefined) return phrase[1];
+  const words = [...body.matchAll(codeMember)]
     .map((match) => match[1])
     .filter((word) => word !== undefined && word !== 'error');
   const telling = words.find((word) => word !== undefined && word.toLowerCase() in classOfCode);
   return telling ?? words[0] ?? null;
 }
+
+/** What a body says in words, or by a member of any value. */
+const phrases: readonly (readonly [RegExp, string])[] = [
+  [/credit balance is too low/i, 'credit_balance_too_low'],
+  [/is not a valid model ID/i, 'model_not_found'],
+  [/No endpoints (?:found|available)/i, 'no_endpoints'],
+  // Of a router's moderation and guardrails.
+  [/"(?:flagged_input|patterns)"\s*:/, 'content_policy_violation'],
+];
+
+const codeMember =
+  /"(?:code|type|status|reason|error_type|limit_source)"\s*:\s*"([A-Za-z0-9_.-]{1,60})"/g;
 
 /** The start of a refusal's body; the rest is never read. */
 async function refusalBody(response: Response): Promise<string> {
@@ -213,10 +255,11 @@ async function refusalBody(response: Response): Promise<string> {
 }
 
 /** Breaks a stream off that is longer, whatever the SDK would have kept of it. */
-function atMost(bytes: number): TransformStream<Uint8Array, Uint8Array> {
+function atMost(bytes: number, onBytes: () => void): TransformStream<Uint8Array, Uint8Array> {
   let room = bytes;
   return new TransformStream({
     transform(chunk, controller) {
+      onBytes();
       room -= chunk.length;
       if (room >= 0) controller.enqueue(chunk);
       else controller.error(new ModelFailure('malformed', 'The stream is longer than it may be'));

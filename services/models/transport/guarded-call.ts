@@ -1,34 +1,48 @@
 import { visibleText } from '#services/platform/visible-text.ts';
-import { ModelFailure, unknownUsage } from './model.ts';
-import type { ModelPart, ModelReply, ModelRequest, Provider, UsageRecord } from './model.ts';
-import { failureOf } from './transport.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import type {
+  ModelPart,
+  ModelReply,
+  ModelRequest,
+  Provider,
+  UsageRecord,
+} from '#services/models/model.ts';
+import { patienceWith, watchSilence } from './silence.ts';
+import type { Patience } from './silence.ts';
+import { failureOf, guardedFetch } from './guarded-fetch.ts';
+
+/** A call as an adapter makes it: `fetch` is the way out, and `signal` ends it. */
+export type OpenCall = { request: ModelRequest; signal: AbortSignal; fetch: typeof fetch };
 
 /**
  * A provider behind an SDK, which is loaded for its first call: loading all of them takes seconds,
  * which a process that calls no model saves. Loading does not count towards a call's time.
  *
- * @param connect loads the SDK and makes its client
- * @param partsOf translates the vendor's stream; it yields text parts and one reply
+ * @param partsOf makes the SDK's client, which costs next to nothing, and translates its stream; it
+ *   yields text parts and one reply
  */
-export function sdkProvider<Client>(
+export function sdkProvider<Sdk>(
   name: string,
-  connect: () => Promise<Client>,
-  partsOf: (client: Client, request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelPart>,
+  load: () => Promise<Sdk>,
+  partsOf: (sdk: Sdk, call: OpenCall) => AsyncIterable<ModelPart>,
+  local: { patience: (request: ModelRequest) => Patience; fetch: typeof fetch } | null = null,
 ): Provider {
-  let client: Promise<Client> | null = null;
   return {
     name,
+    isLocal: local !== null,
     async *call(request) {
-      const connected = await (client ??= connect());
-      yield* guardedCall(name, request, (signal) => partsOf(connected, request, signal));
+      const sdk = await load();
+      const patience = (local?.patience ?? patienceWith)(request);
+      const out = local?.fetch ?? fetch;
+      yield* guardedCall(name, request, (call) => partsOf(sdk, call), { patience, fetch: out });
     },
   };
 }
 
 /**
- * What every adapter's call has in common: one signal for abort and deadline, every error turned
- * into a ModelFailure, and exactly one reply at the end. The caller, who knows the schema, validates
- * its text.
+ * What every adapter's call has in common: one signal for abort, deadline and silence, every error
+ * turned into a ModelFailure, and exactly one reply at the end. The caller, who knows the schema,
+ * validates its text.
  *
  * The signals are checked first, because each SDK reports an abort differently and one ends its
  * stream without an error.
@@ -38,20 +52,25 @@ export function sdkProvider<Client>(
 export async function* guardedCall(
   provider: string,
   request: ModelRequest,
-  stream: (signal: AbortSignal) => AsyncIterable<ModelPart>,
+  stream: (call: OpenCall) => AsyncIterable<ModelPart>,
+  through: { patience: Patience; fetch: typeof fetch } = { patience: patienceWith(request), fetch },
 ): AsyncIterable<ModelPart> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
-  const signal = AbortSignal.any([request.signal, deadline]);
+  const silence = watchSilence(through.patience, request.timeoutMs / 2);
+  const ended = new AbortController();
+  const signal = AbortSignal.any([request.signal, deadline, silence.signal, ended.signal]);
+  const guarded = guardedFetch(through.fetch, () => silence.heard());
   let reply: ModelReply | null = null;
   let room = replyCharacters(request);
   try {
     signal.throwIfAborted();
-    for await (const part of stream(signal)) {
+    for await (const part of stream({ request, signal, fetch: guarded })) {
       signal.throwIfAborted();
       if (part.type === 'reply') {
         if (textOf(part.reply.text).length > replyCharacters(request)) throw tooLong(provider);
         reply = { ...part.reply, answeredBy: nameOf(part.reply.answeredBy) ?? request.model };
       } else if (part.text !== '') {
+        silence.answered();
         room -= textOf(part.text).length;
         if (room < 0) throw tooLong(provider);
         yield part;
@@ -69,15 +88,20 @@ export async function* guardedCall(
         { cause: error },
       );
     }
+    if (silence.signal.aborted) {
+      throw new ModelFailure('silent', `${provider} sent nothing for too long`, { cause: error });
+    }
     throw failureOf(provider, error);
+  } finally {
+    silence.stop();
+    // Some SDKs leave the connection open when a reply is given up halfway.
+    ended.abort();
   }
   if (reply === null) {
     throw new ModelFailure('connection', `The stream of ${provider} ended before its reply`);
   }
   if (reply.finish === 'stop' && reply.text.trim() === '') {
-    throw new ModelFailure('malformed', `The reply of ${provider} has no text`, {
-      usage: reply.usage,
-    });
+    throw new ModelFailure('malformed', `The reply of ${provider} has no text`, reply);
   }
   yield { type: 'reply', reply };
 }
@@ -119,9 +143,21 @@ export function sdkTimeoutMs(request: ModelRequest): number {
   return request.timeoutMs + 5000;
 }
 
-/** A refusal, with the tokens it cost. */
-export function refusal(provider: string, usage: UsageRecord = unknownUsage): ModelFailure {
-  return new ModelFailure('refusal', `${provider} refused to answer`, { usage });
+/**
+ * The instruction with the schema written out, for servers that only constrain the output with it:
+ * there a model never sees what the fields mean.
+ */
+export function systemWithSchema(request: Pick<ModelRequest, 'system' | 'schema'>): string {
+  if (request.schema === null) return request.system;
+  return `${request.system}\n\nAnswer with one JSON object that satisfies this JSON Schema, and with nothing before or after it:\n${JSON.stringify(request.schema.json)}`;
+}
+
+/** A refusal, with what it cost. */
+export function refusal(
+  provider: string,
+  cost: { usage: UsageRecord; billedCost?: number | null },
+): ModelFailure {
+  return new ModelFailure('refusal', `${provider} refused to answer`, cost);
 }
 
 /** Token counts of one call as vendors name them, unchecked; null where a vendor does not say. */
