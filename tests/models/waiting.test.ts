@@ -137,7 +137,7 @@ describe('the deadlines of a run that waits', () => {
       'a computer that is too slow for seven seats',
       panelAt('ollama'),
       { ollama: { concurrency: 1, secondsPerCall: 400 } },
-      'ollama answers one call at a time, in about 400 seconds each. A run could take 3 h 29 min; the limit is 3 h.',
+      'Ollama answers one call at a time, in about 400 seconds each. A run could take 3 h 29 min; the limit is 3 h.',
     ],
     [
       'an endpoint that is too slow for twelve seats',

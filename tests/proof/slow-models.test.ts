@@ -11,12 +11,7 @@ import { createSlowCouncil } from '#tests/support/slow/council.ts';
 const factor = 60;
 
 test('a run at 8 tokens a second completes with every seat within the deadlines of its start', async () => {
-  const council = await createSlowCouncil({
-    strategy: 'fast',
-    tokensPerSecond: 8 * factor,
-    secondsPerCall: 120,
-    factor,
-  });
+  const council = await createSlowCouncil({ tokensPerSecond: 8 * factor, factor });
   try {
     const person = await council.signUp();
     await give(council, person.userId, 20);
@@ -31,7 +26,7 @@ test('a run at 8 tokens a second completes with every seat within the deadlines 
     const minutes = (to: unknown) =>
       Math.round((Date.parse(String(to)) - Date.parse(begun!.data.startedAt)) / 100) / 10;
     console.info(
-      `18 calls took ${minutes(lastCall?.metadata.occurredAt)} minutes of ${minutes(begun?.data.runDeadlineAt)}`,
+      `The calls took ${minutes(lastCall?.metadata.occurredAt)} minutes of ${minutes(begun?.data.runDeadlineAt)}`,
     );
     expect(run).toMatchObject({
       status: 'completed',
@@ -45,8 +40,11 @@ test('a run at 8 tokens a second completes with every seat within the deadlines 
       'all',
       null,
     ]);
-    expect(all.filter(({ type }) => type === 'CallStarted')).toHaveLength(18);
+    expect(all.filter(({ type }) => type === 'CallStarted').length).toBeGreaterThanOrEqual(18);
     expect(council.provider.mostAtOnce()).toBe(1);
+    expect(new Set(council.provider.calls.map(({ model }) => model))).toEqual(
+      new Set(['qwen3:8b']),
+    );
   } finally {
     await council.close();
   }

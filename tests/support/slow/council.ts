@@ -1,7 +1,4 @@
 import type { Core } from '#services/core.ts';
-import { loadCatalogue } from '#services/models/catalogue.ts';
-import { modelsOf } from '#services/models/strategies.ts';
-import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
@@ -10,29 +7,31 @@ import { startSlowProvider } from './provider.ts';
 import type { SlowProvider } from './provider.ts';
 
 /**
- * An installation whose models all answer at one provider with one call at a time. Its runs may have
- * deadlines that are shorter by a factor, for models that are quicker by the same.
+ * An installation whose models are all one model of a slow Ollama. Its runs may have deadlines that are
+ * shorter by a factor, for a model that is quicker by the same.
  */
 export async function createSlowCouncil(settings: {
-  strategy: StrategyId;
   tokensPerSecond: number;
-  secondsPerCall: number;
   /** By which every deadline that a run fixes at its start is divided. */
   factor: number;
 }): Promise<TestCouncil & { provider: SlowProvider }> {
-  const { strategy, tokensPerSecond, secondsPerCall, factor } = settings;
-  const resources = new AsyncDisposableStack();
+  const { tokensPerSecond, factor } = settings;
   const provider = await startSlowProvider({ tokensPerSecond });
-  resources.defer(async () => provider.close());
-  const models = modelsOf(loadCatalogue(null).strategyOf(strategy)!).join(',');
   const council = await createTestCouncil({
     env: (sandboxUrl) => {
       provider.answersFrom(sandboxUrl);
-      return { OPENAI_COMPATIBLE_ENDPOINTS: `slow|${provider.url}/compatible/v1|key|${models}` };
+      return { OLLAMA_URL: `${provider.url}/ollama` };
     },
-    replace: (core) => ({
-      readLanes: async () => ({ slow: { concurrency: 1, secondsPerCall } }),
-      bus: hastened(core.bus, factor),
+    replace: ({ registry, bus }) => ({
+      // Each model of a strategy keeps its family, without which the council has no quorum.
+      registry: {
+        ...registry,
+        statusOf: (model) => {
+          const status = registry.statusOf(model);
+          return status.available ? { ...status, ...localModel } : status;
+        },
+      },
+      bus: hastened(bus, factor),
     }),
   });
   return {
@@ -40,12 +39,14 @@ export async function createSlowCouncil(settings: {
     provider,
     async close() {
       await council.close();
-      await resources.disposeAsync();
+      await provider.close();
     },
   };
 }
 
-/** Creates runs with deadlines that are so many times as short. */
+const localModel = { simulated: false, provider: 'ollama', remoteId: 'qwen3:8b' } as const;
+
+/** Creates runs with deadlines that are so many times as short, and with room for their prompts. */
 function hastened(bus: CommandBus, factor: number): Core['bus'] {
   const shorter = (value: number) => Math.round(value / factor);
   const changed = (command: OptimizationCommand): OptimizationCommand => {
@@ -60,7 +61,14 @@ function hastened(bus: CommandBus, factor: number): Core['bus'] {
         { ...lane, secondsPerCall: (lane.secondsPerCall ?? 0) / factor },
       ]),
     );
-    return { ...command, data: { ...command.data, schedule: { ...schedule, deadlinesMs, lanes } } };
+    const models = [...command.data.seats, ...schedule.extractors, ...schedule.synthesizers];
+    const numCtx = Object.fromEntries(
+      [...models, ...schedule.verifiers.flat()].map(({ model }) => [model, 16_384]),
+    );
+    return {
+      ...command,
+      data: { ...command.data, schedule: { ...schedule, deadlinesMs, lanes, numCtx } },
+    };
   };
   return {
     ...bus,

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type SeenCall = { model: string; outputTokens: number; milliseconds: number };
 
 /**
- * A provider on a small computer: it has the simulator's answers and streams them at the pace of a
+ * An Ollama on a small computer: it has the simulator's answers and streams them at the pace of a
  * model. It takes every call at once; `mostAtOnce` shows how many there were.
  */
 export type SlowProvider = {
@@ -27,20 +27,25 @@ export async function startSlowProvider(settings: {
   let sandboxUrl = '';
   let underWay = 0;
   let most = 0;
+  const forwarded = async (request: IncomingMessage, body: string) =>
+    fetch(`${sandboxUrl}${request.url ?? ''}`, {
+      method: request.method ?? 'GET',
+      headers: { 'content-type': 'application/json' },
+      ...(body === '' ? {} : { body }),
+    });
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url !== '/ollama/api/chat') {
+      const reply = await forwarded(request, await text(request));
+      response.writeHead(reply.status, { 'content-type': 'application/json' });
+      response.end(await reply.text());
+      return;
+    }
     underWay += 1;
     most = Math.max(most, underWay);
     const began = performance.now();
     try {
       const body = await text(request);
-      const reply = await fetch(`${sandboxUrl}${request.url ?? ''}`, {
-        method: request.method ?? 'POST',
-        headers: {
-          'content-type': 'application/json',
-          authorization: request.headers.authorization ?? '',
-        },
-        body,
-      });
+      const reply = await forwarded(request, body);
       const answered = await reply.text();
       const outputTokens = outputTokensOf(answered);
       response.writeHead(reply.status, { 'content-type': reply.headers.get('content-type') ?? '' });
@@ -74,10 +79,8 @@ export async function startSlowProvider(settings: {
   };
 }
 
-/** Of a stream in the format of Chat Completions or of Ollama. */
 function outputTokensOf(stream: string): number {
-  const counts = [...stream.matchAll(/"(?:completion_tokens|eval_count)":(\d+)/g)];
-  return Number(counts.at(-1)?.[1] ?? 0);
+  return Number(/"eval_count":(\d+)/.exec(stream)?.[1] ?? 0);
 }
 
 /** The lines of a stream, spread over so many milliseconds. */
