@@ -138,7 +138,7 @@ ${projections.map(applied).join('')}
       select array_agg(
                row(job ->> 'task', (job -> 'payload')::json, job ->> 'queue',
                    (job ->> 'runAt')::timestamptz, (job ->> 'maxAttempts')::smallint,
-                   job ->> 'key', null, null)::graphile_worker.job_spec
+                   job ->> 'key', (job ->> 'priority')::smallint, null)::graphile_worker.job_spec
                order by number)
         into append__entry_jobs
         from jsonb_array_elements(append__entry -> 'jobs') with ordinality as list (job, number);

@@ -11,6 +11,7 @@ import { loadCatalogue } from './models/catalogue.ts';
 import { modelRegistry } from './models/registry.ts';
 import { endRunsOf, hideRunsOf } from './optimizations/leave-runs.ts';
 import { optimization } from './optimizations/run/optimization.ts';
+import { createReadLanes } from './optimizations/lanes.ts';
 import { createReadRun } from './optimizations/reading/read-run.ts';
 import type { PaymentDependencies } from './payments/dependencies.ts';
 import {
@@ -101,6 +102,7 @@ export async function openCore(
     substituteModels: env.substituteModels,
     creditUsd: cheapestCredit,
     registry,
+    readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
     readStream: read,
     readRun,
     readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),

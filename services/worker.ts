@@ -24,6 +24,7 @@ import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
+import { usualConcurrency } from '#services/models/waiting.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport, transportLimits } from './platform/mail/transport.ts';
 import { mailTasks, purgeMails } from './platform/mail/mail.ts';
@@ -35,8 +36,6 @@ const processId = `worker ${hostname()} ${process.pid}`;
 const workerLimits = {
   /** Start, deadlines, settlements: they never wait for a model. */
   controlSlots: 8,
-  /** Calls to one provider at a time, over all worker processes. */
-  callsPerProvider: 32,
   /**
    * The queue's poll beside its notifications, for jobs that become due. Each slot polls on its own, so
    * the many slots for calls poll less often.
@@ -77,7 +76,7 @@ await runProcess('worker', async (context) => {
     queueMail: core.queueMail,
     finishedRunAddress: core.finishedRunAddress,
     publicUrl: core.publicUrl,
-    callsPerProvider: Math.max(1, Math.floor(workerLimits.callsPerProvider / env.workerProcesses)),
+    callsPerProvider: Math.max(1, Math.floor(usualConcurrency / env.workerProcesses)),
   });
 
   const { smtpUrl, mailFrom, publicUrl } = env;
@@ -121,7 +120,7 @@ await runProcess('worker', async (context) => {
   const events: WorkerEvents = new EventEmitter();
   events.on('pool:create', ({ workerPool }) => locks.hold(workerPool.id));
   events.on('pool:release', ({ workerPool }) => locks.release(workerPool.id));
-  events.on('job:start', ({ job }) => locks.began(job.id));
+  events.on('job:start', ({ job }) => locks.began(job.id, job.job_queue_id));
   events.on('job:complete', ({ job }) => locks.ended(job.id));
   const work = async (
     taskList: TaskList,

@@ -20,6 +20,7 @@ import { modelsOf } from '#services/models/strategies.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { panelsOf } from '#services/optimizations/panel.ts';
 import { cheapestCredit } from '#services/payments/catalogue.ts';
+import { lanesOf } from '#services/models/waiting.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { printResult, say, table, text, UsageError } from './command.ts';
@@ -78,13 +79,15 @@ const list: SettingsCommand = {
 
 /** Of a question of the usual length. */
 async function seatings(
-  { mode, substituteModels }: Env,
+  { mode, substituteModels, compatibleEndpoints }: Env,
   catalogue: Catalogue,
   registry: ModelRegistry,
 ): Promise<(strategy: Strategy) => Seating> {
   const panelOf = await panelsOf({
     catalogue,
     registry,
+    // Without the database, what calls took here is not known.
+    readLanes: async (providers) => lanesOf(providers, compatibleEndpoints),
     isLocal: mode === 'local',
     substituteModels,
     creditUsd: cheapestCredit,

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
+import type pg from 'pg';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
@@ -21,7 +22,9 @@ import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
 import type { CalledModel, CostSource, Slot } from './run/events.ts';
 import type { CallResult } from './run/optimization.ts';
+import { firstInLane } from './run/lanes.ts';
 import { nextAttempt } from './run/owed.ts';
+import { callKey } from './run/reactions.ts';
 import { modelOf } from './run/slots.ts';
 import { isOpen } from './run/state.ts';
 
@@ -30,6 +33,7 @@ import { isOpen } from './run/state.ts';
  * and sealed answer, or the failure.
  */
 export type CallDependencies = CommandDependencies & {
+  pool: pg.Pool;
   readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
@@ -38,7 +42,7 @@ export type CallDependencies = CommandDependencies & {
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   log: Log;
-  /** Calls under way to one provider at a time, in this process. */
+  /** Calls under way to one provider without lanes at a time, in this process. */
   callsPerProvider: number;
 };
 
@@ -57,8 +61,23 @@ export function createCallModel(
     // The run has ended.
     if (!('runDeadlineAt' in run.state)) return;
     const { provider } = modelOf(slot, run.state);
-    await limitOf(provider)(async () => callOnce(dependencies, run, slot));
+    const call = async () => callOnce(dependencies, run, slot);
+    if (run.state.schedule.lanes?.[provider] === undefined) return limitOf(provider)(call);
+    // Its job began when it had its place, over all processes.
+    await keepLane(dependencies.pool, callKey(runId, slot));
+    await call();
   };
+}
+
+/**
+ * A job that fails runs again at a later time, which would put it behind the calls of all later runs. So
+ * a call that has begun is next in its lane if it must begin again.
+ */
+async function keepLane(pool: pg.Pool, jobKey: string): Promise<void> {
+  await pool.query('update graphile_worker._private_jobs set priority = $2 where key = $1', [
+    jobKey,
+    firstInLane,
+  ]);
 }
 
 async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot): Promise<void> {
@@ -188,7 +207,7 @@ async function streamReply(
       state.schedule.maxOutputTokens ??
       dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
       defaultOutputTokens,
-    timeoutMs: timeLeft(state, dependencies.clock()),
+    timeoutMs: timeLeft(state, call.slot, dependencies.clock()),
     signal: call.signal,
   });
   const { slot, attempt } = call;

@@ -7,6 +7,7 @@ import type { CommandBus, CommandOutcome, Patience } from '#services/platform/co
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { knownStrategy } from './create.ts';
+import { readWait, refuseLongWait } from './lanes.ts';
 import type { ReadState } from './reading/read-run.ts';
 import { streamOf } from './run/events.ts';
 import type { OptimizationEvent } from './run/events.ts';
@@ -83,13 +84,17 @@ export async function processRun(
     );
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
+  await refuseLongWait(dependencies.pool, state);
   await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
   await startRun(dependencies, runId, state, 'http');
 }
 
 /** Starts a run after its credits were held. */
 export async function startRun(
-  dependencies: CommandDependencies & { registry: Pick<ModelRegistry, 'provider'> },
+  dependencies: CommandDependencies & {
+    pool: pg.Pool;
+    registry: Pick<ModelRegistry, 'provider'>;
+  },
   runId: string,
   state: RunState,
   patience: Patience,
@@ -99,7 +104,8 @@ export async function startRun(
     state.seats.every(
       ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
     );
-  const start = { type: 'Start', now: isoNow(dependencies), seatable } as const;
+  const waitMs = await readWait(dependencies.pool, state);
+  const start = { type: 'Start', now: isoNow(dependencies), seatable, waitMs } as const;
   const after = await issue(dependencies, runId, start, ['start'], patience);
   return after.state;
 }

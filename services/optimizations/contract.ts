@@ -197,6 +197,7 @@ export const DeletedReply = v.object({ id: RunId, deleted: v.literal(true) });
 export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
+  typical_seconds: Seconds,
   seats: v.pipe(
     v.array(
       v.object({
@@ -273,7 +274,6 @@ export const Estimate = v.object({
     v.number(),
     v.description('Credits that are held when it starts; no more is charged'),
   ),
-  typical_seconds: Seconds,
   ...PanelEntries,
   simulated: v.pipe(
     v.boolean(),
@@ -366,7 +366,6 @@ export const Strategy = v.object({
     v.number(),
     v.description('Credits that are held when a run starts; no more is charged'),
   ),
-  typical_seconds: Seconds,
   ...PanelEntries,
   not_in_this_version: v.pipe(
     v.array(v.string()),

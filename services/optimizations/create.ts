@@ -4,10 +4,10 @@ import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
 import { tiers } from '#services/models/offer.ts';
-import type { Seating } from '#services/models/seating.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
+import { longestRunMs } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { simulatedRunSeed } from '#services/platform/seeded.ts';
@@ -18,8 +18,8 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import { describePanel, panelsOf } from './panel.ts';
-import type { PanelDependencies } from './panel.ts';
+import { describePanel, independenceOf, panelsOf } from './panel.ts';
+import type { Panel, PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { streamOf } from './run/events.ts';
@@ -39,10 +39,10 @@ export async function describeStrategies(
   const { catalogue } = dependencies;
   const panelOf = await panelsOf(dependencies);
   return catalogue.strategies.map((strategy) => {
-    const seating = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
-    const panel = describePanel(seating, strategy, catalogue);
+    const panel = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
+    const facts = describePanel(panel, catalogue);
     const names = (role: string) =>
-      panel.seats.filter((one) => one.role === role).map((one) => one.name);
+      facts.seats.filter((one) => one.role === role).map((one) => one.name);
     return {
       id: strategy.id,
       name: strategy.name,
@@ -57,8 +57,7 @@ export async function describeStrategies(
       parallelExecution: strategy.parallelExecution,
       recommended: strategy.recommended,
       credits: strategy.credits,
-      typical_seconds: strategy.typicalSeconds,
-      ...panel,
+      ...facts,
       not_in_this_version: [...strategy.notInThisVersion],
     };
   });
@@ -71,17 +70,16 @@ export async function estimate(
   const { catalogue } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
   const panelOf = await panelsOf(dependencies);
-  const seating = panelOf({
+  const panel = panelOf({
     strategy,
     challengeCharacters: request.challengeText.length,
     allowSimulated: request.allow_simulated ?? false,
   });
   return {
     strategy: request.strategy,
-    cost: seating.estimate === null ? null : seating.estimate / 1_000_000,
+    cost: panel.estimate === null ? null : panel.estimate / 1_000_000,
     credits: strategy.credits,
-    typical_seconds: strategy.typicalSeconds,
-    ...describePanel(seating, strategy, catalogue),
+    ...describePanel(panel, catalogue),
     catalogue_version: catalogue.version,
   };
 }
@@ -108,23 +106,22 @@ export async function createCommand(
   const { challenge, context, objectives, constraints } = request;
   const challengeCharacters = [challenge, context, ...objectives, ...constraints].join('').length;
   const panelOf = await panelsOf(dependencies);
-  const seating = panelOf({
+  const panel = panelOf({
     strategy,
     challengeCharacters,
     allowSimulated: request.allow_simulated ?? false,
   });
-  if (seating.unavailable !== null)
+  if (panel.unavailable !== null)
     throw new Problem(
       'models-unavailable',
-      `This strategy is not available. ${seating.unavailable.reason}`,
+      `This strategy is not available. ${panel.unavailable.reason}`,
     );
-  const seats: Seat[] = seating.seats.map((one) => ({
+  const seats: Seat[] = panel.seats.map((one) => ({
     seat: one.seat,
     role: one.role,
     family: one.offer.family,
     ...councilModel(one),
   }));
-  const createdAt = new Date(run.now).toISOString();
   await sealer.createDataKey('run', run.runId, run.userId);
   const seal = (field: string, text: string) =>
     sealer.seal(run.runId, { stream: streamOf(run.runId), field }, text);
@@ -138,18 +135,18 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(catalogue, { strategy, seating, challengeCharacters }, run.now),
+      schedule: scheduleOf(catalogue, panel, { now: run.now, challengeCharacters }),
       seating: {
-        substitutions: seating.substitutions,
-        independence: describePanel(seating, strategy, catalogue).independence,
-        verdict: seating.verdict,
+        substitutions: panel.substitutions,
+        independence: independenceOf(panel),
+        verdict: panel.verdict,
       },
       seed: seats.every((one) => one.simulated)
         ? simulatedRunSeed(sandboxSeed, challenge, strategy.id)
         : randomBytes(16).toString('hex'),
       ...(request.retry_of === undefined ? {} : { retryOf: request.retry_of }),
-      ...(seats.some((seat) => seat.simulated) ? { preparedCase: caseFor(request) } : {}),
-      createdAt,
+      ...(seats.some((one) => one.simulated) ? { preparedCase: caseFor(request) } : {}),
+      createdAt: new Date(run.now).toISOString(),
       sealed: {
         title: await seal('title', titleOf(challenge)),
         challenge: await seal('challenge', challenge),
@@ -185,27 +182,24 @@ export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
 
 function scheduleOf(
   catalogue: Catalogue,
-  {
-    strategy,
-    seating,
-    challengeCharacters,
-  }: { strategy: Strategy; seating: Seating; challengeCharacters: number },
-  now: number,
+  panel: Panel,
+  { now, challengeCharacters }: { now: number; challengeCharacters: number },
 ): Schedule {
-  const { deadlines } = strategy;
-  const at = new Date(now).toISOString();
+  const { deadlines, lanes } = panel;
+  const numCtx = localContexts(panel, challengeCharacters);
   return {
-    reviewsPerSeat: seating.reviewsPerSeat,
-    extractors: seating.extractors.map(councilModel),
-    synthesizers: seating.synthesizers.map(councilModel),
-    verifiers: seating.verifiers.map((pair) => pair.map(councilModel)),
-    minFamilies: seating.minFamilies,
-    typicalSeconds: strategy.typicalSeconds,
-    strongest: strongestSeat(seating),
-    pricesStale: isStale(catalogue, seating, at),
-    prices: pricesOf(catalogue, strategy, seating, now),
-    maxOutputTokens: strategy.maxOutputTokens,
-    numCtx: localContexts(seating, challengeCharacters),
+    reviewsPerSeat: panel.reviewsPerSeat,
+    extractors: panel.extractors.map(councilModel),
+    synthesizers: panel.synthesizers.map(councilModel),
+    verifiers: panel.verifiers.map((pair) => pair.map(councilModel)),
+    minFamilies: panel.minFamilies,
+    typicalSeconds: panel.typicalSeconds,
+    strongest: strongestSeat(panel),
+    pricesStale: isStale(catalogue, panel, new Date(now).toISOString()),
+    prices: pricesOf(catalogue, panel, now),
+    maxOutputTokens: panel.strategy.maxOutputTokens,
+    ...(Object.keys(numCtx).length === 0 ? {} : { numCtx }),
+    ...(Object.keys(lanes).length === 0 ? {} : { lanes }),
     deadlinesMs: {
       opinionsSoft: deadlines.opinions.softMs,
       opinionsHard: deadlines.opinions.hardMs,
@@ -218,34 +212,33 @@ function scheduleOf(
   };
 }
 
-/** All rows that a call of the run can start under: it may start for a day, and then has its deadline. */
+/** All rows that a call of the run can start under: it may start for a day, and then has its time. */
 function pricesOf(
-  catalogue: Catalogue,
-  strategy: Strategy,
-  seating: Seating,
+  { modelOf }: Catalogue,
+  panel: Panel,
   now: number,
 ): Record<string, readonly PriceRow[]> {
   const from = new Date(now).toISOString();
-  const to = new Date(now + priceHoldsMs + strategy.deadlines.runMs).toISOString();
+  const to = new Date(now + priceHoldsMs + longestRunMs).toISOString();
   return Object.fromEntries(
-    [...new Set(everyModel(seating).map(({ offer }) => offer.model))].map((model) => [
+    [...new Set(everyModel(panel).map(({ offer }) => offer.model))].map((model) => [
       model,
-      rowsBetween(catalogue.modelOf(model)?.prices ?? [], from, to),
+      rowsBetween(modelOf(model)?.prices ?? [], from, to),
     ]),
   );
 }
 
 /** By class, then by price: a local model costs nothing, whatever it can do. */
-function strongestSeat({ seats }: Seating): string {
+function strongestSeat({ seats }: Panel): string {
   const strength = ({ offer }: Placed) =>
     tiers.indexOf(offer.tier) * 1e6 + (offer.price?.outputPerMTok ?? 0);
   return seats.reduce((best, one) => (strength(one) > strength(best) ? one : best)).seat;
 }
 
 /** A price that the run's costs need was read long ago, or is missing. */
-function isStale({ staleModels }: Catalogue, seating: Seating, at: string): boolean {
+function isStale({ staleModels }: Catalogue, panel: Panel, at: string): boolean {
   const stale = new Set(staleModels(at));
-  return everyModel(seating).some(
+  return everyModel(panel).some(
     ({ offer }) => offer.provider !== 'ollama' && (stale.has(offer.model) || offer.price === null),
   );
 }

@@ -4,15 +4,21 @@ import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
+import type { Placed } from '#services/models/seating/wanted.ts';
 import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
 import type { Strategy } from '#services/models/strategies.ts';
+import { waitingFor } from '#services/models/waiting.ts';
+import type { Deadlines, Lanes } from '#services/models/waiting.ts';
 import type { PanelFacts } from './contract.ts';
+import type { ReadLanes } from './lanes.ts';
+import { callsByStage } from './run/lanes.ts';
 
-/** Who sits in a run of a strategy: asked for its card, its estimate and its start alike. */
+/** Who sits in a run of a strategy, and how long it takes: for its card, its estimate and its start. */
 
 export type PanelDependencies = {
   catalogue: Catalogue;
   registry: Pick<ModelRegistry, 'offers' | 'hasRealModels'>;
+  readLanes: ReadLanes;
   isLocal: boolean;
   /** Whether a model may stand in for a wanted one. */
   substituteModels: boolean;
@@ -27,6 +33,15 @@ type Asked = {
   allowSimulated: boolean;
 };
 
+export type Panel = Seating & {
+  strategy: Strategy;
+  deadlines: Deadlines;
+  /** What a run usually takes. */
+  typicalSeconds: number;
+  /** Of the providers that answer few calls at a time. */
+  lanes: Lanes;
+};
+
 /**
  * Once a real model is connected, real models alone are seated, unless the user allows simulated ones
  * beside them. One list of offers serves all strategies of a call.
@@ -34,41 +49,70 @@ type Asked = {
 export async function panelsOf({
   catalogue,
   registry,
+  readLanes,
   isLocal,
   substituteModels,
   creditUsd,
-}: PanelDependencies): Promise<(asked: Asked) => Seating> {
+}: PanelDependencies): Promise<(asked: Asked) => Panel> {
   const offers = await registry.offers();
+  const lanes = await readLanes([...new Set(offers.map(({ provider }) => provider))]);
   const real = offers.filter(({ simulated }) => !simulated);
   const mayBeSimulated = (allowed: boolean) => isLocal && (allowed || !registry.hasRealModels);
-  return ({ strategy, challengeCharacters, allowSimulated }) =>
-    seat(strategy, mayBeSimulated(allowSimulated) ? offers : real, catalogue.modelOf, {
+  return ({ strategy, challengeCharacters, allowSimulated }) => {
+    const offered = mayBeSimulated(allowSimulated) ? offers : real;
+    const seating = seat(strategy, offered, catalogue.modelOf, {
       mode: isLocal ? 'local' : 'production',
       substitute: substituteModels,
       challengeCharacters,
       packagePrice: creditUsd,
       lifted: strategy.lifted,
     });
+    return withWaiting(strategy, seating, lanes);
+  };
 }
 
-/** What people see of a seating before they pay for it. */
-export function describePanel(
-  seating: Seating,
-  strategy: Strategy,
-  catalogue: Catalogue,
-): PanelFacts {
+function withWaiting(strategy: Strategy, seating: Seating, lanes: Lanes): Panel {
+  const called = new Set(everyModel(seating).map(({ offer }) => offer.provider));
+  const own = Object.fromEntries(Object.entries(lanes).filter(([name]) => called.has(name)));
+  const waiting = waitingFor(strategy.deadlines, callsByStage(calledModels(seating)), own);
+  const { deadlines, typicalSeconds } = strategy;
+  const panel = { ...seating, strategy, deadlines, typicalSeconds, lanes: own };
+  if ('unavailable' in waiting)
+    return {
+      ...panel,
+      unavailable: seating.unavailable ?? { reason: waiting.unavailable, missing: [] },
+    };
+  return {
+    ...panel,
+    deadlines: waiting.deadlines,
+    typicalSeconds: waiting.typicalSeconds ?? typicalSeconds,
+  };
+}
+
+function calledModels({ seats, extractors, synthesizers, verifiers }: Seating) {
+  const called = ({ offer: { provider } }: Placed) => ({ provider });
+  return {
+    seats: seats.map(called),
+    extractors: extractors.map(called),
+    synthesizers: synthesizers.map(called),
+    verifiers: verifiers.map((pair) => pair.map(called)),
+  };
+}
+
+/** What people see of a panel before they pay for it. */
+export function describePanel(panel: Panel, catalogue: Catalogue): PanelFacts {
   const nameOf = (model: string) => catalogue.modelOf(model)?.displayName ?? model;
-  const { unavailable, substitutions, makers, copies, verdict, independence } = seating;
-  const isEmpty = seating.seats.length === 0;
+  const { unavailable, substitutions, makers, copies, verdict } = panel;
+  const isEmpty = panel.seats.length === 0;
   const seats = isEmpty
-    ? strategy.panel.map(({ seat: code, role, model }) => ({
+    ? panel.strategy.panel.map(({ seat: code, role, model }) => ({
         seat: code,
         role,
         model,
         name: nameOf(model),
         simulated: false,
       }))
-    : seating.seats.map(({ seat: code, role, offer }) => ({
+    : panel.seats.map(({ seat: code, role, offer }) => ({
         seat: code,
         role,
         model: offer.model,
@@ -77,21 +121,25 @@ export function describePanel(
       }));
   return {
     seats,
+    typical_seconds: panel.typicalSeconds,
     available: unavailable === null,
     unavailable: unavailable?.reason ?? null,
     missing: (unavailable?.missing ?? []).map(nameOf),
     simulated: seats.some(({ simulated }) => simulated),
-    providers: providersOf(seating),
+    providers: providersOf(panel),
     makers,
     copies: copies.length,
     substitutions: [...substitutions],
-    summary: isEmpty ? null : cardSentence(seating),
-    independence: [
-      ...[independenceSentence(seating)].filter((sentence) => sentence !== null),
-      ...independence,
-    ],
+    summary: isEmpty ? null : cardSentence(panel),
+    independence: independenceOf(panel),
     verdict,
   };
+}
+
+/** The sentence about copies first, then each rule of the design that the panel breaks. */
+export function independenceOf(panel: Panel): string[] {
+  const copies = panel.seats.length === 0 ? null : independenceSentence(panel);
+  return [...(copies === null ? [] : [copies]), ...panel.independence];
 }
 
 /** Each provider once; a real provider is not also listed as simulated. */

@@ -15,13 +15,13 @@ import type { ReadState } from './reading/read-run.ts';
 import { titleAndQuestion } from './reading/view.ts';
 import { deadlineLength, forgottenFrom, isLate } from './run/deadlines.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
+import { isOpen } from './run/state.ts';
 
 /**
  * The jobs of a run: do the work, then issue a command with the result. Every task may run twice or
  * be killed anywhere, which is harmless because the commands' ids identify the work.
  */
 export type OptimizationDependencies = CallDependencies & {
-  pool: pg.Pool;
   ledger: Ledger;
   readState: ReadState;
   audit: Audit;
@@ -157,8 +157,8 @@ async function rearmed(
 ): Promise<boolean> {
   if (payload.rearmed || !isLate(payload.dueAt, dependencies.clock())) return false;
   const state = await dependencies.readState(payload.runId);
-  if (!('schedule' in state)) return false;
-  const lengthMs = deadlineLength(state.schedule.deadlinesMs, payload);
+  if (!isOpen(state)) return false;
+  const lengthMs = deadlineLength(state, payload);
   const dueAt = new Date(dependencies.clock() + lengthMs).toISOString();
   await addJob(dependencies.pool, {
     task,
@@ -169,11 +169,12 @@ async function rearmed(
   return true;
 }
 
-/** For the two jobs that no event enqueues; `reactions.ts` enqueues all others. */
+/** For the jobs that no event enqueues; `reactions.ts` enqueues all others. */
 export async function addJob(pool: pg.Pool, job: JobSpec): Promise<void> {
+  const { task, payload, queue, runAt, key, priority } = job;
   await pool.query(
-    `select graphile_worker.add_job($1, $2::json, run_at := $3::timestamptz, job_key := $4,
-       job_key_mode := 'replace')`,
-    [job.task, JSON.stringify(job.payload), job.runAt ?? null, job.key],
+    `select graphile_worker.add_job($1, $2::json, queue_name := $3, run_at := $4::timestamptz,
+       job_key := $5, priority := $6, job_key_mode := 'replace')`,
+    [task, JSON.stringify(payload), queue ?? null, runAt ?? null, key, priority ?? null],
   );
 }

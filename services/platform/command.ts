@@ -58,7 +58,10 @@ export type JobSpec = {
   key: string;
   /** ISO 8601; at once when left out. */
   runAt?: string;
+  /** Jobs of one queue run one at a time, over all processes. */
   queue?: string;
+  /** The least goes first, then the earliest `runAt`; 0 when left out. */
+  priority?: number;
   maxAttempts?: number;
 };
 
@@ -147,8 +150,9 @@ export const commandLimits = {
   cachedStreams: 10_000,
   /** Events that one command may append; its repeats are found by as many message ids. */
   eventsPerCommand: 64,
-  /** What the job queue stores of a name and of a key. */
+  /** What the job queue stores of a task's name, a queue's name and a key. */
   taskNameLength: 128,
+  queueNameLength: 128,
   jobKeyLength: 512,
 } as const;
 
@@ -680,8 +684,9 @@ function requireFittingJob(job: JobSpec, limits: CommandLimits): void {
     job.task.length > 0 &&
     job.task.length <= limits.taskNameLength &&
     job.key.length > 0 &&
-    job.key.length <= limits.jobKeyLength;
-  if (!fits) throw new Error(`A job of the task "${job.task}" has no fitting name and key`);
+    job.key.length <= limits.jobKeyLength &&
+    (job.queue ?? '').length <= limits.queueNameLength;
+  if (!fits) throw new Error(`A job of the task "${job.task}" has no fitting name, key and queue`);
 }
 
 function entryOf({ pick, parts, after }: Decision): AppendEntry {

@@ -15,12 +15,15 @@ async function panel(
   const panelOf = await panelsOf({
     catalogue,
     registry: { offers: async () => offers, hasRealModels },
+    readLanes: async () => ({}),
     isLocal,
     substituteModels: true,
     creditUsd: 0.375,
   });
-  const seating = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
-  return describePanel(seating, strategy, catalogue);
+  return describePanel(
+    panelOf({ strategy, challengeCharacters: 0, allowSimulated }),
+    catalogue,
+  );
 }
 
 test('once a real model is connected, simulated ones are seated only when the user allows it', async () => {

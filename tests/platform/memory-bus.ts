@@ -188,24 +188,35 @@ export type Job = {
   task: string;
   payload: JobSpec['payload'];
   key: string | null;
+  queue: string | null;
+  priority: number;
   runAt: number;
   lockedBy: number | null;
   attempts: number;
 };
 
-/** As graphile-worker keeps them: at least once, `replace` by key, a dead worker's stay locked. */
+/**
+ * As graphile-worker keeps them: at least once, `replace` by key, one at a time of each queue; a dead
+ * worker's jobs and queues stay locked.
+ */
 export type Queue = {
   readonly jobs: ReadonlyMap<number, Job>;
   add(...specs: readonly JobSpec[]): void;
   /** Jobs that a worker may take at this time. */
   due(now: number): Job[];
   nextDue(): number | null;
+  /** A job or a queue is locked. */
+  isLocked(): boolean;
   take(job: Job, worker: number): void;
   /** A worker that was presumed dead ends a job that another has taken over. */
-  complete(id: number): void;
+  complete(id: number, worker: number): void;
   /** Only by the worker that holds it. */
   fail(id: number, worker: number, now: number): void;
-  free(isGone: (worker: number) => boolean): void;
+  /** Jobs and queues of dead workers, and queues that no job of their worker holds. */
+  free(
+    isGone: (worker: number) => boolean,
+    isHeld: (queue: string, worker: number) => boolean,
+  ): void;
   has(key: string): boolean;
 };
 
@@ -213,8 +224,22 @@ const maximumAttempts = 25;
 
 export function createQueue(now: () => number): Queue {
   const jobs = new Map<number, Job>();
+  /** Each queue that is locked, by the worker that locked it. */
+  const locked = new Map<string, number>();
   let last = 0;
   const available = (job: Job) => job.lockedBy === null && job.attempts < maximumAttempts;
+  const unlock = (queue: string | null, worker: number) => {
+    if (queue !== null && locked.get(queue) === worker) locked.delete(queue);
+  };
+  /** The first of its queue, in the order in which graphile-worker takes jobs. */
+  const isNext = (job: Job, ready: readonly Job[]) =>
+    job.queue !== null &&
+    !locked.has(job.queue) &&
+    !ready.some(
+      (other) =>
+        other.queue === job.queue &&
+        (other.priority - job.priority || other.runAt - job.runAt || other.id - job.id) < 0,
+    );
   const byKey = (key: string) => [...jobs.values()].find((job) => job.key === key);
   const insert = (spec: JobSpec) => {
     last += 1;
@@ -223,6 +248,8 @@ export function createQueue(now: () => number): Queue {
       task: spec.task,
       payload: spec.payload,
       key: spec.key,
+      queue: spec.queue ?? null,
+      priority: spec.priority ?? 0,
       runAt: dueAt(spec),
       lockedBy: null,
       attempts: 0,
@@ -236,8 +263,9 @@ export function createQueue(now: () => number): Queue {
         const known = byKey(spec.key);
         if (known && available(known)) {
           // In place: a worker presumed dead that ends the old job also removes the new one.
-          const { task, payload } = spec;
-          Object.assign(known, { task, payload, runAt: dueAt(spec), attempts: 0 });
+          const { task, payload, queue = null, priority = 0 } = spec;
+          const replaced = { task, payload, queue, priority, runAt: dueAt(spec), attempts: 0 };
+          Object.assign(known, replaced);
           continue;
         }
         if (known) {
@@ -248,25 +276,36 @@ export function createQueue(now: () => number): Queue {
         insert(spec);
       }
     },
-    due: (time) => [...jobs.values()].filter((job) => available(job) && job.runAt <= time),
+    due(time) {
+      const ready = [...jobs.values()].filter((job) => available(job) && job.runAt <= time);
+      return ready.filter((job) => job.queue === null || isNext(job, ready));
+    },
     nextDue() {
       const times = [...jobs.values()].filter(available).map((job) => job.runAt);
       return times.length === 0 ? null : Math.min(...times);
     },
+    isLocked: () => locked.size > 0 || [...jobs.values()].some((job) => job.lockedBy !== null),
     take(job, worker) {
       job.lockedBy = worker;
       job.attempts += 1;
+      if (job.queue !== null) locked.set(job.queue, worker);
     },
-    complete: (id) => void jobs.delete(id),
+    complete(id, worker) {
+      unlock(jobs.get(id)?.queue ?? null, worker);
+      jobs.delete(id);
+    },
     fail(id, worker, time) {
       const job = jobs.get(id);
       if (job?.lockedBy !== worker) return;
       job.lockedBy = null;
+      unlock(job.queue, worker);
       job.runAt = Math.max(time, job.runAt) + 1000 * Math.exp(Math.min(job.attempts, 10));
     },
-    free(isGone) {
+    free(isGone, isHeld) {
       for (const job of jobs.values())
         if (job.lockedBy !== null && isGone(job.lockedBy)) job.lockedBy = null;
+      for (const [queue, worker] of locked)
+        if (isGone(worker) || !isHeld(queue, worker)) locked.delete(queue);
     },
     has(key) {
       const known = byKey(key);

@@ -51,7 +51,13 @@ export type CallOptions = {
 };
 
 export async function createTestApp(
-  options: { env?: EnvSource; clock?: () => number; jwtKeys?: readonly Buffer[] } = {},
+  options: {
+    env?: EnvSource;
+    clock?: () => number;
+    jwtKeys?: readonly Buffer[];
+    /** Replaces parts of what every process opens. */
+    replace?: (core: Core) => Partial<Core>;
+  } = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase();
   const logged: string[] = [];
@@ -74,7 +80,8 @@ export async function createTestApp(
   };
   const resources = new AsyncDisposableStack();
   const context = { env, log, resources };
-  const core = await openCore('test', context, 10, options.clock);
+  const opened = await openCore('test', context, 10, options.clock);
+  const core = { ...opened, ...options.replace?.(opened) };
   const { app, afterwards } = await openHttp(context, core);
 
   const { call, data } = callsOf(app);

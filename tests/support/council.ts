@@ -17,6 +17,7 @@ import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { erasureOf } from '#services/core.ts';
+import type { Core } from '#services/core.ts';
 import { createTestApp } from './app.ts';
 import type { Person, TestApp } from './app.ts';
 
@@ -40,6 +41,7 @@ export async function createTestCouncil(
     respond?: Respond;
     /** Settings that need the sandbox's address, which otherwise plays every vendor. */
     env?: (sandboxUrl: string) => EnvSource;
+    replace?: (core: Core) => Partial<Core>;
   } = {},
 ): Promise<TestCouncil> {
   const seed = options.seed ?? 'test';
@@ -57,6 +59,7 @@ export async function createTestCouncil(
   let sandbox = await openSandbox(0);
   const app = await createTestApp({
     env: { SANDBOX_URL: sandbox.url, SANDBOX_SEED: seed, ...options.env?.(sandbox.url) },
+    ...(options.replace ? { replace: options.replace } : {}),
   });
   const { core } = app;
   const log = createLog({

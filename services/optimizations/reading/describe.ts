@@ -111,12 +111,17 @@ function stepOf(view: Pick<RunView, 'stage'>): ProgressStep {
   return steps[view.stage];
 }
 
+/** What a run usually takes from its start, behind the runs that began before it. */
+export function usualSeconds(view: RunView): number {
+  return view.schedule.typicalSeconds + view.waitMs / 2000;
+}
+
 function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
   const started = view.startedAt === null ? null : Date.parse(view.startedAt);
   const left =
     started === null || !isUnderway(view) || view.schedule.typicalSeconds === 0
       ? null
-      : Math.round(view.schedule.typicalSeconds - (now - started) / 1000);
+      : Math.round(usualSeconds(view) - (now - started) / 1000);
   return {
     id: view.id,
     current_step: stepOf(view),

@@ -100,6 +100,8 @@ export type RunView = {
   standIn: StandIn | null;
   createdAt: string;
   startedAt: string | null;
+  /** How long runs that began before may have the places of its calls. */
+  waitMs: number;
   endedAt: string | null;
   title: string | null;
   challenge: string | null;
@@ -208,7 +210,11 @@ export function patchOf(
       };
     }
     case 'ProcessingStarted':
-      return { stage: 'opinions', startedAt: event.data.startedAt };
+      return {
+        stage: 'opinions',
+        startedAt: event.data.startedAt,
+        waitMs: event.data.waitMs ?? 0,
+      };
     case 'CallStarted': {
       const { slot, attempt, model, simulated, startedAt } = event.data;
       return call(slot, attempt, { ...newAttempt, model, simulated, startedAt }, { streamed: 0 });
@@ -379,6 +385,7 @@ const emptyView: RunView = {
   standIn: null,
   createdAt: '',
   startedAt: null,
+  waitMs: 0,
   endedAt: null,
   title: null,
   challenge: null,

@@ -82,8 +82,7 @@ function backoffMs(seed: string, slot: Slot, attempt: number, ends: number): num
 function triedForMs(state: OpenState, slot: Slot, ends: number, now: number): number {
   const leftMs = untilClosed(state, now);
   if (!hasSubstitute(state, slot)) return leftMs;
-  const { deadlinesMs } = state.schedule;
-  const lengthMs = deadlineLength(deadlinesMs, { stage: state.stage, kind: 'hard' });
+  const lengthMs = deadlineLength(state, { stage: state.stage, kind: 'hard' });
   const firstHalfMs = leftMs - lengthMs / 2;
   return ends < fewTries ? Math.min(leftMs, Math.max(firstHalfMs, longestBackoffMs)) : firstHalfMs;
 }

@@ -1,4 +1,7 @@
-import type { Schedule } from './events.ts';
+import type { Schedule, Slot } from './events.ts';
+import { shareOfStage } from './lanes.ts';
+import { stageOf } from './slots.ts';
+import { isOpen } from './state.ts';
 import type { OpenState, RunState } from './state.ts';
 
 /**
@@ -9,11 +12,18 @@ export function isLate(dueAt: string, now: number): boolean {
   return now - Date.parse(dueAt) > lateMs;
 }
 
-/** Milliseconds of a stage's deadline, or of the run's when no stage is named. */
-export function deadlineLength(
-  lengths: Schedule['deadlinesMs'],
-  of: { stage?: string; kind?: string },
-): number {
+/**
+ * Milliseconds of a stage's deadline, or of the run's when no stage is named, with the time that runs
+ * which began before may need.
+ */
+export function deadlineLength(state: OpenState, of: DeadlineOf): number {
+  const waits = of.stage === 'opinions' || of.stage === undefined;
+  return (waits ? state.waitMs : 0) + designedLength(state.schedule.deadlinesMs, of);
+}
+
+type DeadlineOf = { stage?: string; kind?: string };
+
+function designedLength(lengths: Schedule['deadlinesMs'], of: DeadlineOf): number {
   switch (of.stage) {
     case 'opinions':
       return of.kind === 'soft' ? lengths.opinionsSoft : lengths.opinionsHard;
@@ -29,9 +39,17 @@ export function deadlineLength(
   }
 }
 
-/** How long a call that begins now may take: until its stage closes. */
-export function timeLeft(state: RunState, now: number): number {
-  return 'hardAt' in state ? Math.max(leastMs, untilClosed(state, now)) : leastMs;
+/**
+ * How long a call that begins now may take: until its stage closes, and two shares of the stage where
+ * other calls of it wait for the same place.
+ */
+export function timeLeft(state: RunState, slot: Slot, now: number): number {
+  if (!isOpen(state) || stageOf(slot) !== state.stage) return leastMs;
+  const leftMs = untilClosed(state, now);
+  const share = shareOfStage(state, slot);
+  if (share === null) return Math.max(leastMs, leftMs);
+  const lengthMs = designedLength(state.schedule.deadlinesMs, { stage: state.stage, kind: 'hard' });
+  return Math.max(leastMs, Math.min(leftMs, Math.ceil(2 * share * lengthMs)));
 }
 
 /**
@@ -40,7 +58,7 @@ export function timeLeft(state: RunState, now: number): number {
  */
 export function untilClosed(state: OpenState, now: number): number {
   return isLate(state.hardAt, now)
-    ? deadlineLength(state.schedule.deadlinesMs, { stage: state.stage, kind: 'hard' })
+    ? deadlineLength(state, { stage: state.stage, kind: 'hard' })
     : Date.parse(state.hardAt) - now;
 }
 

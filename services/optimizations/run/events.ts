@@ -6,6 +6,7 @@ import type {
 } from '#services/models/model.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
+import type { Lanes } from '#services/models/waiting.ts';
 
 /**
  * The events of one run, stream `optimization-opt_…`. They are a file format: plain JSON, never
@@ -99,6 +100,8 @@ export type Schedule = {
     synthesis: number;
     run: number;
   };
+  /** The providers whose calls wait for a place over all processes; absent when none does. */
+  lanes?: Lanes;
 };
 
 /**
@@ -344,6 +347,8 @@ export type OptimizationEvent =
         opinionsSoftAt: string;
         opinionsHardAt: string;
         runDeadlineAt: string;
+        /** Part of these deadlines: runs that began before may have the lanes for so long. */
+        waitMs?: number;
       }
     >
   | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>

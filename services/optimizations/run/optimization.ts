@@ -53,7 +53,13 @@ export type CallResult =
 /** `now` is the caller's clock, ISO 8601 UTC. */
 export type OptimizationCommand =
   | { type: 'Create'; data: CreatedData }
-  | { type: 'Start'; now: string; seatable: boolean }
+  | {
+      type: 'Start';
+      now: string;
+      seatable: boolean;
+      /** Milliseconds that runs which began before may have the lanes; 0 when absent. */
+      waitMs?: number;
+    }
   | { type: 'Cancel'; now: string }
   | { type: 'BeginCall'; slot: Slot; attempt: number; now: string }
   | {
@@ -122,14 +128,16 @@ function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
   if (state.stage !== 'draft') return [];
   if (!command.seatable) return [conclude(state, 'not_started', null, 'not_seatable')];
   const { deadlinesMs } = state.schedule;
+  const { waitMs = 0 } = command;
   return [
     {
       type: 'ProcessingStarted',
       data: {
         startedAt: command.now,
-        opinionsSoftAt: later(command.now, deadlinesMs.opinionsSoft),
-        opinionsHardAt: later(command.now, deadlinesMs.opinionsHard),
-        runDeadlineAt: later(command.now, deadlinesMs.run),
+        opinionsSoftAt: later(command.now, waitMs + deadlinesMs.opinionsSoft),
+        opinionsHardAt: later(command.now, waitMs + deadlinesMs.opinionsHard),
+        runDeadlineAt: later(command.now, waitMs + deadlinesMs.run),
+        ...(waitMs > 0 ? { waitMs } : {}),
       },
     },
   ];

@@ -2,7 +2,9 @@ import type { JobSpec } from '#services/platform/command.ts';
 import { forgottenFrom } from './deadlines.ts';
 import { runIdOf } from './events.ts';
 import type { OptimizationEvent } from './events.ts';
+import { placeOf } from './lanes.ts';
 import { owedSlots, retryTime } from './owed.ts';
+import { isOpen } from './state.ts';
 import type { RunState } from './state.ts';
 import { claimsSlot } from './slots.ts';
 
@@ -24,15 +26,15 @@ export function reactions(event: OptimizationEvent, streamId: string, state: Run
         ? secondExtractor(runId, state, event.data.slot)
         : owedSlots(state)
             .filter((slot) => slot === event.data.slot)
-            .map((slot) => callJob(runId, slot, event.data.retryAt));
+            .map((slot) => callJob(runId, state, slot, event.data.retryAt));
     case 'CallLost':
       return event.data.final ? secondExtractor(runId, state, event.data.slot) : [];
     case 'DraftChecked':
-      return owedSlots(state).map((slot) => callJob(runId, slot, null));
+      return owedSlots(state).map((slot) => callJob(runId, state, slot, null));
     case 'SynthesisJudged':
       // The other verdicts end the run in the same append: no further draft is owed.
       return event.data.verdict === 'repair' || event.data.verdict === 'other_synthesizer'
-        ? owedSlots(state).map((slot) => callJob(runId, slot, null))
+        ? owedSlots(state).map((slot) => callJob(runId, state, slot, null))
         : [];
     case 'RunConcluded':
       return [settleJob(runId)];
@@ -56,7 +58,7 @@ export function reactions(event: OptimizationEvent, streamId: string, state: Run
 
 /** Every job that the state waits for: what the sweeper adds again when one has gone missing. */
 export function owedJobs(runId: string, state: RunState): JobSpec[] {
-  const calls = owedSlots(state).map((slot) => callJob(runId, slot, retryTime(state, slot)));
+  const calls = owedSlots(state).map((slot) => callJob(runId, state, slot, retryTime(state, slot)));
   switch (state.stage) {
     case 'opinions':
     case 'reviews':
@@ -107,16 +109,16 @@ export function forgetJob(runId: string, hiddenAt: string): JobSpec & { runAt: s
 
 function secondExtractor(runId: string, state: RunState, slot: string): JobSpec[] {
   const owes = slot === claimsSlot(1) && owedSlots(state).includes(claimsSlot(2));
-  return owes ? [callJob(runId, claimsSlot(2), null)] : [];
+  return owes ? [callJob(runId, state, claimsSlot(2), null)] : [];
 }
 
-function callJob(runId: string, slot: string, runAt: string | null): JobSpec {
-  return {
-    task: 'call-model',
-    payload: { runId, slot },
-    key: `${runId}:${slot}`,
-    ...(runAt === null ? {} : { runAt }),
-  };
+export const callKey = (runId: string, slot: string): string => `${runId}:${slot}`;
+
+/** @param retryAt when a further attempt may begin; null: at once */
+function callJob(runId: string, state: RunState, slot: string, retryAt: string | null): JobSpec {
+  const job = { task: 'call-model', payload: { runId, slot }, key: callKey(runId, slot) };
+  const place = isOpen(state) ? placeOf(state, slot, retryAt) : null;
+  return { ...job, ...(retryAt === null ? {} : { runAt: retryAt }), ...place };
 }
 
 function deadlineJob(runId: string, stage: string, kind: 'soft' | 'hard', runAt: string): JobSpec {

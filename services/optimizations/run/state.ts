@@ -44,7 +44,13 @@ type Created = Fixed & {
 
 type Called = { calls: Readonly<Record<Slot, CallState>> };
 type Deadlines = { softAt: string; hardAt: string };
-type Running = Created & Called & { runDeadlineAt: string };
+type Running = Created &
+  Called & {
+    startedAt: string;
+    /** How long runs that began before may have the lanes. */
+    waitMs: number;
+    runDeadlineAt: string;
+  };
 type WithOpinions = Running & {
   accepted: readonly string[];
   missing: readonly MissingSeat[];
@@ -132,6 +138,8 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
         ...createdPart(state),
         stage: 'opinions',
         calls: {},
+        startedAt: event.data.startedAt,
+        waitMs: event.data.waitMs ?? 0,
         softAt: event.data.opinionsSoftAt,
         hardAt: event.data.opinionsHardAt,
         runDeadlineAt: event.data.runDeadlineAt,
@@ -274,7 +282,8 @@ function createdPart(state: Known): Created {
 }
 
 function runningPart(state: OpenState): Running {
-  return { ...createdPart(state), calls: state.calls, runDeadlineAt: state.runDeadlineAt };
+  const { calls, startedAt, waitMs, runDeadlineAt } = state;
+  return { ...createdPart(state), calls, startedAt, waitMs, runDeadlineAt };
 }
 
 function withCall(state: Known, slot: Slot, change: Partial<CallState>): Known {

@@ -12,14 +12,17 @@ import type { Log } from '#services/platform/process/log.ts';
  * between a job's end and the statement that removes it. So each process also frees jobs of its own
  * runners that it is not working on.
  *
+ * A queue is locked with its job. When a runner that was presumed dead ends a job that another has taken
+ * over, the job is gone and the queue stays locked by the other. So a queue is freed like a job.
+ *
  * Both must last for `settleMs`: a lock is free for a moment while its holder reconnects, as all do after a
  * restart of Postgres, and a reply may be on its way.
  */
 export type JobLocks = {
   hold(runnerId: string): void;
   release(runnerId: string): void;
-  /** A job is under way until it has ended. */
-  began(jobId: string): void;
+  /** A job is under way until it has ended. `queueId` is null for a job without a queue. */
+  began(jobId: string, queueId: number | null): void;
   ended(jobId: string): void;
   close(): Promise<void>;
 };
@@ -40,7 +43,8 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
   const { url, log } = options;
   const { sweepEveryMs = lockLimits.sweepEveryMs, settleMs = lockLimits.settleMs } = options;
   const mine = new Set<string>();
-  const underWay = new Set<string>();
+  /** Queue by job. */
+  const underWay = new Map<string, number | null>();
   const stopping = new AbortController();
   let isChanged = false;
   let wake: (() => void) | null = null;
@@ -106,9 +110,12 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
 
   /** Frees jobs that have seemed lost for long enough, and returns those that seem lost now. */
   const check = async (client: pg.Client, before: Suspects): Promise<Suspects> => {
-    const { rows } = await client.query<{ id: string; runner: string }>(
-      `select id::text, locked_by as runner from graphile_worker._private_jobs
-       where locked_by is not null`,
+    const { rows } = await client.query<{ id: string | null; queue: number; runner: string }>(
+      `select id::text, job_queue_id as queue, locked_by as runner
+       from graphile_worker._private_jobs where locked_by is not null
+       union all
+       select null, queue.id, queue.locked_by
+       from graphile_worker._private_job_queues queue where ${isWithoutJob}`,
     );
     const now = performance.now();
     const suspects: Suspects = new Map();
@@ -120,10 +127,16 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
     };
     for (const runner of new Set(rows.map((row) => row.runner)))
       if (!mine.has(runner)) await freeWhenDead(client, runner, isBelieved);
-    const forgotten = rows
-      .filter((row) => mine.has(row.runner) && !underWay.has(row.id))
-      .filter((row) => isBelieved(`job ${row.id}`));
-    if (forgotten.length > 0) await freeJobs(client, forgotten);
+    const own = rows.filter((row) => mine.has(row.runner));
+    const jobs = own
+      .flatMap(({ id }) => (id === null || underWay.has(id) ? [] : [id]))
+      .filter((id) => isBelieved(`job ${id}`));
+    if (jobs.length > 0) await freeJobs(client, jobs);
+    const busy = new Set(underWay.values());
+    const queues = own
+      .flatMap(({ id, queue }) => (id !== null || busy.has(queue) ? [] : [queue]))
+      .filter((queue) => isBelieved(`queue ${queue}`));
+    if (queues.length > 0) await freeQueues(client, queues);
     return suspects;
   };
 
@@ -144,7 +157,7 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
     await client.query(`select pg_advisory_unlock(${lockName})`, [runner]);
   };
 
-  const freeJobs = async (client: pg.Client, jobs: readonly { id: string }[]) => {
+  const freeJobs = async (client: pg.Client, jobs: readonly string[]) => {
     const { rowCount } = await client.query(
       `with freed as (
          update graphile_worker._private_jobs set locked_by = null, locked_at = null
@@ -154,9 +167,18 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
          update graphile_worker._private_job_queues set locked_by = null, locked_at = null
          where id in (select job_queue_id from freed) and locked_by = any($2))
        select from freed`,
-      [jobs.map(({ id }) => id), [...mine]],
+      [jobs, [...mine]],
     );
     log.warn({ reason: 'their worker does not run them', count: rowCount ?? 0 }, 'Freed jobs');
+  };
+
+  const freeQueues = async (client: pg.Client, queues: readonly number[]) => {
+    const { rowCount } = await client.query(
+      `update graphile_worker._private_job_queues queue set locked_by = null, locked_at = null
+       where id = any($1::int[]) and locked_by = any($2) and ${isWithoutJob}`,
+      [queues, [...mine]],
+    );
+    log.warn({ reason: 'no job holds them', count: rowCount ?? 0 }, 'Freed job queues');
   };
 
   /** Ends early when a runner starts or ends, or has done so since the last check. */
@@ -179,7 +201,7 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
       mine.delete(runnerId);
       change();
     },
-    began: (jobId) => void underWay.add(jobId),
+    began: (jobId, queueId) => void underWay.set(jobId, queueId),
     ended: (jobId) => void underWay.delete(jobId),
     async close() {
       stopping.abort();
@@ -188,7 +210,12 @@ export function startJobLocks(options: JobLocksOptions): JobLocks {
   };
 }
 
-/** Runners and jobs that seem lost, and since when (`performance.now()`). */
+/** Of a queue's row: it is locked, and no job of it is. */
+const isWithoutJob = `queue.locked_by is not null and not exists (
+  select from graphile_worker._private_jobs job
+  where job.job_queue_id = queue.id and job.locked_by = queue.locked_by)`;
+
+/** Runners, jobs and queues that seem lost, and since when (`performance.now()`). */
 type Suspects = Map<string, number>;
 
 /** 64 bits of the id's hash; the prefix separates it from other locks. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { optimization } from '#services/optimizations/run/optimization.ts';
 import { Fault } from '#tests/credits/ledger-oracle.ts';
+import { stageOf } from '#services/optimizations/run/slots.ts';
 import { noon } from './run-script.ts';
 import { live, noFigures } from './world.ts';
 import type { Figures, RunDecider, WorldOptions } from './world.ts';
@@ -56,6 +57,67 @@ describe('runs and credits under crashes, races and late answers', () => {
       for (const run of auditor.runs.values())
         expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
     }
+  });
+});
+
+describe('runs that share a provider with one call at a time', () => {
+  const shared = (seed: number) => live({ seed, calm: true, concurrency: 1 });
+  const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+
+  test('runs that share a provider complete with every seat within the deadlines of their start', () => {
+    let together = 0;
+    for (const seed of seeds) {
+      const { figures, auditor } = shared(seed);
+      expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0, lostCalls: 0 });
+      for (const run of auditor.runs.values())
+        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+      if (figures.runs > 2) together += 1;
+    }
+    expect(together).toBeGreaterThan(3);
+  });
+
+  test('calls that share a provider are never two at once, and have the order of their models', () => {
+    for (const seed of seeds) {
+      let open = 0;
+      const models = new Map<string, string[]>();
+      for (const { streamId, events } of shared(seed).log)
+        for (const { type, data } of events) {
+          if (type === 'CallSucceeded') open -= 1;
+          if (type !== 'CallStarted') continue;
+          open += 1;
+          expect(open).toBe(1);
+          const stage = `${streamId} ${stageOf(data.slot)}`;
+          models.set(stage, [...(models.get(stage) ?? []), data.model]);
+        }
+      const dealt = [...models].filter(([stage]) => /(opinions|reviews)$/.test(stage));
+      for (const [, called] of dealt) expect(called).toEqual(called.toSorted());
+    }
+  });
+
+  test('a run that did not count those before it would miss its deadlines', () => {
+    const lost = seeds.filter((seed) => {
+      const guards = { countsEarlierRuns: false };
+      const { figures } = live({ seed, calm: true, concurrency: 1, guards });
+      return figures.completed < figures.runs || figures.bestAnswers > 0;
+    });
+    expect(lost.length).toBeGreaterThan(0);
+  });
+
+  test('a run whose calls had the order of their jobs would miss its deadlines', () => {
+    const inOrderOfJobs: RunDecider = {
+      ...optimization,
+      reactions: (...of) =>
+        optimization
+          .reactions(...of)
+          .map(({ runAt, ...job }) =>
+            job.task === 'call-model' || runAt === undefined ? job : { ...job, runAt },
+          ),
+    };
+    const lost = seeds.filter((seed) => {
+      const { figures } = live({ seed, calm: true, concurrency: 1, decider: inOrderOfJobs });
+      return figures.completed < figures.runs || figures.bestAnswers > 0;
+    });
+    expect(lost.length).toBeGreaterThan(0);
   });
 });
 

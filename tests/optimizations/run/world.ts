@@ -3,10 +3,19 @@ import { creditAccount, fingerprintOf } from '#services/credits/account/account.
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { FailureClass } from '#services/models/model.ts';
+import { waitingFor } from '#services/models/waiting.ts';
+import { waitBehind } from '#services/optimizations/lanes.ts';
 import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
-import type { OptimizationEvent, Schedule, Slot } from '#services/optimizations/run/events.ts';
+import { callsByStage } from '#services/optimizations/run/lanes.ts';
+import type {
+  OptimizationEvent,
+  Schedule,
+  Seat,
+  Slot,
+} from '#services/optimizations/run/events.ts';
 import { decide, optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
+import { isOpen } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import { owedJobs, settleJob } from '#services/optimizations/run/reactions.ts';
@@ -56,10 +65,12 @@ export type RunDecider = Decider<RunState, OptimizationCommand, OptimizationEven
 export type WorldOptions = {
   seed: number;
   /** Rules that a test switches off, to prove that the check notices. */
-  guards?: Partial<Guards & { startSettles: boolean }>;
+  guards?: Partial<Guards & WorldGuards>;
   decider?: RunDecider;
   /** Without crashes, jumps and failures: every run completes with every seat. */
   calm?: boolean;
+  /** All models answer at one provider that takes so many calls at a time; drawn unless given or calm. */
+  concurrency?: number;
   /** Milliseconds from the start in which no model can be reached; drawn unless given or calm. */
   outage?: { from: number; until: number };
 };
@@ -81,6 +92,8 @@ export type Figures = {
   repeats: number;
   rearmed: number;
   swept: number;
+  /** Runs that counted earlier ones in their deadlines. */
+  waited: number;
   events: number;
 };
 
@@ -100,6 +113,7 @@ export const noFigures: Figures = {
   repeats: 0,
   rearmed: 0,
   swept: 0,
+  waited: 0,
   events: 0,
 };
 
@@ -131,6 +145,8 @@ type Fiber = {
   readonly steps: Steps<void>;
   until: number;
   call: { runId: string; slot: string } | null;
+  /** Of its job. */
+  readonly queue: string | null;
 };
 
 type Person = { readonly userId: string; readonly monthlyLimit: number };
@@ -141,11 +157,21 @@ type Run = {
   readonly price: number;
 };
 
-const complete: Guards & { startSettles: boolean } = {
+/** As `Guards`. */
+type WorldGuards = {
+  startSettles: boolean;
+  /** A run counts those that began before it in its deadlines. */
+  countsEarlierRuns: boolean;
+};
+
+const complete: Guards & WorldGuards = {
   versions: ['credits', 'optimization'],
   startSettles: true,
+  countsEarlierRuns: true,
 };
 const mostSteps = 60_000;
+/** Of a call in a calm world. */
+const longestMs = 12_500;
 
 /** Runs a world to its end. Throws a Fault when a rule was broken. */
 export function live(options: WorldOptions): World {
@@ -158,6 +184,7 @@ export function live(options: WorldOptions): World {
   let now = Date.parse(noon);
   const isoNow = () => new Date(now).toISOString();
   const begunAt = now;
+  const concurrency = options.concurrency ?? (calm ? null : drawnConcurrency(seed));
   const outage = options.outage ?? (calm ? null : chance.outage());
   const isOut = () =>
     outage !== null && now - begunAt >= outage.from && now - begunAt < outage.until;
@@ -171,6 +198,7 @@ export function live(options: WorldOptions): World {
         auditor.runEvent(runId, event as OptimizationEvent);
         if (event.type === 'CallCostRecorded') figures.lateAnswers += 1;
         if (event.type === 'CallLost') figures.lostCalls += 1;
+        if (event.type === 'ProcessingStarted' && event.data.waitMs) figures.waited += 1;
       }
       requireFinished(runId, state as RunState);
     } else {
@@ -198,8 +226,8 @@ export function live(options: WorldOptions): World {
   const living = (kind: Process['kind']) =>
     processes.filter((process) => process.alive && process.kind === kind);
 
-  function run(process: Process, steps: Steps<void>): void {
-    fibers.push({ process, steps, until: 0, call: null });
+  function run(process: Process, steps: Steps<void>, ofQueue: string | null = null): void {
+    fibers.push({ process, steps, until: 0, call: null, queue: ofQueue });
   }
 
   /** All its work stops at once; its jobs stay locked. */
@@ -242,6 +270,18 @@ export function live(options: WorldOptions): World {
   const stateOfRun = (runId: string) =>
     (store.headOf(streamOf(runId))?.state ?? null) as RunState | null;
 
+  /** As `readWait` of `lanes.ts`. */
+  function waitOf(runId: string): number {
+    const state = stateOfRun(runId);
+    const lanes = state && 'schedule' in state ? state.schedule.lanes : undefined;
+    if (lanes === undefined || !guards.countsEarlierRuns) return 0;
+    const others = [...runs.keys()].filter((other) => other !== runId);
+    return waitBehind(
+      lanes,
+      others.flatMap((other) => stateOfRun(other) ?? []),
+    );
+  }
+
   // ── what people do ────────────────────────────────────────────────────────────────────────────
 
   function* processRun(process: Process, { runId, person, price, seatable }: Run): Steps<void> {
@@ -258,7 +298,8 @@ export function live(options: WorldOptions): World {
     };
     yield* credits(process, userId, hold, reserveCommandId(runId));
     yield anytime;
-    yield* issue(process, runId, { type: 'Start', now: isoNow(), seatable }, ['start']);
+    const start = { type: 'Start', now: isoNow(), seatable, waitMs: waitOf(runId) } as const;
+    yield* issue(process, runId, start, ['start']);
   }
 
   function* asked(process: Process, { runId }: Run, type: 'Cancel' | 'Hide' | 'Restore') {
@@ -285,7 +326,7 @@ export function live(options: WorldOptions): World {
   function* startRun(process: Process, runId: string): Steps<void> {
     const seatable = runs.get(runId)?.seatable ?? false;
     yield anytime;
-    const command = { type: 'Start', now: isoNow(), seatable } as const;
+    const command = { type: 'Start', now: isoNow(), seatable, waitMs: waitOf(runId) } as const;
     const { state } = yield* issue(process, runId, command, ['start']);
     if (!guards.startSettles || (state.stage !== 'settling' && state.stage !== 'closed')) return;
     yield anytime;
@@ -332,8 +373,8 @@ export function live(options: WorldOptions): World {
     if (payload.rearmed || !isLate(payload.dueAt, now)) return false;
     const state = stateOfRun(payload.runId);
     yield anytime;
-    if (!state || !('schedule' in state)) return false;
-    const lengthMs = deadlineLength(state.schedule.deadlinesMs, payload);
+    if (!state || !isOpen(state)) return false;
+    const lengthMs = deadlineLength(state, payload);
     const dueAt = new Date(now + lengthMs).toISOString();
     queue.add({ task, payload: { ...payload, dueAt, rearmed: true }, key, runAt: dueAt });
     figures.rearmed += 1;
@@ -356,7 +397,7 @@ export function live(options: WorldOptions): World {
     if (started?.type !== 'CallStarted') return;
     if (begun.repeated && started.data.startedAt !== beganAt) return;
     yield anytime;
-    const timeoutMs = timeLeft(state, now);
+    const timeoutMs = timeLeft(state, slot, now);
     const unreachable = isOut();
     if (unreachable) figures.unreachable += 1;
     const persona = unreachable ? 'connection' : calm ? 'ok' : chance.persona();
@@ -445,7 +486,7 @@ export function live(options: WorldOptions): World {
       return;
     }
     yield anytime;
-    queue.complete(job.id);
+    queue.complete(job.id, process.id);
   }
 
   // ── who takes the next step ───────────────────────────────────────────────────────────────────
@@ -484,7 +525,7 @@ export function live(options: WorldOptions): World {
     const worker = workers[chance.below(workers.length)]!;
     queue.take(job, worker.id);
     // A worker works on a snapshot: a later replacement of the job does not change it.
-    run(worker, work(worker, { ...job }));
+    run(worker, work(worker, { ...job }), job.queue);
   }
 
   function act(planned: (typeof plans)[number]): void {
@@ -520,10 +561,13 @@ export function live(options: WorldOptions): World {
   }
 
   function freeDead(): void {
-    queue.free((id) => {
-      const owner = processes[id - 1]!;
-      return !owner.alive || !owner.lock;
-    });
+    queue.free(
+      (id) => {
+        const owner = processes[id - 1]!;
+        return !owner.alive || !owner.lock;
+      },
+      (name, id) => fibers.some((fiber) => fiber.queue === name && fiber.process.id === id),
+    );
   }
 
   /** Calls whose answer no longer matters. */
@@ -548,9 +592,8 @@ export function live(options: WorldOptions): World {
       ...plans.map((planned) => planned.at),
       queue.nextDue() ?? Infinity,
     ].filter((time) => time > now && time < Infinity);
-    const locked = [...queue.jobs.values()].some((job) => job.lockedBy !== null);
     if (times.length > 0) now = Math.min(...times);
-    else if (locked) freeDead();
+    else if (queue.isLocked()) freeDead();
     else return false;
     return true;
   }
@@ -621,12 +664,14 @@ export function live(options: WorldOptions): World {
     const { runId, person, price } = planned;
     runs.set(runId, planned);
     const at = now + chance.below(calm ? 1 : 20_000);
-    const seats = calm ? sevenSeats : sevenSeats.slice(0, [3, 5, 7, 7][chance.below(4)]);
+    const panel = calm ? sevenSeats : sevenSeats.slice(0, [3, 5, 7, 7][chance.below(4)]);
+    const designed = calm ? usualSchedule : scheduleOf(chance);
     const command = create({
       userId: person.userId,
       price,
-      seats,
-      schedule: calm ? usualSchedule : scheduleOf(chance),
+      ...(concurrency === null
+        ? { seats: panel, schedule: designed }
+        : inLanes(panel, designed, concurrency)),
       seed: uuidV5('seed', seed, runId).replaceAll('-', ''),
     });
     plans.push({
@@ -738,7 +783,8 @@ function createFate(seed: number) {
       return { from, until: from + chance.below(chance.of(0.5) ? 15_000 : 300_000) };
     },
     /** Milliseconds; in a calm world no model is slow. */
-    duration: (calm: boolean) => 500 + chance.below(!calm && chance.of(0.05) ? 150_000 : 12_000),
+    duration: (calm: boolean) =>
+      500 + chance.below(!calm && chance.of(0.05) ? 150_000 : longestMs - 500),
   };
 }
 
@@ -767,6 +813,54 @@ function scheduleOf(chance: Fate): Schedule {
       reviewsHard: 40_000 + chance.below(60_000),
       synthesis: 30_000 + chance.below(60_000),
       run: 60_000 + chance.below(400_000),
+    },
+  };
+}
+
+/** In three worlds of ten all calls wait for the same provider. The other worlds do not depend on it. */
+function drawnConcurrency(seed: number): number | null {
+  const chance = createChance(seed + 1);
+  return chance.of(0.3) ? 1 + chance.below(3) : null;
+}
+
+/** The same panel at one provider, with deadlines that are long enough for calls of `longestMs`. */
+function inLanes(
+  panel: readonly Seat[],
+  designed: Schedule,
+  concurrency: number,
+): { seats: readonly Seat[]; schedule: Schedule } {
+  const provider = 'few-at-a-time';
+  const there = <Model extends { provider: string }>(model: Model) => ({ ...model, provider });
+  const seats = panel.map((seat, index) => ({ ...there(seat), model: `model-${index % 3}` }));
+  const models = {
+    extractors: designed.extractors.map(there),
+    synthesizers: designed.synthesizers.map(there),
+    verifiers: designed.verifiers.map((pair) => pair.map(there)),
+  };
+  const lanes = { [provider]: { concurrency, secondsPerCall: longestMs / 1500 } };
+  const second = { softMs: 1000, hardMs: 1000 };
+  const waiting = waitingFor(
+    { opinions: second, claimsMs: 1000, reviews: second, synthesisMs: 1000, runMs: 1000 },
+    callsByStage({ seats, ...models }),
+    lanes,
+  );
+  if ('unavailable' in waiting) throw new Fault(waiting.unavailable);
+  const { opinions, claimsMs, reviews, synthesisMs, runMs } = waiting.deadlines;
+  return {
+    seats,
+    schedule: {
+      ...designed,
+      ...models,
+      lanes,
+      deadlinesMs: {
+        opinionsSoft: opinions.softMs,
+        opinionsHard: opinions.hardMs,
+        claims: claimsMs,
+        reviewsSoft: reviews.softMs,
+        reviewsHard: reviews.hardMs,
+        synthesis: synthesisMs,
+        run: runMs,
+      },
     },
   };
 }

@@ -73,7 +73,7 @@ test('the jobs of a runner whose process has ended are freed, and others are kep
   holder.hold(living);
   await vi.waitFor(async () => expect(await isLocked(living)).toBe(true), 30_000);
   const [kept, lost] = [await taken(living), await taken(dead)];
-  holder.began(kept);
+  holder.began(kept, null);
   start();
   await vi.waitFor(
     async () => expect(await holders()).toEqual({ [kept]: living, [lost]: null }),
@@ -100,7 +100,7 @@ test('a process frees a job of its own runner that it is not working on', async 
   const holder = start();
   holder.hold(runner);
   const [underWay, forgotten] = [await taken(runner), await taken(runner)];
-  holder.began(underWay);
+  holder.began(underWay, null);
   await vi.waitFor(
     async () => expect(await holders()).toEqual({ [underWay]: runner, [forgotten]: null }),
     30_000,
@@ -132,6 +132,34 @@ test('a job that is freed frees its queue, too', async () => {
   await expect.poll(held).toEqual([{ locked_by: null }]);
 });
 
+test('a queue whose job another worker has ended is freed, but not while the job is under way', async () => {
+  const runner = runnerId();
+  const { rows } = await database.pool.query<{ id: string; queue: number }>(
+    `select id::text, job_queue_id as queue
+     from graphile_worker.add_job('call-model', '{}', 'calls ollama 0')`,
+  );
+  const { id = '', queue = 0 } = rows[0] ?? {};
+  await database.pool.query(
+    'update graphile_worker._private_job_queues set locked_by = $2, locked_at = now() where id = $1',
+    [queue, runner],
+  );
+  await database.pool.query('delete from graphile_worker._private_jobs');
+  const holder = start();
+  holder.hold(runner);
+  holder.began(id, queue);
+  const isFree = async () => {
+    const { rows: found } = await database.pool.query<{ locked_by: string | null }>(
+      'select locked_by from graphile_worker._private_job_queues where id = $1',
+      [queue],
+    );
+    return found[0]?.locked_by === null;
+  };
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(await isFree()).toBe(false);
+  holder.ended(id);
+  await expect.poll(isFree).toBe(true);
+});
+
 test('a process whose connection was cut locks again before its jobs are freed', async () => {
   const runner = runnerId();
   // The usual limits, because a reconnect takes longer than a test's.
@@ -143,7 +171,7 @@ test('a process whose connection was cut locks again before its jobs are freed',
   holder.hold(runner);
   await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
   const job = await taken(runner);
-  holder.began(job);
+  holder.began(job, null);
   await database.ownerPool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where application_name = 'sevenfold job locks' and datname = current_database()`,

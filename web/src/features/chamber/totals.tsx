@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import { summarize } from '#services/optimizations/reading/describe.ts';
+import { summarize, usualSeconds } from '#services/optimizations/reading/describe.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { creditsInWords, modelCost, percent } from '#web/ui/text/figures.ts';
@@ -15,7 +15,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
   const left =
     elapsed === null || totals.endedAt !== null || !totals.isUnderway
       ? null
-      : timeLeft(totals.typicalSeconds - elapsed / 1000);
+      : timeLeft(totals.usualSeconds - elapsed / 1000);
   return (
     <TileRow>
       <Tile
@@ -60,7 +60,7 @@ function totalsOf({ view }: RunState) {
     cost: run.cost,
     costIsMinimum: run.cost_is_minimum,
     credits: creditWords(run.credits),
-    typicalSeconds: view.schedule.typicalSeconds,
+    usualSeconds: usualSeconds(view),
     isUnderway: run.status === 'processing',
   };
 }
