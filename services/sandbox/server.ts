@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
+import { strategies } from '#services/models/strategies.ts';
 import { sandboxWebhookSecret, SettingsError } from '#services/platform/process/env.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { runProcess } from '#services/platform/process/lifecycle.ts';
@@ -8,7 +9,7 @@ import { startMailCatcher } from './mail/mail-catcher.ts';
 import { createMailbox } from './mail/mailbox.ts';
 import { mailboxPages } from './mail/mailbox-pages.ts';
 import { startProviderSandbox } from './models/provider-sandbox.ts';
-import { respond } from './models/simulator/respond.ts';
+import { createSimulator } from './models/simulator/respond.ts';
 import { deliverTo } from './stripe/deliver.ts';
 import { startFakeStripe } from './stripe/fake-stripe.ts';
 import type { ListeningFakeStripe } from './stripe/fake-stripe.ts';
@@ -36,7 +37,7 @@ await runProcess('sandbox', async ({ env, log, resources }) => {
   if (stripe !== null) pages.route('/', stripePages(stripe, env.productName));
   const showPages = getRequestListener(pages.fetch);
   const providers = await startProviderSandbox({
-    respond,
+    respond: createSimulator(strategies),
     seed: env.sandboxSeed,
     personas: env.sandboxPersonas,
     profile: env.sandboxProfile,

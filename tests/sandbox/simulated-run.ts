@@ -26,7 +26,7 @@ import { computeScores } from '#services/optimizations/council/council.ts';
 import type { Ballot, Scores, Seat } from '#services/optimizations/run/events.ts';
 import { reviewAssignments, reviewOffsets } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, simulatedRunSeed } from '#services/platform/seeded.ts';
-import { strategyOf } from '#services/models/strategies.ts';
+import { strategies, strategyOf } from '#services/models/strategies.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
@@ -70,7 +70,7 @@ export function simulate(
   const definition = strategyOf(strategy);
   if (definition === null) throw new Error(`No strategy ${strategy}`);
   const { panel, reviewsPerSeat, extractors, synthesizers, verifiers } = definition;
-  const answer = options.respond ?? createSimulator();
+  const answer = options.respond ?? createSimulator(strategies);
   const runSeed =
     copiesOf === undefined ? simulatedRunSeed(seed, asked.challenge, strategy) : `random ${seed}`;
   const labelSeed = options.labelSeed ?? runSeed;

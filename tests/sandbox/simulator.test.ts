@@ -15,11 +15,12 @@ import { optionsOf, preparedCases } from '#services/sandbox/models/cases.ts';
 import type { PreparedCase } from '#services/sandbox/models/cases.ts';
 import { turnOf } from '#services/sandbox/models/personas.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
-import { createSimulator, respond } from '#services/sandbox/models/simulator/respond.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { signFaults } from './check-case.ts';
 import { challenge, simulate } from './simulated-run.ts';
 import type { SimulatedRun } from './simulated-run.ts';
 
+const respond = createSimulator(strategies);
 const cases = preparedCases();
 const ask = ({ question }: PreparedCase) => ({
   ...question,
@@ -156,7 +157,7 @@ describe('a simulated run', () => {
   );
 
   it('a simulated run draws its outcome from the seed alone', () => {
-    const used = createSimulator();
+    const used = createSimulator(strategies);
     simulate(ask(raise), { seed: 'a', strategy: 'fast', respond: used });
     expect(simulate(ask(raise), { seed: 'a', respond: used })).toEqual(
       simulate(ask(raise), { seed: 'a' }),
@@ -200,7 +201,11 @@ describe('a simulated run', () => {
 
 /** The simulator behind a persona, which all models have, at the second call. */
 function under(persona: 'slow' | '429-then-ok' | 'injection'): Respond {
-  const settings = { respond: createSimulator(), seed: 'sandbox', personas: { '*': persona } };
+  const settings = {
+    respond: createSimulator(strategies),
+    seed: 'sandbox',
+    personas: { '*': persona },
+  };
   return (request) => {
     const wire = { maxOutputTokens: null, effort: null, stream: true, wantsUsage: true };
     const turn = turnOf({ ...request, ...wire, provider: 'compatible' }, 2, settings);
@@ -213,7 +218,7 @@ describe('copies of one model', () => {
   it.each(strategies.map(({ id }) => [id] as const))(
     'copies of one model in all seats of %s answer differently, again and again',
     (strategy) => {
-      const remembering = createSimulator();
+      const remembering = createSimulator(strategies);
       for (const [index, prepared] of [...cases, anyCase, anyCase].entries()) {
         const copies = { seed: `${index}`, strategy, copiesOf: 'qwen3:8b', respond: remembering };
         const run = simulate(ask(prepared), copies);

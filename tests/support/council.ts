@@ -6,6 +6,7 @@ import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { erasureTasks } from '#services/identity/erasure/erasure.ts';
+import { strategies } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
@@ -14,10 +15,12 @@ import { createLog } from '#services/platform/process/log.ts';
 import type { Profile } from '#services/sandbox/models/pace.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
-import { respond } from '#services/sandbox/models/simulator/respond.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { erasureOf } from '#services/core.ts';
 import { createTestApp } from './app.ts';
 import type { Person, TestApp } from './app.ts';
+
+const simulator = createSimulator(strategies);
 
 /** The application with a worker and the provider sandbox, all in this process: whole runs. */
 export type TestCouncil = TestApp & {
@@ -42,7 +45,7 @@ export async function createTestCouncil(
   const seed = options.seed ?? 'test';
   const openSandbox = async (port: number) =>
     startProviderSandbox({
-      respond: options.respond ?? respond,
+      respond: options.respond ?? simulator,
       seed,
       personas: options.personas ?? {},
       profile: options.profile ?? 'instant',

@@ -23,7 +23,7 @@ import { labelPattern } from '#services/platform/seeded.ts';
 import { modelOf, parseSlot } from '#services/optimizations/run/slots.ts';
 import type { EventTexts } from '#services/optimizations/reading/view.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
-import { respond } from '#services/sandbox/models/simulator/respond.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import {
   answers,
   begin,
@@ -35,6 +35,8 @@ import {
   runId,
   start,
 } from '#tests/optimizations/run/run-script.ts';
+
+const respond = createSimulator(strategies);
 
 /** Whole runs with our prompts, the sandbox's answers and our checks. */
 

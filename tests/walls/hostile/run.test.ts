@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { strategies } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
-import { respond } from '#services/sandbox/models/simulator/respond.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { nowListeningTo } from '#tests/live/client.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { filled, hiddenCharacters, reordering, textUnits } from './inputs.ts';
+
+const respond = createSimulator(strategies);
 
 /** Whole runs whose models send the inputs of `inputs.ts`, through the real SDKs. */
 

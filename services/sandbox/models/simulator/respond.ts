@@ -11,6 +11,7 @@ import { planFor } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
 import { writeReview } from './review.ts';
 import { newTables, reviewerAtTable, seatAtTable, seatingOfStrategy, wholeTable } from './seats.ts';
+import type { Seated } from './seats.ts';
 
 type Request = Parameters<Respond>[0];
 
@@ -18,7 +19,7 @@ type Request = Parameters<Respond>[0];
  * Simulated models that answer from prepared cases. An answer depends on the seed, the question, the
  * seat that a call comes from and the texts that it shows; never on labels or their order.
  */
-export function createSimulator(): Respond {
+export function createSimulator(strategies: readonly Seated[]): Respond {
   const plans = new LRUCache<string, Plan>({ max: 1000 });
   const tables = newTables();
 
@@ -47,7 +48,7 @@ export function createSimulator(): Respond {
       return material.answers.some(({ text }) => text.includes(sentence));
     };
     const { panel, code } =
-      seatingOfStrategy(stage, asker) ??
+      seatingOfStrategy(strategies, stage, asker) ??
       (stage === 'opinion'
         ? seatAtTable(tables, question, readRole(system), asker)
         : reviewerAtTable(tables, question, asker, isShown));
@@ -67,7 +68,7 @@ export function createSimulator(): Respond {
       case 'draft': {
         const { asked, delimiter } = material;
         const asker = { seed, model, delimiter, challenge: asked.challenge };
-        const { panel } = seatingOfStrategy('draft', asker) ?? { panel: wholeTable };
+        const { panel } = seatingOfStrategy(strategies, 'draft', asker) ?? { panel: wholeTable };
         return JSON.stringify(writeDraft(planOf(seed, material, panel), material));
       }
       default: {
@@ -106,6 +107,3 @@ function thinkingTokens(
   const drawn = seededInteger(`${seed}|${model}|${challenge}`, `${schemaName}`, 1000) / 1000;
   return Math.round(usual * (0.5 + drawn));
 }
-
-/** The simulator of this process. */
-export const respond: Respond = createSimulator();

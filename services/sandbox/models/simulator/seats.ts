@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { strategies } from '#services/models/strategies.ts';
+import type { Strategy } from '#services/models/strategies.ts';
 import { dataDelimiter, simulatedRunSeed } from '#services/platform/seeded.ts';
 import type { SeatRole } from '#services/sandbox/models/cases.ts';
 
@@ -23,7 +23,11 @@ type Asker = { seed: string; challenge: string; model: string; delimiter: string
 const attempts = Array.from({ length: 12 }, (_, index) => index + 1);
 const draftRounds = ['1', '2', '3'];
 
+/** What the simulator knows of a strategy. */
+export type Seated = Pick<Strategy, 'id' | 'panel' | 'synthesizers'>;
+
 export function seatingOfStrategy(
+  strategies: readonly Seated[],
   stage: 'opinion' | 'review' | 'draft',
   asker: Asker,
 ): Seating | null {
