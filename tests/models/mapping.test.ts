@@ -1,10 +1,14 @@
+import type { ChatRequest$Outbound as RouterRequest } from '@openrouter/sdk/models';
 import * as fc from 'fast-check';
+import type { ChatRequest as OllamaRequest } from 'ollama/browser';
 import { describe, expect, it } from 'vitest';
-import { usageFromTotals } from '#services/models/transport/guarded-call.ts';
+import { systemWithSchema, usageFromTotals } from '#services/models/transport/guarded-call.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import { messageParams, usageOfMessage } from '#services/models/providers/anthropic.ts';
-import { contentParams, usageOfContent } from '#services/models/providers/google.ts';
+import { contentParams, finishOf, usageOfContent } from '#services/models/providers/google.ts';
 import { chatRequest, usageOfChat } from '#services/models/providers/mistral.ts';
+import { chatRequest as ollamaRequest, usageOfLine } from '#services/models/providers/ollama.ts';
+import { billedMicros, openrouterParams } from '#services/models/providers/openrouter.ts';
 import { usageOfCompletion } from '#services/models/providers/chat-completions.ts';
 import { endpointParams } from '#services/models/providers/openai-compatible.ts';
 import {
@@ -91,12 +95,90 @@ describe('a request for structured output at high effort', () => {
     });
   });
 
+  it('a request for structured output becomes exactly the body that OpenRouter documents', () => {
+    const routed = { ...asked, model: 'openai/gpt-6-luna' };
+    expect(openrouterParams(routed, 'deny') satisfies RouterRequest).toEqual({
+      model: 'openai/gpt-6-luna',
+      messages: [
+        { role: 'system', content: asked.system },
+        { role: 'user', content: asked.prompt },
+      ],
+      max_tokens: 4000,
+      stream: true,
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'opinion', strict: true, schema: json },
+      },
+      provider: { require_parameters: true, data_collection: 'deny' },
+      reasoning: { effort: 'high' },
+    });
+    expect(openrouterParams(routed, 'allow').provider.data_collection).toBe('allow');
+    expect(openrouterParams({ ...plain, model: 'openai/x' }, 'deny')).not.toHaveProperty(
+      'reasoning',
+    );
+  });
+
+  it('a request for structured output becomes exactly the body that Ollama documents', () => {
+    const local = { ...asked, model: 'qwen3:8b', effort: 'none' as const, numCtx: 12_288 };
+    const { truncate, shift, ...documented } = ollamaRequest(local);
+    expect([truncate, shift]).toEqual([false, false]);
+    expect(documented satisfies OllamaRequest).toEqual({
+      model: 'qwen3:8b',
+      messages: [
+        { role: 'system', content: systemWithSchema(asked) },
+        { role: 'user', content: asked.prompt },
+      ],
+      stream: true,
+      format: { ...json, title: 'opinion' },
+      keep_alive: '15m',
+      think: false,
+      options: { num_ctx: 12_288, num_predict: 4000 },
+    });
+  });
+
+  it.each([
+    [null, undefined],
+    ['none', false],
+    ['low', 'low'],
+    ['medium', true],
+    ['high', 'high'],
+    ['max', 'high'],
+  ] as const)('a request of effort %s to Ollama thinks: %s', (effort, think) => {
+    expect(ollamaRequest({ ...plain, effort }).think).toBe(think);
+  });
+
+  it('a request to a model that knows only JSON, or only its prompt, spells the schema out', () => {
+    const spelt = systemWithSchema(asked);
+    expect(spelt).toContain(JSON.stringify(json));
+    const bodies = (structuredOutput: 'json' | 'prompt') => {
+      const request = { ...asked, structuredOutput, model: 'openai/gpt-6-luna' };
+      return [openrouterParams(request, 'deny'), endpointParams(request), ollamaRequest(request)];
+    };
+    for (const body of [...bodies('json'), ...bodies('prompt')])
+      expect(body.messages?.[0]).toEqual({ role: 'system', content: spelt });
+    expect(bodies('json').map(formatOf)).toEqual([
+      { type: 'json_object' },
+      { type: 'json_object' },
+      'json',
+    ]);
+    expect(bodies('prompt').map(formatOf)).toEqual([undefined, undefined, undefined]);
+    // The schema of an open model may only constrain its output: there it is spelt out, too.
+    const open = openrouterParams({ ...asked, model: 'qwen/qwen3-32b' }, 'deny');
+    expect(open.messages[0]).toEqual({ role: 'system', content: spelt });
+    expect(formatOf(open)).toMatchObject({ type: 'json_schema' });
+  });
+
+  const formatOf = (body: object): unknown =>
+    'response_format' in body ? body.response_format : 'format' in body ? body.format : undefined;
+
   it.each([
     ['OpenAI', responsesParams(plain)],
     ['Anthropic', messageParams(plain)],
     ['Google', contentParams(plain, signal).config ?? {}],
     ['Mistral', chatRequest(plain)],
     ['a compatible endpoint', endpointParams(plain)],
+    ['OpenRouter', openrouterParams(plain, 'deny')],
+    ['Ollama', ollamaRequest(plain)],
   ])('a request without settings leaves every default to %s', (_vendor, params) => {
     const settings = [
       'temperature',
@@ -111,6 +193,9 @@ describe('a request for structured output at high effort', () => {
       'responseFormat',
       'responseJsonSchema',
       'tools',
+      'think',
+      'format',
+      'usage',
     ];
     expect(Object.keys(params).filter((key) => settings.includes(key))).toEqual([]);
   });
@@ -215,6 +300,35 @@ describe('usage', () => {
     });
   });
 
+  it('the usage of Ollama counts thoughts with the output, and is unknown without a count of the prompt', () => {
+    expect(usageOfLine({ prompt_eval_count: 1000, eval_count: 700 })).toEqual({
+      inputUncached: 1000,
+      inputCached: null,
+      cacheWrite: null,
+      outputVisible: 700,
+      outputThinking: null,
+      source: 'provider',
+    });
+    expect(usageOfLine({ eval_count: 700 })).toEqual(unknownUsage);
+  });
+
+  const tokens = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  it.each([
+    ['what it says', { cost: 0.001234 }, 1234],
+    ['nothing for a free model', { cost: 0 }, 0],
+    ['a part of a micro-dollar, rounded', { cost: 0.0000126 }, 13],
+    [
+      'its fee and the bill of the maker',
+      { cost: 0.001, is_byok: true, cost_details: { upstream_inference_cost: 0.02 } },
+      21_000,
+    ],
+    ['no sum while the bill of the maker is unknown', { cost: 0.001, is_byok: true }, null],
+    ['no sum that makes no sense', { cost: -1 }, null],
+    ['no sum when it says none', {}, null],
+  ])('OpenRouter bills %s', (_what, charged, micros) => {
+    expect(billedMicros({ ...tokens, ...charged })).toBe(micros);
+  });
+
   it('the usage is unknown, and never 0, when a provider reports none', () => {
     expect(usageOfResponse(null)).toEqual(unknownUsage);
     expect(usageOfMessage(null, null)).toEqual(unknownUsage);
@@ -280,6 +394,25 @@ describe('a response of OpenAI', () => {
         incomplete_details: { reason: 'content_filter' },
       }),
     ).toThrow('refused');
+  });
+});
+
+describe('the end of a reply of Google', () => {
+  it.each([
+    ['STOP', 'stop'],
+    ['MAX_TOKENS', 'length'],
+    ['SAFETY', 'refusal'],
+    ['RECITATION', 'refusal'],
+    ['PROHIBITED_CONTENT', 'refusal'],
+    ['SPII', 'refusal'],
+    ['BLOCKLIST', 'refusal'],
+    ['OTHER', 'malformed'],
+    ['LANGUAGE', 'malformed'],
+    ['MALFORMED_FUNCTION_CALL', 'malformed'],
+    ['UNEXPECTED_TOOL_CALL', 'malformed'],
+    ['FINISH_REASON_UNSPECIFIED', 'malformed'],
+  ] as const)('%s is %s', (reason, end) => {
+    expect(finishOf(reason)).toBe(end);
   });
 });
 

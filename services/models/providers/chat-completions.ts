@@ -73,7 +73,7 @@ export async function* chatParts(
 export function chatParams(
   request: ModelRequest,
   { system, strict }: { system: string; strict: boolean },
-): ChatCompletionCreateParamsStreaming {
+) {
   return {
     model: request.model,
     messages: [
@@ -87,16 +87,14 @@ export function chatParams(
   } satisfies ChatCompletionCreateParamsStreaming;
 }
 
-function responseFormat(
-  { schema, structuredOutput }: ModelRequest,
-  strict: boolean,
-): Pick<ChatCompletionCreateParamsStreaming, 'response_format'> {
+function responseFormat({ schema, structuredOutput }: ModelRequest, strict: boolean) {
   if (schema === null || structuredOutput === 'prompt') return {};
-  if (structuredOutput === 'json') return { response_format: { type: 'json_object' } };
+  if (structuredOutput === 'json') return { response_format: { type: 'json_object' as const } };
+  const { name, json } = schema;
   return {
     response_format: {
-      type: 'json_schema',
-      json_schema: { name: schema.name, schema: { ...schema.json }, ...(strict ? { strict } : {}) },
+      type: 'json_schema' as const,
+      json_schema: { name, schema: { ...json }, ...(strict ? { strict } : {}) },
     },
   };
 }

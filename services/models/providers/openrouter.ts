@@ -2,7 +2,7 @@ import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/
 import type { CompletionUsage } from 'openai/resources/completions';
 import * as v from 'valibot';
 import { sdkProvider, systemWithSchema } from '#services/models/transport/guarded-call.ts';
-import type { Effort, ModelRequest } from '#services/models/model.ts';
+import type { ModelRequest } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
 import { bearer, dataIds } from './listing.ts';
 import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.ts';
@@ -40,11 +40,6 @@ const noIds = v.pipe(
   v.transform((): string[] => []),
 );
 
-export type OpenRouterParams = ChatCompletionCreateParamsStreaming & {
-  provider: { require_parameters: true; data_collection: 'deny' | 'allow' };
-  reasoning?: { effort: Effort };
-};
-
 /**
  * Every parameter counts: with `require_parameters` an endpoint that lacks one is left out, so none is
  * sent that the model does not need. Usage and cost come unasked.
@@ -52,7 +47,7 @@ export type OpenRouterParams = ChatCompletionCreateParamsStreaming & {
 export function openrouterParams(
   request: ModelRequest,
   dataCollection: NonNullable<ProviderConnection['dataCollection']>,
-): OpenRouterParams {
+) {
   const maker = request.model.split('/')[0] ?? '';
   const isShown = request.structuredOutput === 'schema' && schemaReaders.has(maker);
   const system = isShown ? request.system : systemWithSchema(request);
@@ -60,7 +55,7 @@ export function openrouterParams(
     ...chatParams(request, { system, strict: true }),
     provider: { require_parameters: true, data_collection: dataCollection },
     ...(request.effort === null ? {} : { reasoning: { effort: request.effort } }),
-  };
+  } satisfies ChatCompletionCreateParamsStreaming & Record<'provider', unknown>;
 }
 
 /** Makers whose models are shown the schema; with others it may only constrain the output. */

@@ -149,6 +149,10 @@ const classOfCode: Readonly<Record<string, FailureClass>> = {
   billing_hard_limit_reached: 'billing',
   billing_error: 'billing',
   payment_required: 'billing',
+  openrouter_credits: 'billing',
+  openrouter_key_limit: 'billing',
+  openrouter_guardrail_budget: 'billing',
+  openrouter_workspace_budget: 'billing',
   credit_balance_too_low: 'billing',
   api_key_invalid: 'auth',
   invalid_api_key: 'auth',
@@ -173,6 +177,10 @@ const classOfCode: Readonly<Record<string, FailureClass>> = {
   invalid_prompt: 'refusal',
   bio_policy: 'refusal',
   misalignment_policy_violation: 'refusal',
+  // The model exists, but nobody who serves it may be asked.
+  no_endpoints: 'bad_request',
+  privacy_restricted: 'bad_request',
+  constraint_filtered: 'bad_request',
   redirect: 'bad_request',
 };
 
@@ -207,13 +215,23 @@ function retryDelayMs(body: string): number | null {
  * most specific of several codes wins.
  */
 function codeIn(body: string): string | null {
-  if (/credit balance is too low/i.test(body)) return 'credit_balance_too_low';
+  const phrase = phrases.find(([pattern]) => pattern.test(body));
+  if (phrase !== undefined) return phrase[1];
   const words = [...body.matchAll(codeMember)]
     .map((match) => match[1])
     .filter((word) => word !== undefined && word !== 'error');
   const telling = words.find((word) => word !== undefined && word.toLowerCase() in classOfCode);
   return telling ?? words[0] ?? null;
 }
+
+/** What a body says in words, or by a member of any value. */
+const phrases: readonly (readonly [RegExp, string])[] = [
+  [/credit balance is too low/i, 'credit_balance_too_low'],
+  [/is not a valid model ID/i, 'model_not_found'],
+  [/No endpoints (?:found|available)/i, 'no_endpoints'],
+  // Of a router's moderation and guardrails.
+  [/"(?:flagged_input|patterns)"\s*:/, 'content_policy_violation'],
+];
 
 const codeMember =
   /"(?:code|type|status|reason|error_type|limit_source)"\s*:\s*"([A-Za-z0-9_.-]{1,60})"/g;
