@@ -28,7 +28,7 @@ export type Catalogue = {
   strategyOf: (id: string) => Strategy | null;
   /** The price in force at a moment; null for an unlisted model or a time without a price. */
   priceOf: (modelId: string, atIso: string) => PriceRow | null;
-  /** The ids of models without a price, or with one that was read more than 30 days ago. */
+  /** The ids of models whose price was read more than 30 days ago, or whose last price has ended. */
   staleModels: (atIso: string) => string[];
 };
 
@@ -139,7 +139,9 @@ function catalogueOf(files: readonly CatalogueFile[]): Catalogue {
     strategyOf: (id) => strategies.find((each) => each.id === id) ?? null,
     priceOf,
     staleModels: (atIso) =>
-      models.filter(({ id }) => isStale(priceOf(id, atIso), atIso)).map(({ id }) => id),
+      models
+        .filter(({ id, prices }) => prices.length > 0 && isStale(priceOf(id, atIso), atIso))
+        .map(({ id }) => id),
   };
 }
 

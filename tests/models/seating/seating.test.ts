@@ -12,11 +12,11 @@ import {
   verificationSentence,
 } from '#services/models/seating/words.ts';
 import { pairCoverage, reviewOffsets } from '#services/optimizations/council/assignments.ts';
-import { catalogue, offer, offersOf, settings } from './offers.ts';
+import { catalogue, offer, offersOf, settings, vendors } from './offers.ts';
 import type { Connected } from './offers.ts';
 
 const nothing: Connected = { vendors: [], openrouter: false, ollama: 0, endpoint: false };
-const everything = offersOf({ ...nothing, openrouter: true });
+const everything = offersOf({ ...nothing, vendors });
 const without = (...models: string[]) => everything.filter(({ model }) => !models.includes(model));
 const balanced = catalogue.strategyOf('balanced')!;
 
