@@ -168,14 +168,15 @@ describe('a strategy is unavailable', () => {
       '5 of 7 seats would have a model of a lower class than designed; at most 2 may.',
     ],
     ['five seats are lower', [local('llama')], { lifted: { seats: true, price: false } }, null],
+    ['its models cost less than half of its price', priced(6.5), {}, null],
     [
       'its models are too expensive',
-      priced(120),
+      priced(8),
       {},
       'With these models a run would cost more than its price allows.',
     ],
-    ['its models are too expensive', priced(120), { lifted: { seats: false, price: true } }, null],
-    ['its models are too expensive', priced(120), { mode: 'local' }, null],
+    ['its models are too expensive', priced(8), { lifted: { seats: false, price: true } }, null],
+    ['its models are too expensive', priced(8), { mode: 'local' }, null],
     [
       'two prices are unknown',
       everything.map((each) =>
