@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
@@ -137,6 +138,42 @@ describe('a run whose models answer', () => {
     const other = await council.ask(person, { ...question, strategy: 'fast' });
     expect(one.result).toEqual(other.result);
     expect(one.evolution.bias).toEqual(other.evolution.bias);
+  });
+});
+
+describe('a run by OpenRouter alone', () => {
+  let routed: TestCouncil;
+  beforeAll(async () => {
+    routed = await createTestCouncil({
+      env: (sandboxUrl) => ({
+        OPENROUTER_API_KEY: 'key',
+        OPENROUTER_URL: `${sandboxUrl}/openrouter/api/v1`,
+      }),
+    });
+  });
+  afterAll(async () => routed.close());
+
+  test('a run by OpenRouter completes without any other key, and costs what is billed', async () => {
+    const asking = await rich(routed);
+    const run = await routed.ask(asking, { ...question, strategy: 'balanced' });
+    expect(run).toMatchObject({ status: 'completed', simulated: false });
+    expect(run.models.map(({ provider }) => provider)).toEqual(run.models.map(() => 'openrouter'));
+    const { events } = await routed.core.readStream(`optimization-${run.id}`);
+    const ends = events.flatMap(({ type, data }) =>
+      type === 'CallSucceeded'
+        ? [data as Extract<OptimizationEvent, { type: 'CallSucceeded' }>['data']]
+        : [],
+    );
+    expect(ends.length).toBeGreaterThanOrEqual(18);
+    for (const { usage, costMicros, costSource } of ends) {
+      const input = (usage.inputUncached ?? 0) + (usage.inputCached ?? 0);
+      const output = (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0);
+      expect([costMicros, costSource]).toEqual([input + 4 * output, 'billed']);
+    }
+    expect(run.cost).toBeCloseTo(
+      ends.reduce((sum, end) => sum + (end.costMicros ?? 0), 0) / 1e6,
+      9,
+    );
   });
 });
 

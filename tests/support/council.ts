@@ -35,6 +35,8 @@ export async function createTestCouncil(
     seed?: string;
     /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
+    /** Settings beside SANDBOX_URL, such as a provider at the sandbox's address. */
+    env?: (sandboxUrl: string) => Readonly<Record<string, string>>;
   } = {},
 ): Promise<TestCouncil> {
   const openSandbox = async (port: number) =>
@@ -47,7 +49,9 @@ export async function createTestCouncil(
       port,
     });
   let sandbox = await openSandbox(0);
-  const app = await createTestApp({ env: { SANDBOX_URL: sandbox.url } });
+  const app = await createTestApp({
+    env: { SANDBOX_URL: sandbox.url, ...options.env?.(sandbox.url) },
+  });
   const { core } = app;
   const log = createLog({
     level: 'warn',

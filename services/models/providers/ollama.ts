@@ -7,7 +7,7 @@ import {
   usageFromTotals,
 } from '#services/models/transport/guarded-call.ts';
 import type { OpenCall } from '#services/models/transport/guarded-call.ts';
-import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import { ModelFailure } from '#services/models/model.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
 import { bearer } from './listing.ts';
@@ -16,7 +16,7 @@ import { localPatience } from '#services/models/transport/silence.ts';
 /** The same client without the file system. */
 const sdk = async () => import('ollama/browser');
 
-export const ollamaUrl = 'http://127.0.0.1:11434';
+const ollamaUrl = 'http://127.0.0.1:11434';
 
 /**
  * A local Ollama by its own API. Its Chat Completions ignore the size of the context and cut a longer
@@ -74,11 +74,10 @@ function configOf(
  */
 const patientFetch: typeof fetch = async (input, init) => {
   const { dispatcher, fetch: fetchBy } = await (patient ??= patientDispatcher());
-  // The package's types and those of the browser differ in name alone.
-  return (await fetchBy(String(input), {
-    ...init,
-    dispatcher,
-  } as UndiciInit)) as unknown as Response;
+  const url = input instanceof Request ? input.url : input;
+  // The package's own types differ from the language's in what no caller uses.
+  const { body, status, headers } = await fetchBy(url, { ...init, dispatcher } as UndiciInit);
+  return new Response(body as Response['body'], { status, headers: [...headers] });
 };
 
 type UndiciInit = NonNullable<Parameters<(typeof undici)['fetch']>[1]>;
@@ -180,7 +179,7 @@ const lineCharacters = 1_000_000;
 
 /**
  * Only whole lines that can be read, and an error where the stream breaks off. The client would print
- * an unreadable line, the words of a model, and go on to the next.
+ * an unreadable line, the words of a model, and continue with the next.
  */
 function checkedLines(): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
