@@ -28,7 +28,7 @@ export type Catalogue = {
   strategyOf: (id: string) => Strategy | null;
   /** The price in force at a moment; null for an unlisted model or a time without a price. */
   priceOf: (modelId: string, atIso: string) => PriceRow | null;
-  /** The ids of models whose price is not in force, or was read more than 30 days ago. */
+  /** The ids of models whose price was read more than 30 days ago, or whose last price has ended. */
   staleModels: (atIso: string) => string[];
 };
 

@@ -1,13 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import {
-  hours,
-  lanesOf,
-  longestRunMs,
-  measuredSeconds,
-  waitMs,
-} from '#services/models/waiting.ts';
+import { hours, lanesOf, longestRunMs, measuredSeconds, waitMs } from '#services/models/waiting.ts';
 import type { Endpoint, Lanes } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { callsLeft } from './run/lanes.ts';

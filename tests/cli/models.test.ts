@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UsageError } from '#services/cli/command.ts';
 import { modelCommands } from '#services/cli/models.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
+import { modelsOf } from '#services/models/strategies.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
@@ -51,9 +52,11 @@ function freshlyRead(change: Record<string, object> = {}): string {
 
 test('models check ends with 0 when one key serves every model, and prints no key', async () => {
   const { code, out, said } = await run(['check'], { ...router, MODELS_FILE: freshlyRead() });
+  const routed = catalogue.models.filter(({ remoteIds }) => 'openrouter' in remoteIds).length;
+  const wanted = new Set(catalogue.strategies.flatMap(modelsOf));
   expect({ code, out }).toEqual({
     code: 0,
-    out: `openrouter  ${catalogue.models.length} models listed  ${catalogue.models.length} answered\n`,
+    out: `openrouter  ${routed} models listed  ${wanted.size} answered\n`,
   });
   expect(out + said).not.toContain('very-secret');
 });

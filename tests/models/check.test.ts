@@ -88,11 +88,12 @@ function lineOf({ about, problem, remedy }: Fault): string {
 
 describe('the check of keys, ids and answers', () => {
   it('makers whose keys, ids and models are in order have no faults', async () => {
+    const offers = await offersOf(makers);
     const { providers, faults } = await checkModels({
       catalogue,
       connected: makers.map((name) => connectedAt(name)),
-      offers: await offersOf(makers),
-      seated: new Set(catalogue.models.map(({ id }) => id)),
+      offers,
+      seated: new Set(offers.map(({ model }) => model)),
       wanted: new Set(),
       now,
     });
@@ -149,7 +150,7 @@ describe('the check of keys, ids and answers', () => {
   });
 
   it.each(makers)('a key that %s refuses is one line, and no model is called', async (name) => {
-    const seated = new Set(catalogue.models.map(({ id }) => id));
+    const seated = new Set((await offersOf(makers)).map(({ model }) => model));
     const connected = [connectedAt(name, { apiKey: refusedKey })];
     const { displayName, keyVariable } = connected[0]!;
     expect(await linesOf({ connected, seated })).toEqual([

@@ -20,10 +20,7 @@ async function panel(
     substituteModels: true,
     creditUsd: 0.375,
   });
-  return describePanel(
-    panelOf({ strategy, challengeCharacters: 0, allowSimulated }),
-    catalogue,
-  );
+  return describePanel(panelOf({ strategy, challengeCharacters: 0, allowSimulated }), catalogue);
 }
 
 test('once a real model is connected, simulated ones are seated only when the user allows it', async () => {

@@ -77,7 +77,8 @@ const patientFetch: typeof fetch = async (input, init) => {
   const url = input instanceof Request ? input.url : input;
   // The package's own types differ from the language's in what no caller uses.
   const { body, status, headers } = await fetchBy(url, { ...init, dispatcher } as UndiciInit);
-  return new Response(body, { status, headers: [...headers] });
+  // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- the browser's types differ
+  return new Response(body as Response['body'], { status, headers: [...headers] });
 };
 
 type UndiciInit = NonNullable<Parameters<(typeof undici)['fetch']>[1]>;

@@ -27,15 +27,17 @@ describe('scrubbing an answer', () => {
     expect(scrub(text)).toBe(rest);
   });
 
-  it.each(models.map(({ displayName, family }) => [displayName, displayNameOf(family)] as const))(
-    'scrubbing an answer drops the name %s, made by %s',
-    (name, maker) => {
-      expect(scrub(`As ${name}, I would wait.`)).toBe('I would wait.');
-      expect(scrub(`I am ${name}, made by ${maker}. Wait.`)).toBe('Wait.');
-      expect(scrub(`As an AI model made by ${maker}, I would wait.`)).toBe('I would wait.');
-      expect(scrub(`Wait.\n— ${name}`)).toBe('Wait.');
-    },
-  );
+  it.each(
+    models.map(
+      ({ displayName, family, provider }) =>
+        [displayName, provider === null ? family : displayNameOf(provider)] as const,
+    ),
+  )('scrubbing an answer drops the name %s, made by %s', (name, maker) => {
+    expect(scrub(`As ${name}, I would wait.`)).toBe('I would wait.');
+    expect(scrub(`I am ${name}, made by ${maker}. Wait.`)).toBe('Wait.');
+    expect(scrub(`As an AI model made by ${maker}, I would wait.`)).toBe('I would wait.');
+    expect(scrub(`Wait.\n— ${name}`)).toBe('Wait.');
+  });
 
   it.each([
     'Build the tool on Claude or on GPT, whichever is cheaper.',
