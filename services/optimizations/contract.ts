@@ -340,12 +340,6 @@ export const DashboardStats = v.object({
 });
 export type DashboardStats = v.InferOutput<typeof DashboardStats>;
 
-const StrategySeat = v.object({
-  seat: SeatId,
-  model: v.pipe(v.string(), v.description('The id of the model')),
-  name: v.pipe(v.string(), v.description('Of the model, as people read it')),
-  simulated: Simulated,
-});
 export const Strategy = v.object({
   id: StrategyId,
   name: v.string(),
