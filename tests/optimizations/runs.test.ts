@@ -164,7 +164,7 @@ describe('a run by OpenRouter alone', () => {
         : [],
     );
     expect(ends.length).toBeGreaterThanOrEqual(18);
-    for (const { usage, costSource, costMicros: cost } of ends) {
+    for (const { usage, costMicros: cost, costSource } of ends) {
       const input = (usage.inputUncached ?? 0) + (usage.inputCached ?? 0);
       const output = (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0);
       expect([cost, costSource]).toEqual([input + 4 * output, 'billed']);
