@@ -100,10 +100,14 @@ export function estimate(
     credits: strategy.credits,
     typical_seconds: strategy.typicalSeconds,
     simulated: strategy.panel.some(({ model }) => registry.statusOf(model).simulated),
+    catalogue_version: catalogue.version,
   };
 }
 
-/** @throws Problem 503 `models-unavailable` when a model of the strategy cannot be seated */
+/**
+ * @throws Problem 409 `price-changed` when the catalogue is no longer that of the estimate
+ * @throws Problem 503 `models-unavailable` when a model of the strategy cannot be seated
+ */
 export async function createCommand(
   seating: Seating,
   sealer: Sealer,
@@ -112,6 +116,13 @@ export async function createCommand(
 ): Promise<OptimizationCommand> {
   const { catalogue, registry, sandboxSeed } = seating;
   const strategy = knownStrategy(catalogue, request.strategy);
+  const agreed = request.catalogue_version;
+  if (agreed !== undefined && agreed !== catalogue.version)
+    throw new Problem(
+      'price-changed',
+      `Prices have changed since the estimate: this strategy now costs ${strategy.credits} credits.`,
+      { members: { price: strategy.credits, catalogue_version: catalogue.version } },
+    );
   const allowed = request.allow_simulated ?? false;
   const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
   if (missing.length > 0)

@@ -10,6 +10,7 @@ import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
+import { bearer } from './listing.ts';
 import { localPatience } from '#services/models/transport/silence.ts';
 
 /** The same client without the file system. */
@@ -26,6 +27,10 @@ export const ollama: ProviderDefinition = {
   displayName: 'Ollama',
   recognised: { makers: ['ollama'], models: [] },
   keyVariable: 'OLLAMA_URL',
+  ownUrl: ollamaUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    { url: `${baseUrl}/api/tags`, headers: bearer(apiKey), idsIn: installedModels },
+  ],
   sandboxPath: '/ollama',
   loadSdk: sdk,
   connect: (connection) =>
@@ -39,6 +44,11 @@ export const ollama: ProviderDefinition = {
       },
     ),
 };
+
+const installedModels = v.pipe(
+  v.object({ models: v.array(v.object({ model: v.string() })) }),
+  v.transform(({ models }) => models.map(({ model }) => model)),
+);
 
 type Client = InstanceType<Awaited<ReturnType<typeof sdk>>['Ollama']>;
 
