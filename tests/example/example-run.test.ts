@@ -7,18 +7,25 @@ import { describe, expect, it } from 'vitest';
 import { Optimization } from '#services/optimizations/contract.ts';
 import { draftTexts } from '#services/optimizations/prompts/draft.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
-import { runFacts } from '#services/optimizations/reading/facts.ts';
-import { applyPatch, beginView } from '#services/optimizations/reading/view.ts';
-import type { RunPatch, RunView } from '#services/optimizations/reading/view.ts';
+import { occurredAt, openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
+import {
+  applyPatch,
+  beginView,
+  fieldsOfView,
+  patchOf,
+} from '#services/optimizations/reading/view.ts';
+import type { EventTexts, RunView } from '#services/optimizations/reading/view.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { claimStated, optionsOf, preparedCases } from '#services/sandbox/models/cases.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
 
 /**
- * The example that the site plays without a server. The file holds the facts of one run as the live
- * stream sends them: each with its patch of the view and the milliseconds since the run was started, so
- * a page can play the run, or fold all facts and show its end. `npm run record-example` writes it again.
+ * The example that the site plays without a server: the events of one run with their texts in clear,
+ * each with the milliseconds since the run was started. `patchOf` makes patches of them, so a page can
+ * play the run or fold it to its end, and the file stays readable as the view changes; `standIn` is the one
+ * part of the view that only a server knows. `npm run record-example` writes it again.
  */
 const file = join(import.meta.dirname, '../../web/content/example-run.json');
 const caseName = 'raise-prices';
@@ -27,7 +34,8 @@ const seed = 'example-12';
 
 type ExampleRun = {
   recordedAt: string;
-  facts: readonly { afterMs: number; type: string; patch: RunPatch }[];
+  standIn: RunView['standIn'];
+  events: readonly { afterMs: number; event: OptimizationEvent; texts: EventTexts }[];
 };
 
 const prepared = preparedCases().find((each) => each.case === caseName);
@@ -45,38 +53,45 @@ async function record(): Promise<ExampleRun> {
       strategy: 'balanced',
     });
     const { events } = await council.core.readStream(streamOf(run.id));
-    const facts = await Promise.all(
-      events.map(async (event) => runFacts(council.core.sealer, event)),
-    );
-    const startedAt = facts.find(({ type: name }) => name === 'ProcessingStarted')?.at ?? '';
+    const startedAt = Date.parse(run.evolution.start_time ?? '');
     return {
-      recordedAt: startedAt,
-      facts: facts.map(({ type: name, at, watched }) => ({
-        afterMs: Math.max(0, Date.parse(at) - Date.parse(startedAt)),
-        type: name,
-        patch: (watched?.fact.patch ?? {}) as RunPatch,
-      })),
+      recordedAt: new Date(startedAt).toISOString(),
+      standIn: run.stand_in,
+      events: await Promise.all(
+        events.map(async (recorded) => {
+          const event = runEventOf(recorded);
+          const { sealed: _sealed, userId: _userId, ...data } = recorded.data;
+          return {
+            afterMs: Math.max(0, Date.parse(occurredAt(recorded)) - startedAt),
+            event: { ...event, data } as OptimizationEvent,
+            texts: await openTexts(council.core.sealer, recorded, fieldsOfView(event)),
+          };
+        }),
+      ),
     };
   } finally {
     await council.close();
   }
 }
 
-/** The view after each fact. */
-function play({ facts: [first, ...rest] }: ExampleRun): RunView[] {
-  const views = [beginView(first?.patch ?? {})];
-  for (const { patch } of rest) views.push(applyPatch(views.at(-1)!, patch, views.length + 1));
+/** The view after each event. */
+function play({ recordedAt, standIn, events }: ExampleRun): RunView[] {
+  const views: RunView[] = [];
+  for (const [index, { afterMs, event, texts }] of events.entries()) {
+    const at = new Date(Date.parse(recordedAt) + afterMs).toISOString();
+    const patch = patchOf('opt_example', event, texts, at);
+    const before = views.at(-1);
+    views.push(before ? applyPatch(before, patch, index + 1) : beginView({ ...patch, standIn }));
+  }
   return views;
 }
 
 describe('the example run', () => {
   it.runIf(process.env['RECORD_EXAMPLE'] === 'true')('the example run is recorded', async () => {
-    const { recordedAt, facts } = await record();
-    const lines = facts.map((fact) => JSON.stringify(fact));
-    writeFileSync(
-      file,
-      `{"recordedAt":${JSON.stringify(recordedAt)},"facts":[\n${lines.join(',\n')}\n]}\n`,
-    );
+    const { events, ...rest } = await record();
+    const lines = events.map((event) => JSON.stringify(event));
+    const head = JSON.stringify(rest).slice(0, -1);
+    writeFileSync(file, `${head},"events":[\n${lines.join(',\n')}\n]}\n`);
   });
 
   const recorded = () => {
@@ -85,9 +100,9 @@ describe('the example run', () => {
     return { text, example, views: play(example) };
   };
 
-  it('the example run plays through the view of today, fact by fact, to a recommendation', () => {
+  it('the example run plays through the view of today, event by event, to a recommendation', () => {
     const { example, views } = recorded();
-    const times = example.facts.map(({ afterMs }) => afterMs);
+    const times = example.events.map(({ afterMs }) => afterMs);
     expect(times).toEqual(times.toSorted((one, other) => one - other));
     expect(times.at(-1)).toBeGreaterThan(15_000);
     const now = Date.parse(example.recordedAt);
